@@ -1,0 +1,1 @@
+"""The coordination store: contract, ZooKeeper adapter, in-memory twin and znode layout."""

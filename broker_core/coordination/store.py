@@ -1,0 +1,148 @@
+"""The coordination store's contract: ZooKeeper's data model, sessions and one-shot watches.
+
+Two implementations pass the same contract tests: `zookeeper.py` (kazoo, real) and `memory.py` (simulator).
+
+Order: operations of one session take effect in the order they were called; a watch's callback runs before any reply
+that shows the change it announces. Every operation belongs to the session it was called in: once that session has
+expired it raises `SessionExpired` and is never carried over into the next one. An operation whose reply was lost raises
+`ConnectionLoss`; it may or may not have taken effect.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class StoreError(Exception):
+    """A store operation failed; the message names the path."""
+
+
+class NoNode(StoreError):
+    """The znode, or the parent of the one to create, is not there."""
+
+
+class NodeExists(StoreError):
+    """The znode to create is there already."""
+
+
+class BadVersion(StoreError):
+    """The znode's version is not the expected one."""
+
+
+class NotEmpty(StoreError):
+    """The znode to delete has children."""
+
+
+class ConnectionLoss(StoreError):
+    """The connection broke before the reply came; the operation may have taken effect."""
+
+
+class SessionExpired(StoreError):
+    """The session that the operation belongs to is over; it did not take effect."""
+
+
+class SessionState(enum.Enum):
+    """What session listeners are told."""
+
+    CONNECTED = "connected"
+    SUSPENDED = "suspended"
+    EXPIRED = "expired"
+
+
+class WatchEvent(enum.Enum):
+    """What a one-shot watch reports."""
+
+    CREATED = "created"
+    DELETED = "deleted"
+    CHANGED = "changed"
+    CHILDREN = "children"
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """A znode's version (-1 never occurs here), creation zxid, owner session (0 = persistent) and times in ms."""
+
+    version: int
+    czxid: int
+    mzxid: int
+    ephemeral_owner: int
+    ctime_ms: int
+    mtime_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    path: str
+    data: bytes
+    ephemeral: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetData:
+    path: str
+    data: bytes
+    version: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    path: str
+    version: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    path: str
+    version: int
+
+
+Op = Create | SetData | Delete | Check
+OpResult = str | Stat | None
+"""The created path, the new `Stat`, or None for Delete and Check."""
+
+Watcher = Callable[[WatchEvent, str], None]
+SessionListener = Callable[[SessionState], None]
+
+
+class Store(Protocol):
+    """One client of the store with one session at a time."""
+
+    @property
+    def session_id(self) -> int:
+        """The present session's id; 0 before `connect` and after an expiry until `connect` is called again."""
+        ...
+
+    async def connect(self, timeout_ms: float) -> int:
+        """Opens a (new) session and returns its id; `ConnectionLoss` when the store is not reached in time."""
+        ...
+
+    async def close(self) -> None:
+        """Ends the session: its ephemeral znodes go at once."""
+        ...
+
+    def add_listener(self, listener: SessionListener) -> None:
+        """Tells of session changes from now on; after EXPIRED all watches are gone."""
+        ...
+
+    async def create(self, path: str, data: bytes, *, ephemeral: bool = False, sequence: bool = False) -> str: ...
+
+    async def get(self, path: str, watch: Watcher | None = None) -> tuple[bytes, Stat]:
+        """Data and stat; on `NoNode` no watch is left behind (use `exists` for that)."""
+        ...
+
+    async def exists(self, path: str, watch: Watcher | None = None) -> Stat | None: ...
+
+    async def children(self, path: str, watch: Watcher | None = None) -> list[str]:
+        """Names of the children, sorted."""
+        ...
+
+    async def set(self, path: str, data: bytes, version: int = -1) -> Stat: ...
+
+    async def delete(self, path: str, version: int = -1) -> None: ...
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
+        """All or nothing; raises the first failing operation's error, which has its position as `index`."""
+        ...

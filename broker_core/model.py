@@ -1,0 +1,56 @@
+"""Small value types that every layer shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+NO_LEADER = -1
+LEADER_DURING_DELETE = -2
+NO_EPOCH = -1
+INITIAL_LEADER_EPOCH = 0
+
+
+class TopicPartition(NamedTuple):
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsr:
+    """A partition's leadership as its state znode has it.
+
+    `leader` is a broker id, `NO_LEADER` or `LEADER_DURING_DELETE`; `zk_version` is the version of the state znode that
+    the next conditional write must name.
+    """
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    zk_version: int = 0
+
+    def with_new_epoch(self, leader: int, isr: tuple[int, ...]) -> LeaderAndIsr:
+        return replace(self, leader=leader, isr=isr, leader_epoch=self.leader_epoch + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a broker listens."""
+
+    listener: str
+    host: str
+    port: int
+    security_protocol: str = "PLAINTEXT"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerInfo:
+    """A live broker; `epoch` is the czxid of its registration znode (KIP-380)."""
+
+    broker_id: int
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None
+    epoch: int
