@@ -1,0 +1,276 @@
+"""The broker's settings, by Kafka's names; unknown ones are refused.
+
+Defaults are Apache Kafka 3.9's unless the text says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from broker_core.config.key import INT_MAX, LONG_MAX, Key, KeyType, setting
+from broker_core.errors import ConfigError
+from broker_core.model import Endpoint
+
+_B, _I, _L, _D, _S, _T = KeyType.BOOLEAN, KeyType.INT, KeyType.LONG, KeyType.DOUBLE, KeyType.STRING, KeyType.LIST
+_DAY_MS = 24 * 60 * 60 * 1000
+_CODECS = ("producer", "uncompressed", "none", "gzip", "snappy", "lz4", "zstd")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerConfig:
+    """All settings of one broker; read `config.log_segment_bytes` for `log.segment.bytes`."""
+
+    broker_id: int = setting("broker.id", _I, 0, "This broker's id in the cluster.", low=0)
+    broker_rack: str | None = setting("broker.rack", _S, None, "The rack the broker stands in; used to spread replicas.")
+    listeners: tuple[str, ...] = setting("listeners", _T, ("PLAINTEXT://127.0.0.1:9092",), "Where the broker listens: NAME://host:port.")
+    advertised_listeners: tuple[str, ...] = setting("advertised.listeners", _T, (), "What clients are told; empty: the listeners.")
+    inter_broker_protocol_version: str = setting(
+        "inter.broker.protocol.version",
+        _S,
+        "2.7-IV1",
+        "How brokers speak with each other; ISR changes go to ZooKeeper.",
+        choices=("2.7-IV1",),
+    )
+    zookeeper_connect: str = setting("zookeeper.connect", _S, "127.0.0.1:2181", "host:port[,host:port…][/chroot] of ZooKeeper.")
+    zookeeper_session_timeout_ms: int = setting("zookeeper.session.timeout.ms", _I, 18000, "A broker silent for longer is dead.", low=100)
+    zookeeper_connection_timeout_ms: int = setting("zookeeper.connection.timeout.ms", _I, 18000, "Longest wait at start.", low=1)
+    log_dirs: tuple[str, ...] = setting("log.dirs", _T, ("/tmp/kafka-logs",), "The data folder (exactly one).")
+
+    auto_create_topics_enable: bool = setting("auto.create.topics.enable", _B, True, "Create a topic that a client asks for.")
+    delete_topic_enable: bool = setting("delete.topic.enable", _B, True, "Allow the deletion of topics.")
+    num_partitions: int = setting("num.partitions", _I, 1, "Partitions of a topic created without a number.", low=1)
+    default_replication_factor: int = setting("default.replication.factor", _I, 1, "Replicas of a topic created without a number.", low=1)
+    min_insync_replicas: int = setting("min.insync.replicas", _I, 1, "Least ISR for acks=all.", low=1, dynamic=True)
+    unclean_leader_election_enable: bool = setting(
+        "unclean.leader.election.enable", _B, False, "Let a replica outside the ISR lead; acknowledged records may be lost.", dynamic=True
+    )
+    auto_leader_rebalance_enable: bool = setting("auto.leader.rebalance.enable", _B, True, "Give leadership back to preferred replicas.")
+    leader_imbalance_per_broker_percentage: int = setting(
+        "leader.imbalance.per.broker.percentage", _I, 10, "Imbalance of a broker above which it is mended.", low=0
+    )
+    leader_imbalance_check_interval_seconds: int = setting(
+        "leader.imbalance.check.interval.seconds", _L, 300, "How often imbalance is looked for.", low=1
+    )
+    controlled_shutdown_enable: bool = setting("controlled.shutdown.enable", _B, True, "Hand leadership over before stopping.")
+    controlled_shutdown_max_retries: int = setting("controlled.shutdown.max.retries", _I, 3, "Attempts to hand over.", low=1)
+    controlled_shutdown_retry_backoff_ms: int = setting("controlled.shutdown.retry.backoff.ms", _L, 5000, "Wait between them.", low=0)
+    controller_socket_timeout_ms: int = setting("controller.socket.timeout.ms", _I, 30000, "Longest wait for a broker's answer.", low=1)
+    reserved_broker_max_id: int = setting("reserved.broker.max.id", _I, 1000, "Highest id that may be given by hand.", low=0)
+
+    replica_lag_time_max_ms: int = setting(
+        "replica.lag.time.max.ms", _L, 30000, "A follower not caught up for longer leaves the ISR.", low=1, dynamic=True
+    )
+    replica_fetch_wait_max_ms: int = setting("replica.fetch.wait.max.ms", _I, 500, "Longest a follower's fetch is held.", low=0)
+    replica_fetch_min_bytes: int = setting("replica.fetch.min.bytes", _I, 1, "Least bytes a follower's fetch waits for.", low=0)
+    replica_fetch_max_bytes: int = setting("replica.fetch.max.bytes", _I, 1048576, "Most bytes per partition in a follower's fetch.", low=0)
+    replica_fetch_response_max_bytes: int = setting("replica.fetch.response.max.bytes", _I, 10485760, "Most bytes per fetch.", low=0)
+    replica_fetch_backoff_ms: int = setting("replica.fetch.backoff.ms", _I, 1000, "Wait after a failed fetch.", low=0)
+    replica_socket_timeout_ms: int = setting("replica.socket.timeout.ms", _I, 30000, "Longest wait for a leader's answer.", low=1)
+    replica_high_watermark_checkpoint_interval_ms: int = setting(
+        "replica.high.watermark.checkpoint.interval.ms", _L, 5000, "How often high watermarks are written to disk.", low=1
+    )
+    replica_selector_class: str | None = setting(
+        "replica.selector.class",
+        KeyType.CLASS,
+        None,
+        "Who serves a consumer's fetch (KIP-392).",
+        choices=("", "org.apache.kafka.common.replica.LeaderSelector", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
+    )
+    num_replica_fetchers: int = setting("num.replica.fetchers", _I, 1, "Fetchers per source broker.", low=1, high=16)
+
+    message_max_bytes: int = setting("message.max.bytes", _I, 1048588, "Largest record batch.", low=0, dynamic=True)
+    compression_type: str = setting("compression.type", _S, "producer", "Kept as the producer sent it.", choices=_CODECS, dynamic=True)
+    log_segment_bytes: int = setting("log.segment.bytes", _I, 1073741824, "Size at which a segment is rolled.", low=14, dynamic=True)
+    log_roll_ms: int | None = setting("log.roll.ms", _L, None, "Age at which a segment is rolled.", low=1, dynamic=True)
+    log_roll_hours: int = setting("log.roll.hours", _I, 168, "The same in hours.", low=1)
+    log_roll_jitter_ms: int | None = setting("log.roll.jitter.ms", _L, None, "Most jitter of that age.", low=0, dynamic=True)
+    log_roll_jitter_hours: int = setting("log.roll.jitter.hours", _I, 0, "The same in hours.", low=0)
+    log_retention_ms: int | None = setting("log.retention.ms", _L, None, "How long records are kept; -1: for ever.", low=-1, dynamic=True)
+    log_retention_minutes: int | None = setting("log.retention.minutes", _I, None, "The same in minutes.", low=-1)
+    log_retention_hours: int = setting("log.retention.hours", _I, 168, "The same in hours.", low=-1)
+    log_retention_bytes: int = setting(
+        "log.retention.bytes", _L, -1, "Size of a partition above which old segments go.", low=-1, dynamic=True
+    )
+    log_retention_check_interval_ms: int = setting("log.retention.check.interval.ms", _L, 300000, "How often that is checked.", low=1)
+    log_cleanup_policy: frozenset[str] = setting(
+        "log.cleanup.policy", _T, frozenset({"delete"}), "delete, compact or both.", choices=("delete", "compact"), dynamic=True
+    )
+    log_index_size_max_bytes: int = setting("log.index.size.max.bytes", _I, 10485760, "Largest index file.", low=4, dynamic=True)
+    log_index_interval_bytes: int = setting("log.index.interval.bytes", _I, 4096, "Bytes between index entries.", low=0, dynamic=True)
+    log_flush_interval_messages: int = setting("log.flush.interval.messages", _L, LONG_MAX, "Records between fsyncs.", low=1, dynamic=True)
+    log_flush_interval_ms: int | None = setting("log.flush.interval.ms", _L, None, "Time between fsyncs.", low=0, dynamic=True)
+    log_flush_scheduler_interval_ms: int = setting("log.flush.scheduler.interval.ms", _L, LONG_MAX, "How often that is checked.", low=1)
+    log_flush_offset_checkpoint_interval_ms: int = setting(
+        "log.flush.offset.checkpoint.interval.ms", _I, 60000, "How often recovery points are written.", low=0
+    )
+    log_flush_start_offset_checkpoint_interval_ms: int = setting(
+        "log.flush.start.offset.checkpoint.interval.ms", _I, 60000, "How often log start offsets are written.", low=0
+    )
+    log_preallocate: bool = setting("log.preallocate", _B, False, "Give a new segment its full size at once.", dynamic=True)
+    log_segment_delete_delay_ms: int = setting(
+        "log.segment.delete.delay.ms", _L, 60000, "Wait before a file is removed.", low=0, dynamic=True
+    )
+    log_message_timestamp_type: str = setting(
+        "log.message.timestamp.type", _S, "CreateTime", "Whose clock.", choices=("CreateTime", "LogAppendTime"), dynamic=True
+    )
+    log_message_timestamp_before_max_ms: int = setting(
+        "log.message.timestamp.before.max.ms", _L, LONG_MAX, "Oldest timestamp accepted, before now.", low=0, dynamic=True
+    )
+    log_message_timestamp_after_max_ms: int = setting(
+        "log.message.timestamp.after.max.ms", _L, LONG_MAX, "Newest timestamp accepted, after now.", low=0, dynamic=True
+    )
+    log_message_downconversion_enable: bool = setting(
+        "log.message.downconversion.enable", _B, True, "Convert for old consumers.", dynamic=True
+    )
+    log_cleaner_enable: bool = setting("log.cleaner.enable", _B, True, "Run the compactor.")
+    log_cleaner_backoff_ms: int = setting("log.cleaner.backoff.ms", _L, 15000, "Wait when nothing is to be compacted.", low=0, dynamic=True)
+    log_cleaner_dedupe_buffer_size: int = setting(
+        "log.cleaner.dedupe.buffer.size", _L, 134217728, "Memory for the map of keys.", low=1048576, dynamic=True
+    )
+    log_cleaner_min_cleanable_ratio: float = setting(
+        "log.cleaner.min.cleanable.ratio", _D, 0.5, "Dirty share above which a log is compacted.", low=0, high=1, dynamic=True
+    )
+    log_cleaner_min_compaction_lag_ms: int = setting(
+        "log.cleaner.min.compaction.lag.ms", _L, 0, "Youngest record compacted.", low=0, dynamic=True
+    )
+    log_cleaner_max_compaction_lag_ms: int = setting(
+        "log.cleaner.max.compaction.lag.ms", _L, LONG_MAX, "Oldest record left uncompacted.", low=1, dynamic=True
+    )
+    log_cleaner_delete_retention_ms: int = setting(
+        "log.cleaner.delete.retention.ms", _L, _DAY_MS, "How long tombstones stay.", low=0, dynamic=True
+    )
+
+    fetch_max_bytes: int = setting("fetch.max.bytes", _I, 57671680, "Most bytes in a fetch response.", low=1024)
+    max_incremental_fetch_session_cache_slots: int = setting(
+        "max.incremental.fetch.session.cache.slots", _I, 1000, "Fetch sessions kept (KIP-227).", low=0
+    )
+    fetch_purgatory_purge_interval_requests: int = setting(
+        "fetch.purgatory.purge.interval.requests", _I, 1000, "Completed left before a purge.", low=1
+    )
+    producer_purgatory_purge_interval_requests: int = setting(
+        "producer.purgatory.purge.interval.requests", _I, 1000, "Completed left before a purge.", low=1
+    )
+    socket_request_max_bytes: int = setting("socket.request.max.bytes", _I, 104857600, "Largest request.", low=1)
+    queued_max_request_bytes: int = setting(
+        "queued.max.request.bytes", _L, 268435456, "Memory of all requests being read (Kafka's default has no limit).", low=-1
+    )
+    queued_max_requests: int = setting("queued.max.requests", _I, 500, "Requests being handled at once.", low=1)
+    connections_max_idle_ms: int = setting("connections.max.idle.ms", _L, 600000, "Idle time after which a connection is closed.", low=1)
+    max_connections: int = setting(
+        "max.connections", _I, 10000, "Connections of the broker (Kafka's default has no limit).", low=1, dynamic=True
+    )
+    max_connections_per_ip: int = setting("max.connections.per.ip", _I, INT_MAX, "Connections of one address.", low=0, dynamic=True)
+
+    offsets_topic_num_partitions: int = setting("offsets.topic.num.partitions", _I, 50, "Partitions of __consumer_offsets.", low=1)
+    offsets_topic_replication_factor: int = setting("offsets.topic.replication.factor", _I, 3, "Its replicas.", low=1)
+    offsets_topic_segment_bytes: int = setting("offsets.topic.segment.bytes", _I, 104857600, "Its segments' size.", low=1)
+    offsets_retention_minutes: int = setting("offsets.retention.minutes", _I, 10080, "How long offsets of an empty group stay.", low=1)
+    offsets_retention_check_interval_ms: int = setting(
+        "offsets.retention.check.interval.ms", _L, 600000, "How often that is checked.", low=1
+    )
+    offsets_commit_timeout_ms: int = setting("offsets.commit.timeout.ms", _I, 5000, "Longest wait for a commit's replicas.", low=1)
+    offsets_load_buffer_size: int = setting("offsets.load.buffer.size", _I, 5242880, "Bytes read at a time while loading.", low=1)
+    offset_metadata_max_bytes: int = setting("offset.metadata.max.bytes", _I, 4096, "Longest text kept with an offset.", low=0)
+    group_min_session_timeout_ms: int = setting("group.min.session.timeout.ms", _I, 6000, "Shortest session of a member.", low=1)
+    group_max_session_timeout_ms: int = setting("group.max.session.timeout.ms", _I, 1800000, "Longest session of a member.", low=1)
+    group_initial_rebalance_delay_ms: int = setting("group.initial.rebalance.delay.ms", _I, 3000, "Wait for members of a new group.", low=0)
+    group_max_size: int = setting("group.max.size", _I, INT_MAX, "Most members of a group.", low=1)
+    transaction_state_log_num_partitions: int = setting(
+        "transaction.state.log.num.partitions", _I, 50, "Partitions of __transaction_state.", low=1
+    )
+    transaction_state_log_replication_factor: int = setting("transaction.state.log.replication.factor", _I, 3, "Its replicas.", low=1)
+    transaction_state_log_min_isr: int = setting("transaction.state.log.min.isr", _I, 2, "Its least ISR.", low=1)
+    transaction_max_timeout_ms: int = setting("transaction.max.timeout.ms", _I, 900000, "Longest transaction.", low=1)
+    producer_id_expiration_ms: int = setting(
+        "producer.id.expiration.ms", _I, 86400000, "How long an idle producer is remembered.", low=1, dynamic=True
+    )
+    leader_replication_throttled_rate: int = setting(
+        "leader.replication.throttled.rate", _L, LONG_MAX, "Bytes per second sent to throttled replicas.", low=0, dynamic=True
+    )
+    follower_replication_throttled_rate: int = setting(
+        "follower.replication.throttled.rate", _L, LONG_MAX, "Bytes per second fetched by throttled replicas.", low=0, dynamic=True
+    )
+
+    highwater_metrics_port: int = setting(
+        "highwater.metrics.port", _I, 0, "Loopback port of the Prometheus metrics; 0: none.", low=0, high=65535
+    )
+    highwater_watch_max_clients: int = setting(
+        "highwater.watch.max.clients", _I, 16, "Clients that may watch the state feed at once.", low=0
+    )
+
+    @classmethod
+    def load(cls, properties: Mapping[str, str]) -> BrokerConfig:
+        """The settings of a property file; `ConfigError` names the first one that is unknown or wrong."""
+        values = {BROKER_KEYS[name].attribute: BROKER_KEYS[name].parse(text) for name, text in known(properties).items()}
+        return cls(**{name: _shaped(name, value) for name, value in values.items()}).checked()
+
+    def with_overrides(self, properties: Mapping[str, str]) -> BrokerConfig:
+        """A copy in which the given (dynamic) settings differ."""
+        values = {BROKER_KEYS[name].attribute: BROKER_KEYS[name].parse(text) for name, text in known(properties).items()}
+        return replace(self, **{name: _shaped(name, value) for name, value in values.items()}).checked()
+
+    def checked(self) -> BrokerConfig:
+        """This, or `ConfigError` where settings contradict each other."""
+        if len(self.log_dirs) != 1:
+            raise ConfigError("log.dirs must name exactly one folder")
+        if not self.log_cleanup_policy:
+            raise ConfigError("log.cleanup.policy must name at least one of delete, compact")
+        if self.replica_fetch_wait_max_ms > self.replica_lag_time_max_ms:
+            raise ConfigError(
+                "replica.fetch.wait.max.ms must not exceed replica.lag.time.max.ms, or replicas would leave the ISR while waiting"
+            )
+        if self.group_min_session_timeout_ms > self.group_max_session_timeout_ms:
+            raise ConfigError("group.min.session.timeout.ms must not exceed group.max.session.timeout.ms")
+        parse_listeners("listeners", self.listeners)
+        parse_listeners("advertised.listeners", self.advertised_listeners)
+        return self
+
+    @property
+    def log_dir(self) -> str:
+        return self.log_dirs[0]
+
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Where the broker listens."""
+        return parse_listeners("listeners", self.listeners)
+
+    def advertised_endpoints(self) -> tuple[Endpoint, ...]:
+        """What clients and other brokers are told."""
+        return parse_listeners("advertised.listeners", self.advertised_listeners or self.listeners)
+
+
+def known(properties: Mapping[str, str]) -> Mapping[str, str]:
+    """The same mapping, or `ConfigError` for a name that is not a broker setting."""
+    for name in properties:
+        if name == "replica.lag.max.messages":
+            raise ConfigError(
+                "replica.lag.max.messages was removed in Kafka 0.9 (KIP-16): a follower falls out of the ISR by time, "
+                "see replica.lag.time.max.ms"
+            )
+        if name not in BROKER_KEYS:
+            raise ConfigError(f"Unknown configuration {name!r}")
+    return properties
+
+
+def parse_listeners(name: str, items: tuple[str, ...]) -> tuple[Endpoint, ...]:
+    """`NAME://host:port` items as endpoints; `ConfigError` names what is wrong."""
+    endpoints = []
+    for item in items:
+        listener, separator, address = item.partition("://")
+        host, colon, port = address.rpartition(":")
+        if not separator or not colon or not port.isdigit() or int(port) > 65535 or not listener or not host:
+            raise ConfigError(f"{name}: {item!r} is not NAME://host:port")
+        if listener.upper() != "PLAINTEXT":
+            raise ConfigError(f"{name}: listener {listener!r} is not supported; PLAINTEXT is")
+        endpoints.append(Endpoint(listener.upper(), host.strip("[]"), int(port)))
+    return tuple(endpoints)
+
+
+def _shaped(attribute: str, value: Any) -> Any:
+    if attribute == "log_cleanup_policy":
+        return frozenset(value)
+    return value or None if attribute == "replica_selector_class" else value
+
+
+BROKER_KEYS: dict[str, Key] = {f.metadata["key"].name: f.metadata["key"] for f in fields(BrokerConfig)}

@@ -1,0 +1,139 @@
+"""One setting: its Kafka name, type, default, limits and text; and how its text form is read and shown."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker_core.errors import ConfigError
+
+INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
+
+
+class KeyType(enum.IntEnum):
+    """Types as DescribeConfigs numbers them (KIP-569)."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A setting's definition; `dynamic` ones take effect in a running broker."""
+
+    name: str
+    type: KeyType
+    default: Any
+    doc: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    dynamic: bool = False
+    sensitive: bool = False
+    synonyms: tuple[str, ...] = ()
+    """For a topic key: the broker keys that give its default, first match first."""
+
+    @property
+    def attribute(self) -> str:
+        return self.name.replace(".", "_")
+
+    def parse(self, text: str) -> Any:
+        """The value that `text` means; `ConfigError` names key, value and what would be right."""
+        try:
+            value = _READERS[self.type](text.strip())
+        except ValueError:
+            raise self._wrong(text, f"is not a {self.type.name.lower()}") from None
+        self._check(text, value)
+        return value
+
+    def show(self, value: Any) -> str | None:
+        """The text form of a value, as DescribeConfigs and property files have it; None for a setting without a value."""
+        if value is None:
+            return None
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, (tuple, frozenset)):
+            return ",".join(sorted(value) if isinstance(value, frozenset) else value)
+        return str(value)
+
+    def _check(self, text: str, value: Any) -> None:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and self._out_of_range(value):
+            raise self._wrong(text, f"must lie between {self.low} and {self.high}")
+        if self.choices:
+            for item in value if isinstance(value, tuple) else (value,):
+                if item not in self.choices:
+                    raise self._wrong(text, f"must be one of {', '.join(self.choices)}")
+
+    def _out_of_range(self, value: float) -> bool:
+        return (self.low is not None and value < self.low) or (self.high is not None and value > self.high)
+
+    def _wrong(self, text: str, why: str) -> ConfigError:
+        shown = text if len(text) <= 100 else text[:100] + "…"
+        return ConfigError(f"Invalid value {shown!r} for configuration {self.name}: it {why}")
+
+
+def setting(
+    name: str,
+    type_: KeyType,
+    default: Any,
+    doc: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: Iterable[str] = (),
+    dynamic: bool = False,
+    sensitive: bool = False,
+    synonyms: tuple[str, ...] = (),
+) -> Any:
+    """A dataclass field that carries its `Key`."""
+    low, high = _type_range(type_, low, high)
+    key = Key(name, type_, default, doc, low, high, tuple(choices), dynamic, sensitive, synonyms)
+    return field(default=default, metadata={"key": key})
+
+
+def _type_range(type_: KeyType, low: float | None, high: float | None) -> tuple[float | None, float | None]:
+    if type_ is KeyType.INT:
+        return (-(2**31) if low is None else low, INT_MAX if high is None else high)
+    if type_ is KeyType.LONG:
+        return (-(2**63) if low is None else low, LONG_MAX if high is None else high)
+    return low, high
+
+
+def _read_bool(text: str) -> bool:
+    lowered = text.lower()
+    if lowered not in ("true", "false"):
+        raise ValueError(text)
+    return lowered == "true"
+
+
+def _read_list(text: str) -> tuple[str, ...]:
+    return tuple(item for item in (part.strip() for part in text.split(",")) if item)
+
+
+def _read_int(text: str) -> int:
+    if len(text) > 20:
+        raise ValueError(text)
+    return int(text)
+
+
+_READERS: dict[KeyType, Callable[[str], Any]] = {
+    KeyType.BOOLEAN: _read_bool,
+    KeyType.STRING: str,
+    KeyType.INT: _read_int,
+    KeyType.SHORT: _read_int,
+    KeyType.LONG: _read_int,
+    KeyType.DOUBLE: float,
+    KeyType.LIST: _read_list,
+    KeyType.CLASS: str,
+    KeyType.PASSWORD: str,
+}

@@ -1,0 +1,171 @@
+"""A topic's settings: overrides over the broker's defaults (Kafka's LogConfig)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.key import LONG_MAX, Key, KeyType, setting
+from broker_core.errors import ConfigError
+
+_B, _I, _L, _D, _S, _T = KeyType.BOOLEAN, KeyType.INT, KeyType.LONG, KeyType.DOUBLE, KeyType.STRING, KeyType.LIST
+_DAY_MS = 24 * 60 * 60 * 1000
+_CODECS = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicConfig:
+    """All settings of one topic; read `config.segment_bytes` for `segment.bytes`."""
+
+    cleanup_policy: frozenset[str] = setting(
+        "cleanup.policy",
+        _T,
+        frozenset({"delete"}),
+        "delete, compact or both.",
+        choices=("delete", "compact"),
+        synonyms=("log.cleanup.policy",),
+    )
+    compression_type: str = setting(
+        "compression.type", _S, "producer", "Codec of the stored batches.", choices=_CODECS, synonyms=("compression.type",)
+    )
+    delete_retention_ms: int = setting(
+        "delete.retention.ms", _L, _DAY_MS, "How long tombstones stay.", low=0, synonyms=("log.cleaner.delete.retention.ms",)
+    )
+    file_delete_delay_ms: int = setting(
+        "file.delete.delay.ms", _L, 60000, "Wait before a file is removed.", low=0, synonyms=("log.segment.delete.delay.ms",)
+    )
+    flush_messages: int = setting(
+        "flush.messages", _L, LONG_MAX, "Records between fsyncs.", low=1, synonyms=("log.flush.interval.messages",)
+    )
+    flush_ms: int = setting("flush.ms", _L, LONG_MAX, "Time between fsyncs.", low=0, synonyms=("log.flush.interval.ms",))
+    follower_replication_throttled_replicas: tuple[str, ...] = setting(
+        "follower.replication.throttled.replicas", _T, (), "partition:broker,… or * whose fetching is throttled."
+    )
+    index_interval_bytes: int = setting(
+        "index.interval.bytes", _I, 4096, "Bytes between index entries.", low=0, synonyms=("log.index.interval.bytes",)
+    )
+    leader_replication_throttled_replicas: tuple[str, ...] = setting(
+        "leader.replication.throttled.replicas", _T, (), "partition:broker,… or * whose serving is throttled."
+    )
+    max_compaction_lag_ms: int = setting(
+        "max.compaction.lag.ms", _L, LONG_MAX, "Oldest record left uncompacted.", low=1, synonyms=("log.cleaner.max.compaction.lag.ms",)
+    )
+    max_message_bytes: int = setting("max.message.bytes", _I, 1048588, "Largest record batch.", low=0, synonyms=("message.max.bytes",))
+    message_downconversion_enable: bool = setting(
+        "message.downconversion.enable", _B, True, "Convert for old consumers.", synonyms=("log.message.downconversion.enable",)
+    )
+    message_timestamp_after_max_ms: int = setting(
+        "message.timestamp.after.max.ms",
+        _L,
+        LONG_MAX,
+        "Newest timestamp accepted, after now.",
+        low=0,
+        synonyms=("log.message.timestamp.after.max.ms",),
+    )
+    message_timestamp_before_max_ms: int = setting(
+        "message.timestamp.before.max.ms",
+        _L,
+        LONG_MAX,
+        "Oldest timestamp accepted, before now.",
+        low=0,
+        synonyms=("log.message.timestamp.before.max.ms",),
+    )
+    message_timestamp_type: str = setting(
+        "message.timestamp.type",
+        _S,
+        "CreateTime",
+        "Whose clock.",
+        choices=("CreateTime", "LogAppendTime"),
+        synonyms=("log.message.timestamp.type",),
+    )
+    min_cleanable_dirty_ratio: float = setting(
+        "min.cleanable.dirty.ratio",
+        _D,
+        0.5,
+        "Dirty share above which a log is compacted.",
+        low=0,
+        high=1,
+        synonyms=("log.cleaner.min.cleanable.ratio",),
+    )
+    min_compaction_lag_ms: int = setting(
+        "min.compaction.lag.ms", _L, 0, "Youngest record compacted.", low=0, synonyms=("log.cleaner.min.compaction.lag.ms",)
+    )
+    min_insync_replicas: int = setting("min.insync.replicas", _I, 1, "Least ISR for acks=all.", low=1, synonyms=("min.insync.replicas",))
+    preallocate: bool = setting("preallocate", _B, False, "Give a new segment its full size at once.", synonyms=("log.preallocate",))
+    retention_bytes: int = setting(
+        "retention.bytes", _L, -1, "Size above which old segments go.", low=-1, synonyms=("log.retention.bytes",)
+    )
+    retention_ms: int = setting(
+        "retention.ms",
+        _L,
+        7 * _DAY_MS,
+        "Age above which old segments go.",
+        low=-1,
+        synonyms=("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+    )
+    segment_bytes: int = setting(
+        "segment.bytes", _I, 1073741824, "Size at which a segment is rolled.", low=14, synonyms=("log.segment.bytes",)
+    )
+    segment_index_bytes: int = setting(
+        "segment.index.bytes", _I, 10485760, "Largest index file.", low=4, synonyms=("log.index.size.max.bytes",)
+    )
+    segment_jitter_ms: int = setting(
+        "segment.jitter.ms", _L, 0, "Most jitter of segment.ms.", low=0, synonyms=("log.roll.jitter.ms", "log.roll.jitter.hours")
+    )
+    segment_ms: int = setting(
+        "segment.ms", _L, 7 * _DAY_MS, "Age at which a segment is rolled.", low=1, synonyms=("log.roll.ms", "log.roll.hours")
+    )
+    unclean_leader_election_enable: bool = setting(
+        "unclean.leader.election.enable",
+        _B,
+        False,
+        "Let a replica outside the ISR lead; acknowledged records may be lost.",
+        synonyms=("unclean.leader.election.enable",),
+    )
+
+    @classmethod
+    def from_overrides(cls, broker: BrokerConfig, overrides: Mapping[str, str]) -> TopicConfig:
+        """The broker's defaults with a topic's own settings on top; `ConfigError` as from `parse_overrides`."""
+        return cls(**{**broker_defaults(broker), **parse_overrides(overrides)})
+
+
+def broker_defaults(broker: BrokerConfig) -> dict[str, Any]:
+    """What a topic without overrides gets, by attribute."""
+    values = {key.attribute: getattr(broker, key.synonyms[0].replace(".", "_")) for key in TOPIC_KEYS.values() if key.synonyms}
+    hour_ms = 60 * 60 * 1000
+    if broker.log_retention_ms is None:
+        minutes = broker.log_retention_minutes
+        whole = broker.log_retention_hours * hour_ms if minutes is None else minutes * 60 * 1000
+        values["retention_ms"] = max(whole, -1)
+    if broker.log_roll_ms is None:
+        values["segment_ms"] = broker.log_roll_hours * hour_ms
+    if broker.log_roll_jitter_ms is None:
+        values["segment_jitter_ms"] = broker.log_roll_jitter_hours * hour_ms
+    if broker.log_flush_interval_ms is None:
+        values["flush_ms"] = LONG_MAX
+    if broker.compression_type == "none":
+        values["compression_type"] = "uncompressed"
+    return values
+
+
+def parse_overrides(overrides: Mapping[str, str]) -> dict[str, Any]:
+    """A topic's own settings by attribute; `ConfigError` names the first unknown or wrong one."""
+    values = {}
+    for name, text in overrides.items():
+        if name not in TOPIC_KEYS:
+            raise ConfigError(f"Unknown topic config name: {name}")
+        value = TOPIC_KEYS[name].parse(text)
+        values[TOPIC_KEYS[name].attribute] = frozenset(value) if name == "cleanup.policy" else value
+    if "cleanup_policy" in values and not values["cleanup_policy"]:
+        raise ConfigError("cleanup.policy must name at least one of delete, compact")
+    return values
+
+
+def validate_topic_overrides(overrides: Mapping[str, str]) -> None:
+    """Raises `ConfigError` unless every name and value is right."""
+    parse_overrides(overrides)
+
+
+TOPIC_KEYS: dict[str, Key] = {f.metadata["key"].name: f.metadata["key"] for f in fields(TopicConfig)}
