@@ -1,0 +1,114 @@
+"""What a handler is, what it is given, and the table of all of them that ApiVersions is computed from.
+
+A handler is a coroutine function in the file of its API key, marked with its version range:
+
+    @handler(ApiKey.HEARTBEAT, versions=range(0, 5))
+    async def handle(request: Request) -> Answer: ...
+
+It returns one payload for all its versions (a mapping, which the caller encodes), the parts of a complete response frame
+(header included, from `protocol/hot.py`), or None when the client expects no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from broker_core.errors import ProtocolViolation
+from broker_core.protocol.api import ApiKey
+from broker_core.seams import Part, Peer
+
+if TYPE_CHECKING:
+    from broker_core.handlers.services import BrokerServices
+    from broker_core.protocol.headers import RequestHeader
+
+Payload = Mapping[str, Any]
+Answer = Payload | list[Part] | None
+
+
+class CloseConnection(ProtocolViolation):
+    """The request was understood, and the protocol's only way to report its failure is to close the connection."""
+
+
+@dataclass(slots=True)
+class ConnectionInfo:
+    """One client's connection; the client's software is known once it has sent ApiVersions v3 or later."""
+
+    connection_id: int
+    peer: Peer
+    listener: str
+    principal: str = "User:ANONYMOUS"
+    client_id: str | None = None
+    software_name: str = "unknown"
+    software_version: str = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One decoded request; `body` is the codec's entity, read with `protocol.codec.field`."""
+
+    header: RequestHeader
+    body: Any
+    version: int
+    broker: BrokerServices
+    connection: ConnectionInfo
+
+    @property
+    def client_id(self) -> str | None:
+        return self.header.client_id
+
+
+HandlerFunction = Callable[[Request], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiHandler:
+    """A handler with the key and the versions it serves; calling it calls the function."""
+
+    key: ApiKey
+    versions: range
+    function: HandlerFunction
+
+    async def __call__(self, request: Request) -> Answer:
+        return await self.function(request)
+
+
+def handler(key: ApiKey, *, versions: range) -> Callable[[HandlerFunction], ApiHandler]:
+    """Marks a coroutine function as the handler of `key` for `versions` (a range: its end is exclusive)."""
+
+    def mark(function: HandlerFunction) -> ApiHandler:
+        return ApiHandler(key, versions, function)
+
+    return mark
+
+
+class ApiRange(NamedTuple):
+    """One row of ApiVersions; both versions are inclusive."""
+
+    key: int
+    min_version: int
+    max_version: int
+
+
+class Registry:
+    """All handlers by key."""
+
+    def __init__(self, handlers: Iterable[ApiHandler]) -> None:
+        self._by_key: dict[int, ApiHandler] = {}
+        for entry in handlers:
+            if int(entry.key) in self._by_key:
+                raise ValueError(f"two handlers for API key {entry.key.name}")
+            self._by_key[int(entry.key)] = entry
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._by_key
+
+    def find(self, key: int, version: int) -> ApiHandler | None:
+        """The handler for this key and version, or None."""
+        entry = self._by_key.get(key)
+        return entry if entry is not None and version in entry.versions else None
+
+    def advertised(self) -> list[ApiRange]:
+        """What ApiVersions answers, ordered by key."""
+        return [ApiRange(key, entry.versions[0], entry.versions[-1]) for key, entry in sorted(self._by_key.items())]

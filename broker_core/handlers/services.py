@@ -1,0 +1,40 @@
+"""What a handler may use of its broker: a plain record that `server/broker.py` fills in once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_core.admin.service import AdminService
+    from broker_core.client.pool import ChannelPool
+    from broker_core.config import ConfigHolder
+    from broker_core.controller.loop import Controller
+    from broker_core.groups.coordinator import GroupCoordinator
+    from broker_core.handlers.registry import Registry
+    from broker_core.metadata.cache import MetadataCache
+    from broker_core.replication.manager import ReplicaManager
+    from broker_core.seams import Node
+    from broker_core.storage.manager import LogManager
+    from broker_core.transactions.producer_ids import ProducerIds
+
+
+@dataclass(slots=True)
+class BrokerServices:
+    """One broker's parts, by the names handlers know them by."""
+
+    node: Node
+    broker_id: int
+    cluster_id: str
+    config: ConfigHolder
+    logs: LogManager
+    metadata: MetadataCache
+    replicas: ReplicaManager
+    groups: GroupCoordinator
+    producer_ids: ProducerIds
+    controller: Controller
+    admin: AdminService
+    channels: ChannelPool
+    registry: Registry
+    broker_epoch: Callable[[], int]
