@@ -129,13 +129,13 @@ def allowed_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
 
 
 @contextlib.contextmanager
-def exclusive(path: Path, what: str) -> Iterator[None]:
+def exclusive(path: Path, what: str, seconds: float = 60.0) -> Iterator[None]:
     """Serialises web, worker and shell: only one may start or stop processes of a data folder at a time."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if not wait_until(lambda: _try_lock(descriptor), 60.0):
-            raise ProcessError(f"Another command has held {path} for a minute; {what} was not done")
+        if not wait_until(lambda: _try_lock(descriptor), seconds):
+            raise ProcessError(f"Another command has held {path} for {seconds:.0f} s; not done: {what}")
         yield
     finally:
         os.close(descriptor)

@@ -1,0 +1,52 @@
+# Highwater. Everything a new clone needs happens in these targets: Python 3.11 or 3.12, Java 17 or newer and make are enough.
+
+PYTHON ?= $(shell for p in python3.12 python3.11 python3; do \
+	"$$p" -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info[:2] <= (3, 12)))' 2>/dev/null && { command -v "$$p"; break; }; done)
+BIN := .venv/bin
+DATA ?= data
+DEMO ?= 1
+SEED ?= 1
+
+.PHONY: up down test bench simulate lint setup setup-dev tools lock clean
+
+up: setup
+	@$(BIN)/highwater --data "$(DATA)" up $(if $(filter 0,$(DEMO)),--no-demo)
+
+down:
+	@$(BIN)/highwater --data "$(DATA)" down
+
+test: setup-dev tools
+	@$(BIN)/python -m pytest $(ARGS)
+
+bench: setup-dev
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+simulate: setup-dev
+	@$(BIN)/python -m tests.simulation --seed $(SEED) $(ARGS)
+
+lint: setup-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+setup: .venv/.ready
+setup-dev: .venv/.ready-dev
+
+.venv/.ready: requirements.lock pyproject.toml scripts/setup.sh
+	@sh scripts/setup.sh "$(PYTHON)" requirements.lock .venv/.ready
+
+.venv/.ready-dev: requirements-dev.lock .venv/.ready
+	@sh scripts/setup.sh "$(PYTHON)" requirements-dev.lock .venv/.ready-dev
+
+# What the tests drive beside Python packages.
+tools:
+	@sh scripts/tools.sh
+
+# Writes the lock files anew from pyproject.toml (needs uv).
+lock:
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml -o requirements.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+clean:
+	rm -rf .venv staticfiles .pytest_cache .mypy_cache .ruff_cache

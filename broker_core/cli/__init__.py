@@ -1,0 +1,1 @@
+"""The command `highwater`: local cluster, brokers, tokens, and the whole system of `make up`."""

@@ -1,0 +1,118 @@
+"""Arguments of the command `highwater`, and what each of its parts calls."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from broker_core.cli import system, up
+from broker_core.errors import HighwaterError
+from broker_core.local import control
+from broker_core.local.layout import Layout
+
+ACTIONS: dict[str, Callable[[Path, int], None]] = {
+    "start": control.start_broker,
+    "stop": control.stop_broker,
+    "kill": control.kill_broker,
+    "pause": control.pause_broker,
+    "resume": control.resume_broker,
+}
+DONE = {"start": "started", "stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; 1 and a sentence on stderr when it fails."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options) or 0)
+    except HighwaterError as error:
+        print(f"highwater: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="highwater", description="A Kafka-protocol cluster in Python with a live console.")
+    default = os.environ.get("HIGHWATER_DATA") or str(system.ROOT / "data")
+    parser.add_argument("--data", type=Path, default=Path(default), help="data folder (default: $HIGHWATER_DATA, else ./data)")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    _cluster_commands(commands)
+    _broker_commands(commands)
+    _token_commands(commands)
+    whole = commands.add_parser("up", help="the whole system in the foreground; Ctrl-C stops it")
+    whole.add_argument("--no-demo", action="store_true", help="without demo traffic")
+    whole.set_defaults(run=lambda o: up.run(o.data, demo=not o.no_demo))
+    commands.add_parser("down", help="stop everything that runs from the data folder").set_defaults(run=lambda o: up.down(o.data))
+    return parser
+
+
+def _cluster_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    cluster = commands.add_parser("cluster", help="ZooKeeper and the three brokers").add_subparsers(required=True, metavar="action")
+    cluster.add_parser("up", help="start what does not run").set_defaults(run=lambda o: control.cluster_up(o.data, up.say))
+    cluster.add_parser("down", help="stop brokers (paused ones too) and ZooKeeper").set_defaults(
+        run=lambda o: control.cluster_down(o.data, up.say)
+    )
+    status = cluster.add_parser("status", help="what runs")
+    status.add_argument("--json", action="store_true")
+    status.set_defaults(run=_status)
+
+
+def _broker_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    actions = commands.add_parser("broker", help="one broker").add_subparsers(required=True, metavar="action")
+    for name in ACTIONS:
+        action = actions.add_parser(name)
+        action.add_argument("id", type=int)
+        action.add_argument("--json", action="store_true")
+        action.set_defaults(run=_broker_action, action=name)
+
+
+def _token_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    tokens = commands.add_parser("token", help="API tokens").add_subparsers(required=True, metavar="action")
+    create = tokens.add_parser("create", help="make one and print it, once")
+    create.add_argument("name")
+    create.add_argument("--role", required=True, choices=("viewer", "operator", "admin"))
+    create.add_argument("--json", action="store_true")
+    create.set_defaults(run=_token_create)
+
+
+def _status(options: argparse.Namespace) -> int:
+    found = control.status(options.data)
+    if options.json:
+        print(json.dumps(found))
+        return 0
+    for name in ("zookeeper", "redis"):
+        print(f"{name:<10} {found[name]['state']:<9} port {found[name]['port']}")
+    for broker in found["brokers"]:
+        pid = f"  pid {broker['pid']}" if broker["pid"] else ""
+        print(f"broker {broker['broker_id']:<3} {broker['state']:<9} port {broker['port']}{pid}")
+    return 0
+
+
+def _broker_action(options: argparse.Namespace) -> int:
+    ACTIONS[options.action](options.data, options.id)
+    if options.json:
+        print(json.dumps({"broker_id": options.id, "action": options.action, "done": True}))
+    else:
+        print(f"broker {options.id} {DONE[options.action]}")
+    return 0
+
+
+def _token_create(options: argparse.Namespace) -> int:
+    layout = Layout.from_environment(options.data)
+    layout.prepare()
+    command = [sys.executable, "manage.py", "token_create", options.name, "--role", options.role]
+    done = subprocess.run(command, cwd=system.ROOT, env=system.environment(layout), capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode:
+        print(done.stderr.strip() or done.stdout.strip(), file=sys.stderr)
+        return 1
+    lines = done.stdout.strip().splitlines()
+    print(json.dumps({"name": options.name, "role": options.role, "token": lines[-1]}) if options.json else "\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""The whole local system beside the cluster: Redis, console, live feed, workers and demo traffic.
+
+These are separate programs, started by their command lines; this module imports none of them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from broker_core.local.layout import Layout
+from broker_core.local.process import LocalProcess, ProcessError
+from broker_core.local.services import check_port_free, redis_process, start_redis, tail, wait_ready
+
+Progress = Callable[[str], None]
+ROOT = Path(__file__).resolve().parent.parent.parent
+CONSOLE_READY_SECONDS = 60.0
+LOG_LIMIT_BYTES = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One of our programs: `module` and its arguments run by this interpreter."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+def programs(layout: Layout, *, demo: bool) -> list[Program]:
+    """All programs in the order in which they are started; stopped in the opposite one."""
+    beat_file = str(layout.folder("console") / "beat-schedule")
+    found = [
+        Program("console", ("-m", "uvicorn", "console.asgi:application", *_uvicorn_options(layout))),
+        Program("live", ("manage.py", "live", "--cluster", "local")),
+        Program("worker", ("-m", "celery", "-A", "workers.app", "worker", "-Q", "jobs,health,analytics", "-c", "2", "-l", "info")),
+        Program("beat", ("-m", "celery", "-A", "workers.app", "beat", "-s", beat_file, "-l", "info")),
+    ]
+    return [*found, Program("demo", ("-m", "workers.demo"))] if demo else found
+
+
+def _uvicorn_options(layout: Layout) -> tuple[str, ...]:
+    fixed = ("--lifespan", "off", "--ws", "websockets-sansio", "--no-access-log", "--timeout-graceful-shutdown", "3")
+    return ("--host", "127.0.0.1", "--port", str(layout.console_port), *fixed)
+
+
+def environment(layout: Layout) -> dict[str, str]:
+    """What the console's programs get: this shell's environment, and where the system's parts are."""
+    return {
+        **os.environ,
+        "HIGHWATER_DATA": str(layout.root),
+        "HIGHWATER_REDIS_URL": layout.redis_url,
+        "HIGHWATER_BOOTSTRAP_SERVERS": layout.bootstrap_servers,
+        "HIGHWATER_ZOOKEEPER": layout.zookeeper_connect,
+        "HIGHWATER_CONSOLE_PORT": str(layout.console_port),
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONPATH": str(ROOT),
+    }
+
+
+def process_of(layout: Layout, name: str) -> LocalProcess:
+    return LocalProcess(name, layout.folder("run"))
+
+
+def bootstrap(layout: Layout) -> str:
+    """Database, secrets and first admin; returns what the command printed (the password, the first time)."""
+    command = [sys.executable, "manage.py", "bootstrap"]
+    done = subprocess.run(command, cwd=ROOT, env=environment(layout), capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode:
+        raise ProcessError(f"The console's set-up failed:\n{(done.stderr or done.stdout).strip()[-2000:]}")
+    return done.stdout.strip()
+
+
+def start_program(layout: Layout, program: Program) -> None:
+    """Starts one program without waiting for it."""
+    if program.name == "console":
+        check_port_free(layout.console_port, "the console", "HIGHWATER_CONSOLE_PORT")
+    process_of(layout, program.name).start([sys.executable, *program.arguments], layout.log_file(program.name), environment(layout), ROOT)
+
+
+def wait_console(layout: Layout) -> None:
+    """Waits until the console answers."""
+    wait_ready(process_of(layout, "console"), lambda: _answers(layout), CONSOLE_READY_SECONDS, layout.log_file("console"))
+
+
+def start_side(layout: Layout, progress: Progress) -> str:
+    """Redis and the console's database, which do not need the cluster; returns the bootstrap's words."""
+    progress("Redis …")
+    start_redis(layout)
+    progress("database, secrets, first admin …")
+    return bootstrap(layout)
+
+
+def stop_all(layout: Layout, progress: Progress) -> None:
+    """Stops every program, then Redis; what does not run is fine."""
+    for program in reversed(programs(layout, demo=True)):
+        if process_of(layout, program.name).stop():
+            progress(f"{program.name} stopped")
+    if redis_process(layout).stop():
+        progress("Redis stopped")
+
+
+def restart_dead(layout: Layout, *, demo: bool, progress: Progress) -> None:
+    """Starts again whatever ended by itself, saying so with the end of its log. Brokers stay as they are: faults are made on purpose."""
+    for program in programs(layout, demo=demo):
+        if not process_of(layout, program.name).alive():
+            progress(f"{program.name} ended and is started again; the end of its log:\n{tail(layout.log_file(program.name), 800)}")
+            start_program(layout, program)
+
+
+def trim_logs(layout: Layout) -> None:
+    """Copies a log that has grown over the limit to NAME.log.1 and empties it (writers append, so nothing tears)."""
+    for path in layout.folder("logs").glob("*.log"):
+        if path.stat().st_size > LOG_LIMIT_BYTES:
+            path.with_suffix(".log.1").write_bytes(path.read_bytes())
+            os.truncate(path, 0)
+
+
+def _answers(layout: Layout) -> bool:
+    import http.client
+
+    connection = http.client.HTTPConnection("127.0.0.1", layout.console_port, timeout=2.0)
+    try:
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status < 500
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,106 @@
+"""`highwater up`: the whole system in the foreground until Ctrl-C, then down again."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import FrameType
+
+from broker_core.cli import system
+from broker_core.errors import ConfigError
+from broker_core.local import control
+from broker_core.local.layout import Layout
+from broker_core.local.process import ProcessError, exclusive
+from broker_core.local.services import java_version
+
+LEAST_JAVA = 17
+LOOK_SECONDS = 2.0
+
+
+def run(data: Path, *, demo: bool) -> int:
+    """Starts everything, prints where it is, waits for SIGINT or SIGTERM, stops everything."""
+    layout = Layout.from_environment(data)
+    layout.prepare()
+    if java_version() < LEAST_JAVA:
+        raise ConfigError("Java 17 or newer is needed: apt-get install openjdk-17-jre-headless")
+    stop = _stop_event()
+    with exclusive(layout.folder("run") / "up.lock", "make up (is another one running with this data folder?)", seconds=1.0):
+        _clear_leftovers(layout)
+        try:
+            _start(layout, demo=demo, stop=stop)
+            while not stop.wait(LOOK_SECONDS):
+                system.restart_dead(layout, demo=demo, progress=say)
+                system.trim_logs(layout)
+        finally:
+            say("stopping …")
+            _down(layout)
+            say("Everything is stopped.")
+    return 0
+
+
+def say(text: str) -> None:
+    print(f"  {text}", flush=True)
+
+
+def down(data: Path) -> int:
+    """Stops everything that runs from the data folder."""
+    layout = Layout.from_environment(data)
+    _down(layout)
+    return 0
+
+
+def _stop_event() -> threading.Event:
+    """Set by the first SIGINT, SIGTERM or SIGHUP; further ones are ignored while everything stops."""
+    stop = threading.Event()
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, on_signal)
+    return stop
+
+
+def _clear_leftovers(layout: Layout) -> None:
+    """Stops what a killed run left behind, so that ports and logs are ours."""
+    _down(layout)
+
+
+def _start(layout: Layout, *, demo: bool, stop: threading.Event) -> None:
+    began = time.monotonic()
+    print(f"Highwater: starting from {layout.root}", flush=True)
+    with ThreadPoolExecutor(1) as pool:
+        side = pool.submit(system.start_side, layout, say)
+        control.cluster_up(layout.root, say)
+        words = side.result()
+    for program in system.programs(layout, demo=demo):
+        if stop.is_set():
+            return
+        say(f"{program.name} …")
+        system.start_program(layout, program)
+    system.wait_console(layout)
+    _greet(layout, words, time.monotonic() - began)
+
+
+def _greet(layout: Layout, words: str, seconds: float) -> None:
+    print(f"\nReady after {seconds:.1f} s.\n", flush=True)
+    print(f"  Console:    {layout.console_url}")
+    for line in words.splitlines():
+        print(f"  {line}")
+    print(f"  Bootstrap:  {layout.bootstrap_servers}")
+    print(f"  Try:        kcat -b {layout.bootstrap_servers.partition(',')[0]} -L")
+    print("\nCtrl-C stops everything.\n", flush=True)
+
+
+def _down(layout: Layout) -> None:
+    try:
+        system.stop_all(layout, say)
+    finally:
+        try:
+            control.cluster_down(layout.root, say)
+        except ProcessError as error:
+            say(str(error))
+            raise
