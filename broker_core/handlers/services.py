@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from broker_core.config import ConfigHolder
     from broker_core.controller.loop import Controller
     from broker_core.groups.coordinator import GroupCoordinator
+    from broker_core.handlers.encoded import EncodedCache
     from broker_core.handlers.registry import Registry
     from broker_core.metadata.cache import MetadataCache
     from broker_core.replication.manager import ReplicaManager
@@ -37,4 +38,5 @@ class BrokerServices:
     admin: AdminService
     channels: ChannelPool
     registry: Registry
+    metadata_responses: EncodedCache
     broker_epoch: Callable[[], int]

@@ -1,0 +1,36 @@
+"""AlterPartitionReassignments v0 (KIP-455): start, change or cancel (null replicas) moves of partitions, by the controller."""
+
+from __future__ import annotations
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.handlers.common import by_topic, failure, require_controller
+from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.model import TopicPartition
+from broker_core.protocol.api import ApiKey
+
+
+@handler(ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions=range(0, 1))
+async def handle(request: Request) -> Answer:
+    """One result per partition asked for."""
+    wanted = {
+        TopicPartition(topic.name, row.partition_index): None if row.replicas is None else tuple(row.replicas)
+        for topic in request.body.topics
+        for row in topic.partitions
+    }
+    try:
+        require_controller(request)
+        results = await request.broker.controller.alter_reassignments(wanted)
+    except KafkaError as error:
+        code, message = failure(error)
+        return {"throttle_time": 0, "error_code": int(code), "error_message": message, "responses": []}
+    rows = [
+        {
+            "name": topic,
+            "partitions": [
+                {"partition_index": partition, "error_code": int(code), "error_message": message or None}
+                for partition, (code, message) in partitions.items()
+            ],
+        }
+        for topic, partitions in by_topic(results).items()
+    ]
+    return {"throttle_time": 0, "error_code": int(ErrorCode.NONE), "error_message": None, "responses": rows}

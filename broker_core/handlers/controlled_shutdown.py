@@ -1,0 +1,21 @@
+"""ControlledShutdown v0–3: a broker asks the controller to move its leaderships away before it stops (SOURCES Z5)."""
+
+from __future__ import annotations
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.handlers.common import failure, require_controller
+from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.codec import field
+
+
+@handler(ApiKey.CONTROLLED_SHUTDOWN, versions=range(0, 4))
+async def handle(request: Request) -> Answer:
+    """Answers with the partitions the broker still leads; none means it may stop."""
+    try:
+        require_controller(request)
+        remaining = await request.broker.controller.controlled_shutdown(request.body.broker_id, field(request.body, "broker_epoch", -1))
+    except KafkaError as error:
+        return {"error_code": int(failure(error)[0]), "remaining_partitions": []}
+    rows = [{"topic_name": topic, "partition_index": partition} for topic, partition in remaining]
+    return {"error_code": int(ErrorCode.NONE), "remaining_partitions": rows}

@@ -1,0 +1,79 @@
+"""CreateTopics v0–7, by the controller; answers once every partition has a leader, or the timeout has passed (SOURCES Z4, Z6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.admin.topics import CreatedTopic, NewTopic
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.handlers.common import failure, require_controller
+from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.codec import field, millis
+
+DEFAULTS_SINCE = 4
+
+
+@handler(ApiKey.CREATE_TOPICS, versions=range(0, 8))
+async def handle(request: Request) -> Answer:
+    """One row per topic name; a name given twice is refused."""
+    topics = {topic.name: topic for topic in request.body.topics}
+    duplicates = {name for name in topics if sum(topic.name == name for topic in request.body.topics) > 1}
+    validate_only = bool(field(request.body, "validate_only", False))
+    rows: dict[str, dict[str, Any]] = {}
+    for name, topic in topics.items():
+        rows[name] = await _create(request, topic, name in duplicates, validate_only)
+    created = [name for name, row in rows.items() if row["error_code"] == ErrorCode.NONE]
+    if created and not validate_only:
+        for name in await request.broker.admin.wait_for_leaders(created, millis(request.body.timeout)):
+            rows[name] |= _error(ErrorCode.REQUEST_TIMED_OUT, f"topic {name} is created; not all its partitions have a leader yet")
+    return {"throttle_time": 0, "topics": list(rows.values())}
+
+
+async def _create(request: Request, topic: Any, duplicate: bool, validate_only: bool) -> dict[str, Any]:
+    try:
+        require_controller(request)
+        if duplicate:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} is named more than once")
+        created = await request.broker.admin.create_topic(new_topic(topic, request.version), validate_only=validate_only)
+    except Exception as error:
+        return {"name": topic.name, "topic_id": None, "configs": None, **_error(*failure(error))}
+    return _row(request, created)
+
+
+def new_topic(topic: Any, version: int) -> NewTopic:
+    """The topic asked for; a list of assignments and a number of partitions exclude each other."""
+    assignments = {row.partition_index: tuple(row.broker_ids) for row in topic.assignments}
+    if len(assignments) != len(topic.assignments):
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"a partition of topic {topic.name} is assigned more than once")
+    if assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, "Both numPartitions or replicationFactor and replicasAssignments were set. Both cannot be used at the same time."
+        )
+    if not assignments and version < DEFAULTS_SINCE and -1 in (topic.num_partitions, topic.replication_factor):
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS if topic.num_partitions == -1 else ErrorCode.INVALID_REPLICATION_FACTOR)
+    configs = {row.name: row.value for row in topic.configs}
+    for name, value in configs.items():
+        if value is None:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {name}")
+    return NewTopic(topic.name, topic.num_partitions, topic.replication_factor, assignments, configs)
+
+
+def _error(error_code: ErrorCode, message: str) -> dict[str, Any]:
+    return {"error_code": int(error_code), "error_message": message}
+
+
+def _row(request: Request, created: CreatedTopic) -> dict[str, Any]:
+    configs = request.broker.admin.configs.describe_overrides(created.configs)
+    return {
+        "name": created.name,
+        "topic_id": created.topic_id,
+        "error_code": int(ErrorCode.NONE),
+        "error_message": None,
+        "num_partitions": len(created.assignment),
+        "replication_factor": len(created.assignment[0]),
+        "configs": [
+            {"name": c.name, "value": c.value, "read_only": c.read_only, "config_source": c.source, "is_sensitive": c.sensitive}
+            for c in configs
+        ],
+    }

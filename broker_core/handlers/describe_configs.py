@@ -1,0 +1,47 @@
+"""DescribeConfigs v0–4: settings of topics and brokers, with where each value comes from (SOURCES O1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.admin.configs import ConfigEntry, ResourceType
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.handlers.common import failure
+from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.codec import field
+
+DEFAULT_SOURCES = (4, 5)
+
+
+@handler(ApiKey.DESCRIBE_CONFIGS, versions=range(0, 5))
+async def handle(request: Request) -> Answer:
+    """One row per resource; a null list of keys asks for all."""
+    return {"throttle_time": 0, "results": [_resource(request, resource) for resource in request.body.resources]}
+
+
+def _resource(request: Request, resource: Any) -> dict[str, Any]:
+    row = {"resource_type": resource.resource_type, "resource_name": resource.resource_name}
+    try:
+        entries = request.broker.admin.configs.describe(ResourceType.of(resource.resource_type), resource.resource_name)
+    except KafkaError as error:
+        code, message = failure(error)
+        return row | {"error_code": int(code), "error_message": message, "configs": []}
+    keys = resource.configuration_keys
+    wanted = [entry for entry in entries if keys is None or entry.name in keys]
+    return row | {"error_code": int(ErrorCode.NONE), "error_message": None, "configs": [_entry(request, entry) for entry in wanted]}
+
+
+def _entry(request: Request, entry: ConfigEntry) -> dict[str, Any]:
+    synonyms = entry.synonyms if field(request.body, "include_synonyms", False) else ()
+    return {
+        "name": entry.name,
+        "value": entry.value,
+        "read_only": entry.read_only,
+        "is_default": entry.source in DEFAULT_SOURCES,
+        "config_source": int(entry.source),
+        "is_sensitive": entry.sensitive,
+        "synonyms": [{"name": s.name, "value": s.value, "source": int(s.source)} for s in synonyms],
+        "config_type": int(entry.type),
+        "documentation": entry.documentation if field(request.body, "include_documentation", False) else None,
+    }

@@ -1,0 +1,43 @@
+"""DescribeProducers v0: the producers a partition's leader remembers (SOURCES G4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.handlers.common import failure, known_partition
+from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.model import TopicPartition
+from broker_core.protocol.api import ApiKey
+
+
+@handler(ApiKey.DESCRIBE_PRODUCERS, versions=range(0, 1))
+async def handle(request: Request) -> Answer:
+    """One row per partition asked for."""
+    topics = [
+        {"name": topic.name, "partitions": [_partition(request, TopicPartition(topic.name, index)) for index in topic.partition_indexes]}
+        for topic in request.body.topics
+    ]
+    return {"throttle_time": 0, "topics": topics}
+
+
+def _partition(request: Request, partition: TopicPartition) -> dict[str, Any]:
+    try:
+        known_partition(request, partition)
+        log = request.broker.replicas.leader_log(partition)
+    except KafkaError as error:
+        code, message = failure(error)
+        return {"partition_index": partition.partition, "error_code": int(code), "error_message": message, "active_producers": []}
+    producers = [_producer(entry) for entry in log.producer_state.entries()]
+    return {"partition_index": partition.partition, "error_code": int(ErrorCode.NONE), "error_message": None, "active_producers": producers}
+
+
+def _producer(entry: Any) -> dict[str, Any]:
+    return {
+        "producer_id": entry.producer_id,
+        "producer_epoch": entry.producer_epoch,
+        "last_sequence": entry.last_sequence,
+        "last_timestamp": entry.last_timestamp,
+        "coordinator_epoch": entry.coordinator_epoch,
+        "current_txn_start_offset": -1 if entry.current_txn_first_offset is None else entry.current_txn_first_offset,
+    }

@@ -1,0 +1,111 @@
+"""Metadata v0–12: brokers, controller, topics and their leaders, from this broker's cache (SOURCES Z4).
+
+An unknown topic is created when both the broker (`auto.create.topics.enable`) and the client (v4+) allow it; the client is
+then told LEADER_NOT_AVAILABLE and asks again. Answers without such a side effect are cached in encoded form.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from broker_core.admin.names import check_topic_name
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.handlers.common import CLUSTER_OPERATIONS, NO_AUTHORIZED_OPERATIONS, TOPIC_OPERATIONS, failure
+from broker_core.handlers.metadata_rows import broker_rows, missing_topic, topic_row
+from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.codec import encode_response, field
+from broker_core.protocol.headers import response_header
+
+NO_ID = uuid.UUID(int=0)
+Wanted = tuple[str | None, uuid.UUID | None]
+
+
+@handler(ApiKey.METADATA, versions=range(0, 13))
+async def handle(request: Request) -> Answer:
+    """A cached body where there is one; else built, and kept when every topic asked for exists."""
+    wanted = _wanted(request)
+    shape = (request.version, request.connection.listener, wanted, _operations(request))
+    version = request.broker.metadata.version
+    body = request.broker.metadata_responses.get(version, shape)
+    if body is None:
+        payload, cacheable = await _build(request, wanted)
+        body = encode_response(ApiKey.METADATA, request.version, payload)
+        if cacheable and request.broker.metadata.version == version:
+            request.broker.metadata_responses.put(version, shape, body)
+    return [response_header(ApiKey.METADATA, request.version, request.header.correlation_id), body]
+
+
+def _wanted(request: Request) -> tuple[Wanted, ...] | None:
+    """(name, id) pairs, or None for all topics: null, and in version 0 an empty list."""
+    topics = request.body.topics
+    if topics is None or (request.version == 0 and not topics):
+        return None
+    return tuple((topic.name, _id(field(topic, "topic_id", None))) for topic in topics)
+
+
+def _id(topic_id: uuid.UUID | None) -> uuid.UUID | None:
+    return None if topic_id is None or topic_id == NO_ID else topic_id
+
+
+def _operations(request: Request) -> tuple[bool, bool]:
+    return (
+        bool(field(request.body, "include_cluster_authorized_operations", False)),
+        bool(field(request.body, "include_topic_authorized_operations", False)),
+    )
+
+
+async def _build(request: Request, wanted: tuple[Wanted, ...] | None) -> tuple[dict[str, Any], bool]:
+    metadata = request.broker.metadata
+    cluster_operations, topic_operations = _operations(request)
+    names = ((name, None) for name in metadata.topics()) if wanted is None else _unique(wanted)
+    rows, cacheable = [], True
+    for name, topic_id in names:
+        row = _existing(request, name, topic_id)
+        if row is None:
+            row, cacheable = await _absent(request, name, topic_id), False
+        rows.append(row | {"topic_authorized_operations": TOPIC_OPERATIONS if topic_operations else NO_AUTHORIZED_OPERATIONS})
+    payload = {
+        "throttle_time": 0,
+        "brokers": broker_rows(request),
+        "cluster_id": request.broker.cluster_id,
+        "controller_id": metadata.controller_id,
+        "topics": rows,
+        "cluster_authorized_operations": CLUSTER_OPERATIONS if cluster_operations else NO_AUTHORIZED_OPERATIONS,
+    }
+    return payload, cacheable
+
+
+def _unique(wanted: Iterable[Wanted]) -> list[Wanted]:
+    return list(dict.fromkeys(wanted))
+
+
+def _existing(request: Request, name: str | None, topic_id: uuid.UUID | None) -> dict[str, Any] | None:
+    metadata = request.broker.metadata
+    found = metadata.topic_name(topic_id) if topic_id is not None else name
+    partitions = metadata.partitions(found) if found is not None else None
+    if found is None or not partitions:
+        return None
+    return topic_row(request, found, metadata.topic_id(found), partitions)
+
+
+async def _absent(request: Request, name: str | None, topic_id: uuid.UUID | None) -> dict[str, Any]:
+    if topic_id is not None:
+        return missing_topic(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
+    if name is None:
+        return missing_topic("", None, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    try:
+        check_topic_name(name)
+        if _may_create(request):
+            await request.broker.admin.auto_create(name)
+            return missing_topic(name, None, ErrorCode.LEADER_NOT_AVAILABLE)
+        return missing_topic(name, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    except KafkaError as error:
+        return missing_topic(name, None, failure(error)[0])
+
+
+def _may_create(request: Request) -> bool:
+    asked = request.version < 4 or bool(field(request.body, "allow_auto_topic_creation", True))
+    return asked and request.broker.config.current.auto_create_topics_enable

@@ -1,0 +1,72 @@
+"""The rows of a Metadata answer: brokers by listener, topics and partitions with the errors old clients expect."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from broker_core.admin.names import INTERNAL_TOPICS
+from broker_core.errors import ErrorCode
+from broker_core.handlers.registry import Request
+from broker_core.model import NO_LEADER
+
+if TYPE_CHECKING:
+    from broker_core.metadata.cache import PartitionState
+
+LISTENER_ERRORS_SINCE = 6
+
+
+def broker_rows(request: Request) -> list[dict[str, Any]]:
+    """The live brokers that can be reached by the listener of this connection, by id."""
+    rows = []
+    for broker in sorted(request.broker.metadata.live_brokers(), key=lambda b: b.broker_id):
+        endpoint = request.broker.metadata.endpoint(broker.broker_id, request.connection.listener)
+        if endpoint is not None:
+            rows.append({"node_id": broker.broker_id, "host": endpoint.host, "port": endpoint.port, "rack": broker.rack})
+    return rows
+
+
+def missing_topic(name: str | None, topic_id: uuid.UUID | None, error_code: ErrorCode) -> dict[str, Any]:
+    """The row of a topic that is not there."""
+    return {"error_code": int(error_code), "name": name, "topic_id": topic_id, "is_internal": name in INTERNAL_TOPICS, "partitions": []}
+
+
+def topic_row(request: Request, name: str, topic_id: uuid.UUID | None, partitions: Mapping[int, PartitionState]) -> dict[str, Any]:
+    """The row of a topic with all its partitions, by index."""
+    reachable = frozenset(row["node_id"] for row in broker_rows(request))
+    return {
+        "error_code": int(ErrorCode.NONE),
+        "name": name,
+        "topic_id": topic_id,
+        "is_internal": name in INTERNAL_TOPICS,
+        "partitions": [_partition_row(request, index, partitions[index], reachable) for index in sorted(partitions)],
+    }
+
+
+def _partition_row(request: Request, index: int, state: PartitionState, reachable: frozenset[int]) -> dict[str, Any]:
+    replicas, isr = list(state.replicas), list(state.isr)
+    error, leader = _leader_error(request, state, reachable)
+    if request.version == 0:
+        replicas = [broker for broker in replicas if broker in reachable]
+        isr = [broker for broker in isr if broker in reachable]
+        if error is ErrorCode.NONE and (len(replicas) < len(state.replicas) or len(isr) < len(state.isr)):
+            error = ErrorCode.REPLICA_NOT_AVAILABLE
+    return {
+        "error_code": int(error),
+        "partition_index": index,
+        "leader_id": leader,
+        "leader_epoch": state.leader_epoch,
+        "replica_nodes": replicas,
+        "isr_nodes": isr,
+        "offline_replicas": [broker for broker in state.replicas if broker not in reachable or broker in state.offline_replicas],
+    }
+
+
+def _leader_error(request: Request, state: PartitionState, reachable: frozenset[int]) -> tuple[ErrorCode, int]:
+    if state.leader in reachable:
+        return ErrorCode.NONE, state.leader
+    alive = any(broker.broker_id == state.leader for broker in request.broker.metadata.live_brokers())
+    if alive and request.version >= LISTENER_ERRORS_SINCE:
+        return ErrorCode.LISTENER_NOT_FOUND, NO_LEADER
+    return ErrorCode.LEADER_NOT_AVAILABLE, NO_LEADER
