@@ -1,0 +1,163 @@
+"""What the controller knows of the cluster: brokers, assignments, leadership, and where each replica stands.
+
+Only the controller's task changes it. It is read from the store at failover; after that the store is written first and the
+context follows. Sets here are for membership; whatever walks one sorts it first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from uuid import UUID
+
+from broker_core.controller.partition_states import PartitionState
+from broker_core.controller.reassignment import NOT_ASSIGNED, ReplicaAssignment
+from broker_core.controller.replica_states import ReplicaState
+from broker_core.model import BrokerInfo, LeaderAndIsr, TopicPartition
+
+EPOCH_DURING_DELETE = -2
+"""Leader epoch of a StopReplica for a topic being deleted: it overrides any other."""
+NO_LEADER_EPOCH = -1
+
+
+class Replica(NamedTuple):
+    """One partition's copy on one broker."""
+
+    topic: str
+    partition: int
+    broker_id: int
+
+    @property
+    def tp(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+class Leadership(NamedTuple):
+    """A partition's state and the epoch of the controller that wrote it."""
+
+    state: LeaderAndIsr
+    controller_epoch: int
+
+
+@dataclass(slots=True)
+class ControllerContext:
+    """`brokers` holds the live ones and those in `shutting_down`; `epoch_version` fences every write."""
+
+    epoch: int
+    epoch_version: int
+    brokers: dict[int, BrokerInfo] = field(default_factory=dict)
+    shutting_down: set[int] = field(default_factory=set)
+    topic_ids: dict[str, UUID] = field(default_factory=dict)
+    assignments: dict[str, dict[int, ReplicaAssignment]] = field(default_factory=dict)
+    leadership: dict[TopicPartition, Leadership] = field(default_factory=dict)
+    moving: set[TopicPartition] = field(default_factory=set)
+    partition_states: dict[TopicPartition, PartitionState] = field(default_factory=dict)
+    replica_states: dict[Replica, ReplicaState] = field(default_factory=dict)
+    offline_dirs: dict[int, set[TopicPartition]] = field(default_factory=dict)
+    deleting: set[str] = field(default_factory=set)
+    deletion_started: set[str] = field(default_factory=set)
+    ineligible: set[str] = field(default_factory=set)
+
+    def is_live(self, broker_id: int) -> bool:
+        return broker_id in self.brokers and broker_id not in self.shutting_down
+
+    def is_online(self, broker_id: int, tp: TopicPartition, *, or_shutting_down: bool = False) -> bool:
+        """Whether the broker is live and its copy of the partition not in a failed folder."""
+        alive = broker_id in self.brokers if or_shutting_down else self.is_live(broker_id)
+        return alive and tp not in self.offline_dirs.get(broker_id, ())
+
+    def live_ids(self) -> list[int]:
+        return [broker_id for broker_id in self.all_ids() if broker_id not in self.shutting_down]
+
+    def all_ids(self) -> list[int]:
+        """Ids of live and shutting-down brokers, sorted."""
+        return sorted(self.brokers)
+
+    def assignment(self, tp: TopicPartition) -> ReplicaAssignment:
+        return self.assignments.get(tp.topic, {}).get(tp.partition, NOT_ASSIGNED)
+
+    def set_assignment(self, tp: TopicPartition, assignment: ReplicaAssignment) -> None:
+        self.assignments.setdefault(tp.topic, {})[tp.partition] = assignment
+
+    def partitions(self) -> list[TopicPartition]:
+        return [tp for topic in sorted(self.assignments) for tp in self.partitions_of(topic)]
+
+    def partitions_of(self, topic: str) -> list[TopicPartition]:
+        return [TopicPartition(topic, partition) for partition in sorted(self.assignments.get(topic, {}))]
+
+    def replicas_of(self, partitions: Iterable[TopicPartition]) -> list[Replica]:
+        return [Replica(tp.topic, tp.partition, broker_id) for tp in partitions for broker_id in self.assignment(tp).replicas]
+
+    def replicas_of_topic(self, topic: str) -> list[Replica]:
+        return self.replicas_of(self.partitions_of(topic))
+
+    def replicas_on(self, broker_ids: Iterable[int]) -> list[Replica]:
+        wanted = set(broker_ids)
+        return [replica for replica in self.replicas_of(self.partitions()) if replica.broker_id in wanted]
+
+    def in_state(self, topic: str, state: ReplicaState) -> list[Replica]:
+        return [replica for replica in self.replicas_of_topic(topic) if self.replica_state(replica) is state]
+
+    def replica_state(self, replica: Replica) -> ReplicaState:
+        return self.replica_states.get(replica, ReplicaState.NON_EXISTENT)
+
+    def partition_state(self, tp: TopicPartition) -> PartitionState:
+        return self.partition_states.get(tp, PartitionState.NON_EXISTENT)
+
+    def partitions_led_by_nobody(self) -> list[TopicPartition]:
+        """Partitions whose leader is not online, those being deleted left out."""
+        return [
+            tp
+            for tp, leadership in sorted(self.leadership.items())
+            if tp.topic not in self.deleting and not self.is_online(leadership.state.leader, tp)
+        ]
+
+    def partitions_with_leadership(self) -> list[TopicPartition]:
+        return [tp for tp in sorted(self.leadership) if tp.topic not in self.deleting]
+
+    def still_led_by(self, broker_id: int) -> list[TopicPartition]:
+        """Partitions with more than one replica that the broker leads."""
+        return [
+            tp
+            for tp in self.partitions_with_leadership()
+            if self.leadership[tp].state.leader == broker_id and len(self.assignment(tp).replicas) > 1
+        ]
+
+    def stop_epoch(self, tp: TopicPartition) -> int:
+        """The leader epoch a StopReplica for the partition carries."""
+        if tp.topic in self.deleting:
+            return EPOCH_DURING_DELETE
+        leadership = self.leadership.get(tp)
+        return NO_LEADER_EPOCH if leadership is None else leadership.state.leader_epoch
+
+    def remove_topic(self, topic: str) -> None:
+        for tp in self.partitions_of(topic):
+            self.leadership.pop(tp, None)
+            self.partition_states.pop(tp, None)
+            self.moving.discard(tp)
+        for replica in self.replicas_of_topic(topic):
+            self.replica_states.pop(replica, None)
+        self.assignments.pop(topic, None)
+        self.topic_ids.pop(topic, None)
+        for names in (self.deleting, self.deletion_started, self.ineligible):
+            names.discard(topic)
+
+    def offline_count(self) -> int:
+        """Partitions without a leader, those whose deletion has begun left out."""
+        return sum(
+            1
+            for tp, state in self.partition_states.items()
+            if state is PartitionState.OFFLINE and tp.topic not in self.deletion_started
+        )
+
+    def imbalance_count(self) -> int:
+        """Partitions not led by their preferred replica; while one is moved, until the new preferred one is in the ISR."""
+        return sum(1 for tp in self.partitions_with_leadership() if not self._is_balanced(tp))
+
+    def _is_balanced(self, tp: TopicPartition) -> bool:
+        assignment, state = self.assignment(tp), self.leadership[tp].state
+        if not assignment.replicas:
+            return True
+        preferred = assignment.replicas[0]
+        return preferred not in state.isr if preferred in assignment.adding else state.leader == preferred
