@@ -1,0 +1,1 @@
+"""What a broker knows of the cluster: live brokers, topics and who leads each partition."""

@@ -1,0 +1,25 @@
+"""Known-wrong behaviours that the simulator switches on to prove that its checks would notice them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Flaws:
+    """All off in every real broker: only a constructor argument that tests pass can set one.
+
+    Each names the rule it breaks and is honoured at exactly one place.
+    """
+
+    truncate_to_high_watermark: bool = False
+    """A new follower cuts its log at its own high watermark instead of asking by epoch (REPLICATION B1, KIP-101)."""
+
+    join_below_epoch_start: bool = False
+    """A follower joins the ISR at the high watermark though it lacks the start of the epoch (REPLICATION B4, KAFKA-7128)."""
+
+    accept_old_generations: bool = False
+    """Control requests meant for an earlier registration of this broker are obeyed (REPLICATION B11, KIP-380)."""
+
+
+NO_FLAWS = Flaws()

@@ -1,0 +1,42 @@
+"""The states of the ISR, its maximal form, and who may join (SOURCES R3; KIP-497)."""
+
+from __future__ import annotations
+
+from broker_core.replication.isr import Committed, PendingExpand, PendingShrink, expand, may_join, shrink
+
+
+def test_expanding_counts_the_newcomer_at_once() -> None:
+    pending = expand(Committed((1, 2)), 3)
+    assert pending == PendingExpand((1, 2), 3)
+    assert pending is not None
+    assert pending.isr == (1, 2)
+    assert pending.maximal == pending.proposed == (1, 2, 3)
+
+
+def test_shrinking_keeps_the_leaving_until_committed() -> None:
+    pending = shrink(Committed((1, 2, 3)), (2, 3))
+    assert pending is not None
+    assert pending.maximal == (1, 2, 3)
+    assert pending.proposed == (1,)
+
+
+def test_one_change_at_a_time() -> None:
+    for state in (PendingExpand((1,), 2), PendingShrink((1, 2), (2,))):
+        assert state.in_flight
+        assert expand(state, 3) is None
+        assert shrink(state, (2,)) is None
+    assert not Committed((1,)).in_flight
+
+
+def test_nothing_to_change() -> None:
+    assert expand(Committed((1, 2)), 2) is None
+    assert shrink(Committed((1, 2)), (3,)) is None
+    assert shrink(Committed((1, 2)), ()) is None
+
+
+def test_joining_takes_the_high_watermark_and_the_epoch_start() -> None:
+    """KAFKA-7128 / REPLICATION B4: right after an election the mark may lag behind what is committed."""
+    assert may_join(10, high_watermark=10, epoch_start=10)
+    assert not may_join(9, high_watermark=10, epoch_start=0)
+    assert not may_join(9, high_watermark=5, epoch_start=10)
+    assert may_join(12, high_watermark=5, epoch_start=10)
