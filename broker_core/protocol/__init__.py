@@ -1,0 +1,1 @@
+"""Kafka's wire protocol without I/O: headers, the codec, and hand-made encoders for the hot paths."""

@@ -1,0 +1,1 @@
+"""Record batches, the message sets before them, and their compression."""
