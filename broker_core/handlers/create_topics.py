@@ -23,7 +23,7 @@ async def handle(request: Request) -> Answer:
     rows: dict[str, dict[str, Any]] = {}
     for name, topic in topics.items():
         rows[name] = await _create(request, topic, name in duplicates, validate_only)
-    created = [name for name, row in rows.items() if row["error_code"] == ErrorCode.NONE]
+    created = {name: row["num_partitions"] for name, row in rows.items() if row["error_code"] == ErrorCode.NONE}
     if created and not validate_only:
         for name in await request.broker.admin.wait_for_leaders(created, millis(request.body.timeout)):
             rows[name] |= _error(ErrorCode.REQUEST_TIMED_OUT, f"topic {name} is created; not all its partitions have a leader yet")
@@ -47,9 +47,7 @@ def new_topic(topic: Any, version: int) -> NewTopic:
     if len(assignments) != len(topic.assignments):
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"a partition of topic {topic.name} is assigned more than once")
     if assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
-        raise KafkaError(
-            ErrorCode.INVALID_REQUEST, "Both numPartitions or replicationFactor and replicasAssignments were set. Both cannot be used at the same time."
-        )
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name}: give either numbers or replica assignments, not both")
     if not assignments and version < DEFAULTS_SINCE and -1 in (topic.num_partitions, topic.replication_factor):
         raise KafkaError(ErrorCode.INVALID_PARTITIONS if topic.num_partitions == -1 else ErrorCode.INVALID_REPLICATION_FACTOR)
     configs = {row.name: row.value for row in topic.configs}

@@ -16,7 +16,8 @@ async def handle(request: Request) -> Answer:
     """All replicas (null topics), or those asked for that are here."""
     topics = request.body.topics
     wanted = None if topics is None else set(partitions_of(topics, name="topic", indexes="partitions"))
-    sizes = {log.topic_partition: _row(request, log) for log in request.broker.logs.all() if wanted is None or log.topic_partition in wanted}
+    logs = [log for log in request.broker.logs.all() if wanted is None or log.topic_partition in wanted]
+    sizes = {log.topic_partition: _row(request, log) for log in logs}
     rows = [{"name": topic, "partitions": list(partitions.values())} for topic, partitions in sorted(by_topic(sizes).items())]
     result = {"error_code": int(ErrorCode.NONE), "log_dir": request.broker.config.current.log_dir, "topics": rows}
     return {"throttle_time": 0, "error_code": int(ErrorCode.NONE), "results": [result]}

@@ -22,7 +22,7 @@ async def handle(request: Request) -> Answer:
         results = await request.broker.controller.elect_leaders(wanted, field(request.body, "election_type", 0))
     except KafkaError as error:
         code, message = failure(error)
-        return _payload({partition: (code, message) for partition in wanted or ()}, code)
+        return _payload(dict.fromkeys(wanted or (), (code, message)), code)
     if wanted is None:
         results = {tp: result for tp, result in results.items() if result[0] is not ErrorCode.ELECTION_NOT_NEEDED}
     return _payload(results, ErrorCode.NONE)

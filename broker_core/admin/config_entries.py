@@ -1,0 +1,114 @@
+"""Settings as DescribeConfigs shows them: value, where it comes from, and the places it would come from next."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from broker_core.config import BROKER_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, TopicConfig
+
+
+class ConfigSource(enum.IntEnum):
+    """Where a value comes from, strongest first."""
+
+    TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigSynonym:
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    """One setting; `synonyms` begin with the place its value comes from."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    read_only: bool
+    sensitive: bool
+    type: KeyType
+    documentation: str
+    synonyms: tuple[ConfigSynonym, ...]
+
+
+@dataclass(slots=True)
+class DynamicBrokerConfigs:
+    """Broker settings from ZooKeeper: for this broker, and for all of them."""
+
+    own: dict[str, str] = field(default_factory=dict)
+    default: dict[str, str] = field(default_factory=dict)
+
+    def merged(self) -> dict[str, str]:
+        return {**self.default, **self.own}
+
+
+def topic_entries(config: ConfigHolder, dynamic: DynamicBrokerConfigs, topic: str) -> list[ConfigEntry]:
+    """All settings of a topic, by name."""
+    return override_entries(config, dynamic, config.topic_overrides(topic))
+
+
+def override_entries(config: ConfigHolder, dynamic: DynamicBrokerConfigs, overrides: Mapping[str, str]) -> list[ConfigEntry]:
+    """All settings of a topic with these overrides, by name."""
+    effective = TopicConfig.from_overrides(config.current, overrides)
+    return [_topic_entry(config, dynamic, overrides, effective, TOPIC_KEYS[name]) for name in sorted(TOPIC_KEYS)]
+
+
+def broker_entries(config: ConfigHolder, dynamic: DynamicBrokerConfigs) -> list[ConfigEntry]:
+    """All settings of this broker, by name."""
+    return [_broker_entry(config, dynamic, BROKER_KEYS[name]) for name in sorted(BROKER_KEYS)]
+
+
+def default_entries(dynamic: DynamicBrokerConfigs) -> list[ConfigEntry]:
+    """What is set for all brokers at once."""
+    source = ConfigSource.DYNAMIC_DEFAULT_BROKER
+    return [
+        _entry(BROKER_KEYS[name], value, source, False, (ConfigSynonym(name, value, source),))
+        for name, value in sorted(dynamic.default.items())
+        if name in BROKER_KEYS
+    ]
+
+
+def _topic_entry(
+    config: ConfigHolder, dynamic: DynamicBrokerConfigs, overrides: Mapping[str, str], effective: TopicConfig, key: Key
+) -> ConfigEntry:
+    value = key.show(getattr(effective, key.attribute))
+    synonyms = [ConfigSynonym(key.name, overrides[key.name], ConfigSource.TOPIC)] if key.name in overrides else []
+    for name in key.synonyms:
+        synonyms += _broker_synonyms(config, dynamic, BROKER_KEYS[name])
+    source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
+    return _entry(key, value, source, False, tuple(synonyms))
+
+
+def _broker_entry(config: ConfigHolder, dynamic: DynamicBrokerConfigs, key: Key) -> ConfigEntry:
+    synonyms = _broker_synonyms(config, dynamic, key)
+    value = key.show(getattr(config.current, key.attribute))
+    source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
+    return _entry(key, value, source, not key.dynamic, tuple(synonyms))
+
+
+def _broker_synonyms(config: ConfigHolder, dynamic: DynamicBrokerConfigs, key: Key) -> list[ConfigSynonym]:
+    found = []
+    for overrides, source in ((dynamic.own, ConfigSource.DYNAMIC_BROKER), (dynamic.default, ConfigSource.DYNAMIC_DEFAULT_BROKER)):
+        if key.name in overrides:
+            found.append(ConfigSynonym(key.name, None if key.sensitive else overrides[key.name], source))
+    static = key.show(getattr(config.static, key.attribute))
+    default = key.show(key.default)
+    if static != default:
+        found.append(ConfigSynonym(key.name, None if key.sensitive else static, ConfigSource.STATIC_BROKER))
+    if default is not None:
+        found.append(ConfigSynonym(key.name, None if key.sensitive else default, ConfigSource.DEFAULT))
+    return found
+
+
+def _entry(key: Key, value: str | None, source: ConfigSource, read_only: bool, synonyms: tuple[ConfigSynonym, ...]) -> ConfigEntry:
+    shown = None if key.sensitive else value
+    return ConfigEntry(key.name, shown, source, read_only, key.sensitive, key.type, key.doc, synonyms)

@@ -1,0 +1,175 @@
+"""Reads and changes the settings of topics and brokers (SOURCES O1).
+
+Reading is answered from what is in force here; a change is checked, written to `/config/topics|brokers/…` and announced
+by a sequential znode under `/config/changes`, which every broker's `ConfigWatcher` follows.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from broker_core.admin.config_entries import (
+    ConfigEntry,
+    DynamicBrokerConfigs,
+    broker_entries,
+    default_entries,
+    override_entries,
+    topic_entries,
+)
+from broker_core.admin.names import CONFIG_CHANGE_PREFIX, DEFAULT_ENTITY
+from broker_core.admin.topics import store_errors
+from broker_core.config import BROKER_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, validate_dynamic, validate_topic_overrides
+from broker_core.coordination import layout
+from broker_core.coordination.store import BadVersion, NodeExists, NoNode, Stat
+from broker_core.coordination.znode_data import decode_config, encode_config, encode_config_change
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.seams import Node
+
+if TYPE_CHECKING:
+    from broker_core.metadata.cache import MetadataCache
+
+WRITE_ATTEMPTS = 3
+ALL_BROKERS = ""
+
+
+class ResourceType(enum.IntEnum):
+    """Kinds of resources that have settings."""
+
+    TOPIC = 2
+    BROKER = 4
+
+    @classmethod
+    def of(cls, number: int) -> ResourceType:
+        try:
+            return cls(number)
+        except ValueError:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type {number}: topics (2) and brokers (4) are") from None
+
+
+class ConfigOperation(enum.IntEnum):
+    """What IncrementalAlterConfigs does to one setting."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+    @classmethod
+    def of(cls, number: int) -> ConfigOperation:
+        try:
+            return cls(number)
+        except ValueError:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown config operation {number}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    name: str
+    operation: ConfigOperation
+    value: str | None
+
+
+class ConfigAdmin:
+    """The settings of topics, of this broker and of all brokers."""
+
+    def __init__(self, node: Node, config: ConfigHolder, metadata: MetadataCache, dynamic: DynamicBrokerConfigs, broker_id: int) -> None:
+        self._node = node
+        self._config = config
+        self._metadata = metadata
+        self._dynamic = dynamic
+        self._broker_id = broker_id
+
+    def describe(self, kind: ResourceType, name: str) -> list[ConfigEntry]:
+        """All settings of a resource; for all brokers (empty name) only those set for all."""
+        self._check_resource(kind, name)
+        if kind is ResourceType.TOPIC:
+            return topic_entries(self._config, self._dynamic, name)
+        if name == ALL_BROKERS:
+            return default_entries(self._dynamic)
+        return broker_entries(self._config, self._dynamic)
+
+    def describe_overrides(self, overrides: Mapping[str, str]) -> list[ConfigEntry]:
+        """All settings that a topic with these overrides has (for CreateTopics)."""
+        return override_entries(self._config, self._dynamic, overrides)
+
+    async def replace(self, kind: ResourceType, name: str, configs: Mapping[str, str], *, validate_only: bool) -> None:
+        """Makes `configs` all that is set on the resource."""
+        await self._change(kind, name, lambda _: dict(configs), validate_only)
+
+    async def alter(self, kind: ResourceType, name: str, changes: Sequence[ConfigChange], *, validate_only: bool) -> None:
+        """Applies the changes to what is set on the resource."""
+        keys = TOPIC_KEYS if kind is ResourceType.TOPIC else BROKER_KEYS
+        await self._change(kind, name, lambda present: apply_changes(present, changes, keys), validate_only)
+
+    def _check_resource(self, kind: ResourceType, name: str) -> None:
+        if kind is ResourceType.TOPIC:
+            if not self._metadata.partitions(name):
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
+        elif name not in (ALL_BROKERS, str(self._broker_id)):
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {self._broker_id} or empty string, but received {name!r}"
+            )
+
+    async def _change(
+        self, kind: ResourceType, name: str, change: Callable[[Mapping[str, str]], dict[str, str]], validate_only: bool
+    ) -> None:
+        self._check_resource(kind, name)
+        entity = f"topics/{name}" if kind is ResourceType.TOPIC else f"brokers/{name or DEFAULT_ENTITY}"
+        with store_errors(entity):
+            for _ in range(WRITE_ATTEMPTS):
+                present, stat = await self._read(entity)
+                wanted = change(present)
+                (validate_topic_overrides if kind is ResourceType.TOPIC else validate_dynamic)(wanted)
+                if validate_only:
+                    return
+                try:
+                    await self._write(entity, wanted, stat)
+                    return
+                except (BadVersion, NodeExists):
+                    continue
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"the settings of {entity} kept changing while they were written")
+
+    async def _read(self, entity: str) -> tuple[dict[str, str], Stat | None]:
+        try:
+            data, stat = await self._node.store.get(f"{layout.CONFIGS}/{entity}")
+        except NoNode:
+            return {}, None
+        return decode_config(data), stat
+
+    async def _write(self, entity: str, wanted: Mapping[str, str], stat: Stat | None) -> None:
+        path, data = f"{layout.CONFIGS}/{entity}", encode_config(wanted)
+        if stat is None:
+            await self._node.store.create(path, data)
+        else:
+            await self._node.store.set(path, data, stat.version)
+        await self._node.store.create(CONFIG_CHANGE_PREFIX, encode_config_change(entity), sequence=True)
+
+
+def apply_changes(present: Mapping[str, str], changes: Sequence[ConfigChange], keys: Mapping[str, Key]) -> dict[str, str]:
+    """The settings after the changes; a list that was not set is appended to its default."""
+    wanted = dict(present)
+    for change in changes:
+        key = keys.get(change.name)
+        if key is None:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {change.name}")
+        if change.operation is ConfigOperation.DELETE:
+            wanted.pop(change.name, None)
+        elif change.operation is ConfigOperation.SET:
+            wanted[change.name] = change.value or ""
+        else:
+            wanted[change.name] = _changed_list(key, wanted.get(change.name), change)
+    return wanted
+
+
+def _changed_list(key: Key, present: str | None, change: ConfigChange) -> str:
+    if key.type is not KeyType.LIST:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Config value {change.operation.name} is not allowed for config key: {change.name}")
+    text = key.show(key.default) if present is None else present
+    items = [item for item in (text or "").split(",") if item]
+    given = [item.strip() for item in (change.value or "").split(",") if item.strip()]
+    if change.operation is ConfigOperation.APPEND:
+        return ",".join([*items, *(item for item in given if item not in items)])
+    return ",".join(item for item in items if item not in given)

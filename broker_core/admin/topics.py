@@ -1,0 +1,193 @@
+"""Creates, grows and deletes topics by writing their znodes (SOURCES Z4, Z6).
+
+The controller sees the znodes by its watches and does the rest: replicas, leaders, deletion of logs.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from broker_core.admin.names import CONFIG_CHANGE_PREFIX, check_topic_name, collisions
+from broker_core.config import ConfigHolder, validate_topic_overrides
+from broker_core.controller.assignment import PlacementBroker, place, place_more, random_start
+from broker_core.coordination import layout
+from broker_core.coordination.store import BadVersion, ConnectionLoss, NodeExists, NoNode, SessionExpired
+from broker_core.coordination.znode_data import TopicAssignment, decode_topic, encode_config, encode_config_change, encode_topic
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.seams import Node
+
+if TYPE_CHECKING:
+    from broker_core.metadata.cache import MetadataCache
+
+USE_DEFAULT = -1
+PARTITIONS_PER_TOPIC_MAX = 10_000
+WRITE_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to create: either numbers (-1: the broker's default) or replica lists by partition."""
+
+    name: str
+    partitions: int = USE_DEFAULT
+    replication_factor: int = USE_DEFAULT
+    assignments: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTopic:
+    """A topic as it was (or would be) created; `assignment` has the preferred leader first."""
+
+    name: str
+    topic_id: uuid.UUID | None
+    assignment: Mapping[int, tuple[int, ...]]
+    configs: Mapping[str, str]
+
+
+@contextmanager
+def store_errors(what: str) -> Iterator[None]:
+    """Turns the store's failures into errors a client can be told of."""
+    try:
+        yield
+    except NodeExists:
+        raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"{what} already exists.") from None
+    except NoNode:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{what} does not exist.") from None
+    except (ConnectionLoss, SessionExpired) as error:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{what}: ZooKeeper did not answer ({type(error).__name__})") from error
+
+
+class TopicAdmin:
+    """Writes topic znodes; placement takes the live brokers from the metadata cache."""
+
+    def __init__(self, node: Node, config: ConfigHolder, metadata: MetadataCache) -> None:
+        self._node = node
+        self._config = config
+        self._metadata = metadata
+
+    async def create(self, topic: NewTopic, *, validate_only: bool = False) -> CreatedTopic:
+        """Checks everything, then writes the settings, their notification and last the assignment."""
+        with store_errors(f"Topic '{topic.name}'"):
+            await self._check_name(topic.name)
+            validate_topic_overrides(topic.configs)
+            assignment = self._manual(topic) if topic.assignments else self._placed(topic)
+            if validate_only:
+                return CreatedTopic(topic.name, None, assignment, topic.configs)
+            topic_id = self._new_id()
+            await self._write_config(topic)
+            data = encode_topic(TopicAssignment(topic_id, assignment, {}, {}))
+            await self._node.store.create(layout.topic_path(topic.name), data)
+        return CreatedTopic(topic.name, topic_id, assignment, topic.configs)
+
+    async def delete(self, name: str) -> None:
+        """Marks a topic for deletion; asking twice is fine while it is still there."""
+        with store_errors(f"Topic '{name}'"):
+            if await self._node.store.exists(layout.topic_path(name)) is None:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
+            try:
+                await self._node.store.create(layout.deletion_path(name), b"")
+            except NodeExists:
+                return
+
+    async def grow(self, name: str, count: int, assignments: Sequence[tuple[int, ...]] | None, *, validate_only: bool = False) -> None:
+        """Adds partitions until there are `count`; `assignments` are the new ones' replicas, None: placed by us."""
+        with store_errors(f"Topic '{name}'"):
+            for _ in range(WRITE_ATTEMPTS):
+                if await self._node.store.exists(layout.deletion_path(name)) is not None:
+                    raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' is marked for deletion.")
+                data, stat = await self._node.store.get(layout.topic_path(name))
+                grown = self._grown(name, decode_topic(name, data), count, assignments)
+                if validate_only:
+                    return
+                try:
+                    await self._node.store.set(layout.topic_path(name), encode_topic(grown), stat.version)
+                    return
+                except BadVersion:
+                    continue
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"Topic '{name}' kept changing while partitions were added")
+
+    async def _check_name(self, name: str) -> None:
+        check_topic_name(name)
+        existing = await self._node.store.children(layout.TOPICS)
+        if name in existing:
+            deleting = await self._node.store.exists(layout.deletion_path(name)) is not None
+            state = "is marked for deletion" if deleting else "already exists"
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' {state}.")
+        if clashing := collisions(name, existing):
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(clashing)}")
+
+    def _brokers(self) -> list[PlacementBroker]:
+        return [PlacementBroker(broker.broker_id, broker.rack) for broker in self._metadata.live_brokers()]
+
+    def _placed(self, topic: NewTopic) -> dict[int, tuple[int, ...]]:
+        current = self._config.current
+        partitions = current.num_partitions if topic.partitions == USE_DEFAULT else topic.partitions
+        factor = current.default_replication_factor if topic.replication_factor == USE_DEFAULT else topic.replication_factor
+        _refuse_too_many(topic.name, partitions)
+        brokers = self._brokers()
+        return place(brokers, partitions, factor, random_start(self._node.entropy, len(brokers)))
+
+    def _manual(self, topic: NewTopic) -> dict[int, tuple[int, ...]]:
+        _refuse_too_many(topic.name, len(topic.assignments))
+        if sorted(topic.assignments) != list(range(len(topic.assignments))):
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
+        _check_replicas(topic.assignments.values(), len(topic.assignments[0]))
+        return dict(topic.assignments)
+
+    def _grown(self, name: str, present: TopicAssignment, count: int, assignments: Sequence[tuple[int, ...]] | None) -> TopicAssignment:
+        old = len(present.partitions)
+        if present.adding or present.removing:
+            raise KafkaError(ErrorCode.REASSIGNMENT_IN_PROGRESS, f"A partition reassignment is in progress for the topic '{name}'.")
+        if count == old:
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {old} partition(s).")
+        if count < old:
+            raise KafkaError(
+                ErrorCode.INVALID_PARTITIONS, f"The topic {name} currently has {old} partition(s); {count} would not be an increase."
+            )
+        _refuse_too_many(name, count)
+        if assignments is None:
+            added = place_more(self._brokers(), present.partitions[0], count - old, old)
+        else:
+            added = self._manual_growth(assignments, count - old, old, len(present.partitions[0]))
+        return TopicAssignment(present.topic_id, {**present.partitions, **added}, {}, {})
+
+    def _manual_growth(self, assignments: Sequence[tuple[int, ...]], added: int, first: int, factor: int) -> dict[int, tuple[int, ...]]:
+        if len(assignments) != added:
+            message = f"Increasing the number of partitions by {added} but {len(assignments)} assignments provided."
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+        _check_replicas(assignments, factor)
+        live = {broker.broker_id for broker in self._brokers()}
+        unknown = sorted({replica for replicas in assignments for replica in replicas} - live)
+        if unknown:
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Unknown broker(s) in replica assignment: {unknown}")
+        return {first + index: replicas for index, replicas in enumerate(assignments)}
+
+    async def _write_config(self, topic: NewTopic) -> None:
+        data = encode_config(topic.configs)
+        try:
+            await self._node.store.create(layout.config_path("topics", topic.name), data)
+        except NodeExists:
+            await self._node.store.set(layout.config_path("topics", topic.name), data)
+        change = encode_config_change(f"topics/{topic.name}")
+        await self._node.store.create(CONFIG_CHANGE_PREFIX, change, sequence=True)
+
+    def _new_id(self) -> uuid.UUID:
+        return uuid.UUID(bytes=self._node.entropy.bytes(16), version=4)
+
+
+def _refuse_too_many(name: str, partitions: int) -> None:
+    if partitions > PARTITIONS_PER_TOPIC_MAX:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic '{name}': {partitions} partitions are more than {PARTITIONS_PER_TOPIC_MAX}")
+
+
+def _check_replicas(lists: Iterable[tuple[int, ...]], factor: int) -> None:
+    for replicas in lists:
+        if not replicas or len(replicas) != factor:
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "All partitions should have the same number of replicas, at least one.")
+        if len(set(replicas)) != len(replicas) or min(replicas) < 0:
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Duplicate or negative broker in replica assignment: {list(replicas)}")
