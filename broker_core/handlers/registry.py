@@ -6,7 +6,8 @@ A handler is a coroutine function in the file of its API key, marked with its ve
     async def handle(request: Request) -> Answer: ...
 
 It returns one payload for all its versions (a mapping, which the caller encodes), the parts of a complete response frame
-(header included, from `protocol/hot.py`), or None when the client expects no answer.
+(header included, from `protocol/hot.py`), or None when the client expects no answer. A vendor key's body is the rest of the
+frame, undecoded.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker_core.errors import ProtocolViolation
-from broker_core.protocol.api import ApiKey
+from broker_core.protocol.api import VENDOR_KEY_MIN
 from broker_core.seams import Part, Peer
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ HandlerFunction = Callable[[Request], Awaitable[Answer]]
 class ApiHandler:
     """A handler with the key and the versions it serves; calling it calls the function."""
 
-    key: ApiKey
+    key: int
     versions: range
     function: HandlerFunction
 
@@ -74,7 +75,7 @@ class ApiHandler:
         return await self.function(request)
 
 
-def handler(key: ApiKey, *, versions: range) -> Callable[[HandlerFunction], ApiHandler]:
+def handler(key: int, *, versions: range) -> Callable[[HandlerFunction], ApiHandler]:
     """Marks a coroutine function as the handler of `key` for `versions` (a range: its end is exclusive)."""
 
     def mark(function: HandlerFunction) -> ApiHandler:
@@ -98,7 +99,7 @@ class Registry:
         self._by_key: dict[int, ApiHandler] = {}
         for entry in handlers:
             if int(entry.key) in self._by_key:
-                raise ValueError(f"two handlers for API key {entry.key.name}")
+                raise ValueError(f"two handlers for API key {entry.key!r}")
             self._by_key[int(entry.key)] = entry
 
     def __contains__(self, key: int) -> bool:
@@ -110,5 +111,6 @@ class Registry:
         return entry if entry is not None and version in entry.versions else None
 
     def advertised(self) -> list[ApiRange]:
-        """What ApiVersions answers, ordered by key."""
-        return [ApiRange(key, entry.versions[0], entry.versions[-1]) for key, entry in sorted(self._by_key.items())]
+        """What ApiVersions answers, ordered by key; vendor keys are nobody's business."""
+        rows = [ApiRange(key, entry.versions[0], entry.versions[-1]) for key, entry in sorted(self._by_key.items())]
+        return [row for row in rows if row.key < VENDOR_KEY_MIN]

@@ -1,0 +1,71 @@
+"""Counters and histograms of one broker; plain numbers on the broker's loop, read by Prometheus and the state feed (SOURCES N1, O1)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+LATENCY_BUCKETS_MS = (1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 5000.0)
+
+
+class Histogram:
+    """Counts of durations by upper bound; the last bucket has none."""
+
+    __slots__ = ("count", "counts", "total_ms")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(LATENCY_BUCKETS_MS) + 1)
+        self.count = 0
+        self.total_ms = 0.0
+
+    def observe(self, duration_ms: float) -> None:
+        self.counts[bisect_left(LATENCY_BUCKETS_MS, duration_ms)] += 1
+        self.count += 1
+        self.total_ms += duration_ms
+
+    def quantile_ms(self, fraction: float) -> float | None:
+        """The upper bound of the bucket that the fraction falls into; None without observations."""
+        if not self.count:
+            return None
+        wanted, seen = fraction * self.count, 0
+        for bound, count in zip(LATENCY_BUCKETS_MS, self.counts, strict=False):
+            seen += count
+            if seen >= wanted:
+                return bound
+        return LATENCY_BUCKETS_MS[-1]
+
+
+@dataclass(slots=True)
+class ApiMetrics:
+    """One API key's requests: how many, how large, how long from the whole frame read to the answer ready."""
+
+    requests: int = 0
+    failures: int = 0
+    in_flight: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    latency: Histogram = field(default_factory=Histogram)
+
+
+@dataclass(slots=True)
+class BrokerMetrics:
+    """Everything counted in one broker since its start."""
+
+    apis: dict[str, ApiMetrics] = field(default_factory=dict)
+    connections: int = 0
+    connections_total: int = 0
+    protocol_violations: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    produced_bytes: int = 0
+    fetched_bytes: int = 0
+    loop_stalls: int = 0
+    loop_stall_longest_ms: float = 0.0
+    idle_percent: float | None = None
+
+    def api(self, name: str) -> ApiMetrics:
+        """The metrics of one API; names come from the table of keys, so there are few."""
+        found = self.apis.get(name)
+        if found is None:
+            found = self.apis[name] = ApiMetrics()
+        return found

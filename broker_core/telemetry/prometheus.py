@@ -1,0 +1,68 @@
+"""The metrics as Prometheus text (exposition format 0.0.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from broker_core.telemetry.metrics import LATENCY_BUCKETS_MS, ApiMetrics, BrokerMetrics
+
+Gauge = tuple[str, str, float | int]
+"""(name without prefix, help text, value)"""
+
+PREFIX = "highwater_broker_"
+
+
+def render(metrics: BrokerMetrics, broker_id: int, gauges: Iterable[Gauge] = ()) -> str:
+    """The whole page; every sample carries the broker's id."""
+    lines: list[str] = []
+    label = f'broker="{broker_id}"'
+    for name, text, value in (*_totals(metrics), *gauges):
+        kind = "counter" if name.endswith("_total") else "gauge"
+        lines += [f"# HELP {PREFIX}{name} {text}", f"# TYPE {PREFIX}{name} {kind}", f"{PREFIX}{name}{{{label}}} {value}"]
+    lines += _api_counters(metrics.apis, label)
+    lines += _latencies(metrics.apis, label)
+    return "\n".join(lines) + "\n"
+
+
+def _totals(metrics: BrokerMetrics) -> list[Gauge]:
+    rows: list[Gauge] = [
+        ("connections", "Open client connections.", metrics.connections),
+        ("connections_opened_total", "Client connections accepted.", metrics.connections_total),
+        ("protocol_violations_total", "Connections closed for bytes that are no request.", metrics.protocol_violations),
+        ("request_bytes_total", "Bytes of requests.", metrics.bytes_in),
+        ("response_bytes_total", "Bytes of responses.", metrics.bytes_out),
+        ("produced_bytes_total", "Bytes of record batches produced.", metrics.produced_bytes),
+        ("fetched_bytes_total", "Bytes of record batches fetched.", metrics.fetched_bytes),
+        ("loop_stalls_total", "Times the event loop stood still for too long.", metrics.loop_stalls),
+        ("loop_stall_longest_seconds", "Longest standstill of the event loop.", metrics.loop_stall_longest_ms / 1000),
+    ]
+    if metrics.idle_percent is not None:
+        rows.append(("idle_percent", "Share of the last second in which the event loop had nothing to do.", round(metrics.idle_percent, 1)))
+    return rows
+
+
+def _api_counters(apis: Mapping[str, ApiMetrics], label: str) -> list[str]:
+    lines = []
+    for suffix, text, attribute in (
+        ("requests_total", "Requests answered.", "requests"),
+        ("request_failures_total", "Requests that ended the connection or failed unexpectedly.", "failures"),
+        ("requests_in_flight", "Requests being handled, waiting ones included.", "in_flight"),
+    ):
+        name = f"{PREFIX}api_{suffix}"
+        lines += [f"# HELP {name} {text}", f"# TYPE {name} {'counter' if suffix.endswith('_total') else 'gauge'}"]
+        lines += [f'{name}{{{label},api="{api}"}} {getattr(apis[api], attribute)}' for api in sorted(apis)]
+    return lines
+
+
+def _latencies(apis: Mapping[str, ApiMetrics], label: str) -> list[str]:
+    name = f"{PREFIX}api_latency_seconds"
+    lines = [f"# HELP {name} From the whole request read to its answer ready.", f"# TYPE {name} histogram"]
+    for api in sorted(apis):
+        histogram, seen = apis[api].latency, 0
+        for bound, count in zip(LATENCY_BUCKETS_MS, histogram.counts, strict=False):
+            seen += count
+            lines.append(f'{name}_bucket{{{label},api="{api}",le="{bound / 1000}"}} {seen}')
+        lines.append(f'{name}_bucket{{{label},api="{api}",le="+Inf"}} {histogram.count}')
+        lines.append(f'{name}_sum{{{label},api="{api}"}} {histogram.total_ms / 1000:.6f}')
+        lines.append(f'{name}_count{{{label},api="{api}"}} {histogram.count}')
+    return lines
