@@ -1,0 +1,80 @@
+"""Sees when the event loop stands still, and how busy it is.
+
+A timer on the loop ticks; a late tick is a stall, logged and counted. ZooKeeper's client answers heartbeats from its own
+thread, so a hung loop would stay a live broker forever: after ten seconds of standstill a thread of ours gives the session up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from broker_core.telemetry.metrics import BrokerMetrics
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS = 0.1
+STALL_SECONDS = 0.2
+GIVE_UP_SECONDS = 10.0
+IDLE_WINDOW_TICKS = 10
+
+
+class Watchdog:
+    """`give_up` is called from a thread, once per standstill of more than ten seconds."""
+
+    def __init__(self, metrics: BrokerMetrics, give_up: Callable[[], None]) -> None:
+        self._metrics = metrics
+        self._give_up = give_up
+        self._last_tick = time.monotonic()
+        self._ticks = 0
+        self._cpu = 0.0
+        self._window_start = 0.0
+        self._stopped = threading.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._thread = threading.Thread(target=self._guard, name="watchdog", daemon=True)
+
+    def start(self) -> None:
+        self._last_tick = self._window_start = time.monotonic()
+        self._cpu = time.thread_time()
+        self._timer = asyncio.get_running_loop().call_later(TICK_SECONDS, self._tick)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        late = now - self._last_tick - TICK_SECONDS
+        self._last_tick = now
+        if late > STALL_SECONDS:
+            self._metrics.loop_stalls += 1
+            self._metrics.loop_stall_longest_ms = max(self._metrics.loop_stall_longest_ms, late * 1000)
+            log.warning("the event loop stood still", extra={"stall_ms": round(late * 1000)})
+        self._ticks += 1
+        if self._ticks % IDLE_WINDOW_TICKS == 0:
+            self._measure_idle(now)
+        self._timer = asyncio.get_running_loop().call_later(TICK_SECONDS, self._tick)
+
+    def _measure_idle(self, now: float) -> None:
+        cpu = time.thread_time()
+        busy = (cpu - self._cpu) / max(now - self._window_start, 1e-6)
+        self._metrics.idle_percent = 100.0 * (1.0 - min(1.0, max(0.0, busy)))
+        self._cpu, self._window_start = cpu, now
+
+    def _guard(self) -> None:
+        given_up_at = 0.0
+        checked = time.monotonic()
+        while not self._stopped.wait(1.0):
+            now = time.monotonic()
+            process_was_paused = now - checked > 3.0
+            checked = now
+            last = self._last_tick
+            if not process_was_paused and now - last > GIVE_UP_SECONDS and given_up_at != last:
+                given_up_at = last
+                log.critical("the event loop hangs; the session is given up", extra={"seconds": round(now - last)})
+                self._give_up()
