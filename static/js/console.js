@@ -1,0 +1,155 @@
+// Entry of every page: theme, feed, live values, ladders, plots, confirmations.
+
+import { Feed } from "./feed.js";
+import { eventItem, paint, paintVerdict } from "./bind.js";
+import { Ladder } from "./ladder.js";
+import { draw, seriesOf } from "./charts.js";
+import { duration } from "./format.js";
+
+const MOST_EVENTS = 200;
+const ladders = new Map();
+let feed = null;
+
+function theme() {
+  const stored = localStorage.getItem("theme");
+  if (stored) document.documentElement.dataset.theme = stored;
+  for (const button of document.querySelectorAll("[data-theme-set]")) {
+    const mark = () => button.setAttribute("aria-pressed", String((localStorage.getItem("theme") || "auto") === button.dataset.themeSet));
+    mark();
+    button.addEventListener("click", () => {
+      const name = button.dataset.themeSet;
+      if (name === "auto") { localStorage.removeItem("theme"); delete document.documentElement.dataset.theme; }
+      else { localStorage.setItem("theme", name); document.documentElement.dataset.theme = name; }
+      document.querySelectorAll("[data-theme-set]").forEach((other) => other.setAttribute("aria-pressed", String(other === button)));
+      plots();
+    });
+  }
+}
+
+function ladderOf(element) {
+  if (!ladders.has(element)) ladders.set(element, new Ladder(element));
+  return ladders.get(element);
+}
+
+function startLadders(root = document) {
+  for (const element of root.querySelectorAll("[data-ladder]")) {
+    const data = element.querySelector('script[type="application/json"]');
+    const live = feed?.values.get(element.dataset.ladder);
+    if (live || data) ladderOf(element).show(live || JSON.parse(data.textContent));
+  }
+}
+
+function plots(root = document) {
+  for (const element of root.querySelectorAll("[data-chart]")) {
+    const data = document.getElementById(element.dataset.chart);
+    if (data) draw(element, seriesOf(JSON.parse(data.textContent), element.dataset), element.dataset.unit || "");
+  }
+}
+
+function onValues({ detail: { values, gone, first } }) {
+  for (const [key, value] of Object.entries(values)) if (value !== null) show(key, value);
+  for (const key of gone) {
+    for (const element of document.querySelectorAll(`[data-key="${CSS.escape(key)}"], [data-ladder="${CSS.escape(key)}"]`)) element.classList.add("gone");
+  }
+  if (!first && membership(values, gone)) stale();
+}
+
+function show(key, value) {
+  if (key === "cluster") document.querySelectorAll("[data-verdict]").forEach((box) => paintVerdict(box, value.verdict));
+  if (key.startsWith("event/")) return addEvent(value);
+  paint(key, value);
+  for (const element of document.querySelectorAll(`[data-ladder="${CSS.escape(key)}"]`)) ladderOf(element).show(value);
+}
+
+// True when rows came or went that the page, rendered by the server, does not have: it is then fetched anew.
+function membership(values, gone) {
+  const box = document.querySelector("[data-rows]");
+  if (!box) return false;
+  const prefix = box.dataset.rows;
+  const shown = (key) => box.querySelector(`[data-key="${CSS.escape(key)}"], [data-ladder="${CSS.escape(key)}"]`);
+  return Object.keys(values).some((key) => key.startsWith(prefix) && values[key] !== null && !shown(key)) || gone.some((key) => key.startsWith(prefix) && shown(key));
+}
+
+let staleTimer = null;
+function stale() {
+  if (staleTimer || document.querySelector("dialog[open]")) return;
+  staleTimer = setTimeout(() => { staleTimer = null; document.body.dispatchEvent(new Event("stale")); }, 700);
+}
+
+function addEvent(event) {
+  for (const list of document.querySelectorAll("[data-events]")) {
+    if (list.querySelector(`[data-event="${event.id}"]`)) continue;
+    if (list.dataset.topic && event.topic !== list.dataset.topic) continue;
+    list.querySelector(".none")?.remove();
+    const after = [...list.children].find((item) => Number(item.dataset.event) < event.id);
+    list.insertBefore(eventItem(event), after || null);
+    while (list.children.length > Math.min(MOST_EVENTS, Number(list.dataset.most || MOST_EVENTS))) list.lastElementChild.remove();
+  }
+}
+
+function showAge() {
+  const box = document.querySelector(".feed");
+  if (!box) return;
+  const age = feed.currentAge();
+  const aged = age === null ? "" : `, ${duration(age)} old`;
+  const words = { connecting: "connecting", live: `live${age === null ? "" : ` · ${duration(age)} old`}`, stale: `feed silent${aged}`, partial: `part of the feed lost${aged}`, reconnecting: `reconnecting${aged}`, lost: "signed out" }[feed.state];
+  if (box.dataset.state !== feed.state) box.dataset.state = feed.state;
+  if (box.textContent !== words) box.textContent = words;
+}
+
+function confirmations() {
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-dialog]");
+    if (opener) { event.preventDefault(); document.getElementById(opener.dataset.dialog)?.showModal(); return; }
+    if (event.target.closest("[data-close]")) event.target.closest("dialog").close();
+  });
+  document.addEventListener("input", (event) => {
+    const input = event.target.closest("[data-must-be]");
+    if (input) input.form.querySelector('[type="submit"]').disabled = input.value.trim() !== input.dataset.mustBe;
+  });
+  document.addEventListener("submit", (event) => {
+    if (event.defaultPrevented || event.target.matches("[hx-post],[hx-get]")) return;
+    const button = event.submitter;
+    if (button) setTimeout(() => { button.disabled = true; }, 0);
+  });
+}
+
+function rail() {
+  const toggle = document.querySelector(".more-nav button");
+  toggle?.addEventListener("click", () => {
+    const open = document.querySelector(".rail").classList.toggle("open");
+    toggle.setAttribute("aria-expanded", String(open));
+  });
+}
+
+function htmxHooks() {
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const status = event.detail.xhr.status;
+    if ([403, 409, 422].includes(status)) { event.detail.shouldSwap = true; event.detail.isError = false; }
+  });
+  document.addEventListener("htmx:afterSwap", (event) => { startLadders(event.target); plots(event.target); repaint(event.target); });
+  document.addEventListener("htmx:configRequest", (event) => {
+    const token = document.cookie.split("; ").find((item) => item.startsWith("csrftoken="));
+    if (token) event.detail.headers["X-CSRFToken"] = token.slice("csrftoken=".length);
+  });
+}
+
+function repaint(root) {
+  if (!feed) return;
+  for (const [key, value] of feed.values) if (!key.startsWith("event/")) paint(key, value, root);
+}
+
+theme();
+rail();
+confirmations();
+htmxHooks();
+const url = document.body.dataset.wsUrl;
+if (url) {
+  feed = new Feed(url);
+  feed.addEventListener("values", onValues);
+  feed.addEventListener("age", showAge);
+}
+startLadders();
+plots();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plots());
+document.documentElement.dataset.ready = "yes";

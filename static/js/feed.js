@@ -1,0 +1,87 @@
+// The websocket: one latest value per key, the age of what is shown, and reconnecting by itself.
+
+const STALE_MS = 3000;
+const BACKOFF_MS = [500, 10000];
+
+export class Feed extends EventTarget {
+  constructor(url) {
+    super();
+    this.url = url;
+    this.values = new Map();
+    this.state = "connecting";
+    this.liveAt = null;
+    this.seenAt = performance.now();
+    this.backoff = BACKOFF_MS[0];
+    this.socket = null;
+    this.ended = false;
+    setInterval(() => this.tell(), 500);
+    this.open();
+    addEventListener("pageshow", (event) => { if (event.persisted) this.reopen(); });
+    addEventListener("online", () => this.reopen());
+  }
+
+  open() {
+    const socket = new WebSocket(new URL(this.url, location.href.replace(/^http/, "ws")));
+    this.socket = socket;
+    socket.onmessage = (event) => this.receive(JSON.parse(event.data));
+    socket.onclose = (event) => { if (socket === this.socket) this.closed(event); };
+  }
+
+  reopen() {
+    if (this.ended || (this.socket && this.socket.readyState <= WebSocket.OPEN)) return;
+    clearTimeout(this.timer);
+    this.open();
+  }
+
+  closed(event) {
+    if (event.code === 4401) { this.ended = true; this.set("lost"); location.reload(); return; }
+    this.set("reconnecting");
+    this.timer = setTimeout(() => this.open(), this.backoff * (0.7 + Math.random() * 0.6));
+    this.backoff = Math.min(this.backoff * 2, BACKOFF_MS[1]);
+  }
+
+  receive(frame) {
+    this.seenAt = performance.now();
+    this.backoff = BACKOFF_MS[0];
+    if (frame.type === "beat") {
+      this.age = frame.live_ms === null ? null : Math.max(0, frame.now_ms - frame.live_ms);
+      this.tell();
+      return;
+    }
+    if (frame.type === "snapshot") this.snapshot(frame); else if (frame.type === "changes") this.changes(frame);
+  }
+
+  snapshot(frame) {
+    const gone = [...this.values.keys()].filter((key) => !(key in frame.values));
+    this.values = new Map(Object.entries(frame.values));
+    this.dispatchEvent(new CustomEvent("values", { detail: { values: frame.values, gone, first: true } }));
+  }
+
+  changes(frame) {
+    const gone = [];
+    for (const [key, value] of Object.entries(frame.values)) {
+      if (value === null) { this.values.delete(key); gone.push(key); } else this.values.set(key, value);
+    }
+    this.dispatchEvent(new CustomEvent("values", { detail: { values: frame.values, gone, first: false } }));
+  }
+
+  subscribe(query) {
+    if (this.socket && this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ subscribe: query }));
+  }
+
+  // Age of the data on the page in ms: what the server said, and the time since.
+  currentAge() {
+    return this.age === null || this.age === undefined ? null : this.age + (performance.now() - this.seenAt);
+  }
+
+  set(state) { this.state = state; this.tell(); }
+
+  tell() {
+    if (this.state !== "lost" && this.socket && this.socket.readyState === WebSocket.OPEN) {
+      const age = this.currentAge();
+      const partial = this.values.get("cluster")?.feed?.state === "partial";
+      this.state = age === null ? "connecting" : age > STALE_MS ? "stale" : partial ? "partial" : "live";
+    }
+    this.dispatchEvent(new Event("age"));
+  }
+}

@@ -1,0 +1,68 @@
+// How values are written: thin-space thousands, units, words. Unknown is a dash, never 0.
+
+const DASH = "–";
+const THIN = "\u2009";
+
+export function whole(value) {
+  if (value === null || value === undefined || Number.isNaN(value)) return DASH;
+  const sign = value < 0 ? "−" : "";
+  return sign + Math.abs(Math.round(value)).toString().replace(/\B(?=(\d{3})+$)/g, THIN);
+}
+
+function scaled(value, units, base) {
+  let unit = 0;
+  while (value >= base && unit < units.length - 1) { value /= base; unit += 1; }
+  const digits = value >= 100 || unit === 0 ? 0 : value >= 10 ? 1 : 2;
+  return value.toFixed(digits) + THIN + units[unit];
+}
+
+export function bytes(value) {
+  return value === null || value === undefined ? DASH : scaled(value, ["B", "KiB", "MiB", "GiB", "TiB"], 1024);
+}
+
+export function byteRate(value) {
+  return value === null || value === undefined ? DASH : bytes(value) + "/s";
+}
+
+export function rate(value) {
+  if (value === null || value === undefined) return DASH;
+  return (value >= 100 ? whole(value) : value.toFixed(value >= 10 ? 0 : 1)) + "/s";
+}
+
+export function duration(ms) {
+  if (ms === null || ms === undefined) return DASH;
+  const s = ms / 1000;
+  if (s < 10) return s.toFixed(1) + THIN + "s";
+  if (s < 120) return Math.round(s) + THIN + "s";
+  if (s < 7200) return Math.round(s / 60) + THIN + "min";
+  if (s < 172800) return Math.round(s / 3600) + THIN + "h";
+  return Math.round(s / 86400) + THIN + "days";
+}
+
+export const seconds = (s) => (s === null || s === undefined ? DASH : duration(s * 1000));
+export const millis = (value) => (value === null || value === undefined ? DASH : (value < 10 ? value.toFixed(1) : Math.round(value)) + THIN + "ms");
+export const text = (value) => (value === null || value === undefined || value === "" ? DASH : String(value));
+export const list = (value) => (Array.isArray(value) ? (value.length ? value.join(", ") : "none") : DASH);
+export const percent = (value) => (value === null || value === undefined ? DASH : (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(Math.round(value * 100)) + THIN + "%");
+export const count = (value) => (Array.isArray(value) ? whole(value.length) : whole(value));
+
+export function clock(ms) {
+  return ms === null || ms === undefined ? DASH : new Date(ms).toLocaleTimeString("en-GB");
+}
+
+// [level, words] of every state that any page shows.
+const STATES = {
+  safe: ["ok", "safe"], under_replicated: ["warn", "under-replicated"], under_min_isr: ["bad", "under min ISR"], offline: ["bad", "offline"],
+  online: ["ok", "online"], running: ["ok", "running"], starting: ["notice", "starting"], paused: ["paused", "paused"], stopped: ["off", "stopped"],
+  Stable: ["ok", "Stable"], Empty: ["off", "Empty"], PreparingRebalance: ["notice", "PreparingRebalance"], CompletingRebalance: ["notice", "CompletingRebalance"], Dead: ["bad", "Dead"],
+  caught_up: ["ok", "caught up"], catching_up: ["notice", "catching up"], steady: ["notice", "steady"], falling_behind: ["warn", "falling behind"], stalled: ["bad", "stalled"],
+  queued: ["off", "queued"], cancelling: ["notice", "cancelling"], succeeded: ["ok", "succeeded"], failed: ["bad", "failed"], cancelled: ["off", "cancelled"],
+  ok: ["ok", "ok"], notice: ["notice", "notice"], warn: ["warn", "warning"], bad: ["bad", "bad"], stall: ["bad", "stalled"], stop: ["bad", "stopped"], rewind: ["warn", "rewound"],
+  unknown: ["off", "unknown"],
+};
+
+export function state(value) {
+  return STATES[value] || ["off", text(value)];
+}
+
+export const SIGNS = { ok: "●", notice: "◆", warn: "▲", bad: "■", unknown: "○" };

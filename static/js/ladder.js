@@ -1,0 +1,147 @@
+// The replica ladder: one row a replica, leader on top; solid = below the high watermark, hatched = above it.
+
+import * as format from "./format.js";
+
+const LEFT_SHARE = 0.3; // of the width lies below the lowest replica's end, so that a bar is always seen
+const LEAST_SPAN = 8; // records; otherwise one record of difference would look like a gulf
+
+export class Ladder {
+  constructor(element) {
+    this.element = element;
+    this.rungs = new Map();
+    this.epochs = []; // [{epoch, offset}] of the leader changes seen on this page
+    this.last = null;
+    this.cuts = new Map();
+  }
+
+  show(value) {
+    this.remember(value);
+    this.element.dataset.level = format.state(value.state)[0];
+    this.header(value);
+    const scale = scaleOf(value);
+    const ordered = [...value.replicas].sort((a, b) => (b.is_leader - a.is_leader) || a.broker_id - b.broker_id);
+    const box = this.element.querySelector(".rungs");
+    for (const replica of ordered) this.rung(box, replica, value, scale);
+    for (const [id, row] of this.rungs) {
+      if (!ordered.some((replica) => replica.broker_id === id)) { row.remove(); this.rungs.delete(id); }
+    }
+    ordered.forEach((replica, index) => {
+      const row = this.rungs.get(replica.broker_id);
+      if (box.children[index] !== row) box.insertBefore(row, box.children[index] || null);
+    });
+    this.words(value);
+    this.last = value;
+  }
+
+  remember(value) {
+    if (!this.last) return;
+    if (value.leader_epoch > this.last.leader_epoch && value.high_watermark !== null) {
+      this.epochs.push({ epoch: value.leader_epoch, offset: value.high_watermark });
+      this.epochs = this.epochs.slice(-5);
+    }
+    for (const replica of value.replicas) {
+      const before = this.last.replicas.find((other) => other.broker_id === replica.broker_id);
+      if (before && before.log_end_offset !== null && replica.log_end_offset !== null && replica.log_end_offset < before.log_end_offset) {
+        this.cuts.set(replica.broker_id, { from: before.log_end_offset, to: replica.log_end_offset, at_ms: value.at_ms });
+      }
+    }
+  }
+
+  header(value) {
+    const put = (name, words) => { const found = this.element.querySelector(`[data-part="${name}"]`); if (found && found.textContent !== words) found.textContent = words; };
+    put("epoch", format.whole(value.leader_epoch));
+    put("hw", format.whole(value.high_watermark));
+    put("leo", format.whole(value.log_end_offset));
+    const state = this.element.querySelector('[data-part="state"]');
+    const [level, words] = format.state(value.state);
+    state.dataset.level = level;
+    if (state.textContent !== words) state.textContent = words;
+  }
+
+  rung(box, replica, value, scale) {
+    let row = this.rungs.get(replica.broker_id);
+    if (!row) {
+      row = make();
+      this.rungs.set(replica.broker_id, row);
+      box.append(row);
+    }
+    const end = replica.log_end_offset;
+    const unknown = end === null || end === undefined;
+    row.className = `rung${replica.in_isr ? "" : " out"}${unknown ? " gone" : ""}`;
+    part(row, "who").innerHTML = `<i aria-hidden="true">${replica.in_isr ? "●" : "○"}</i>`;
+    part(row, "who").append(`${replica.broker_id}${replica.is_leader ? " leader" : ""}`);
+    part(row, "in").textContent = replica.in_isr ? "ISR" : "out";
+    const committed = Math.min(unknown ? 0 : end, value.high_watermark ?? end ?? 0);
+    place(part(row, "fill"), 0, scale(committed));
+    place(part(row, "over"), scale(committed), unknown ? 0 : scale(end) - scale(committed));
+    part(row, "hw").style.left = `${scale(value.high_watermark ?? 0) * 100}%`;
+    part(row, "hw").hidden = value.high_watermark === null;
+    part(row, "leo").textContent = format.whole(end);
+    const gap = unknown || value.log_end_offset === null || replica.is_leader ? 0 : value.log_end_offset - end;
+    part(row, "gap").textContent = gap > 0 ? `−${format.whole(gap)}` : "";
+    const why = part(row, "why");
+    why.textContent = replica.in_isr ? "" : replica.reason || "out of the ISR";
+    why.hidden = replica.in_isr;
+    this.notches(row, value, scale);
+    row.setAttribute("aria-label", describe(replica, value, gap));
+  }
+
+  notches(row, value, scale) {
+    const track = row.querySelector(".track");
+    track.querySelectorAll(".notch").forEach((notch) => notch.remove());
+    for (const { epoch, offset } of this.epochs) {
+      const at = scale(offset);
+      if (at <= 0) continue;
+      const notch = document.createElement("span");
+      notch.className = "notch";
+      notch.title = `epoch ${epoch} began at ${format.whole(offset)}`;
+      notch.style.left = `${at * 100}%`;
+      track.append(notch);
+    }
+  }
+
+  words(value) {
+    const lines = [];
+    for (const replica of value.replicas) {
+      const cut = replica.truncated || this.cuts.get(replica.broker_id);
+      if (cut && value.at_ms - cut.at_ms < 60000) lines.push(`Broker ${replica.broker_id} cut its log from ${format.whole(cut.from)} to ${format.whole(cut.to)} to match the leader.`);
+    }
+    if (value.claims?.length > 1) lines.push(`Two brokers claim to lead: ${value.claims.map((claim) => `${claim.broker_id} (epoch ${claim.leader_epoch})`).join(", ")}.`);
+    if (value.reassigning) lines.push(`Being moved: adding ${format.list(value.reassigning.adding)}, removing ${format.list(value.reassigning.removing)}.`);
+    if (value.leader === null || value.leader < 0) lines.push("No leader: nothing can be read or written.");
+    else if (value.state === "under_min_isr") lines.push(`Writes with acks=all are refused: ${value.isr.length} in sync, min.insync.replicas is ${value.min_insync_replicas}.`);
+    const box = this.element.querySelector(".words");
+    const joined = lines.join(" ");
+    if (box.textContent !== joined) box.textContent = joined;
+  }
+}
+
+function describe(replica, value, gap) {
+  return `Broker ${replica.broker_id}, ${replica.is_leader ? "leader" : "follower"}, ${replica.in_isr ? "in sync" : "out of sync"}, log end ${replica.log_end_offset ?? "unknown"}` + (gap > 0 ? `, ${gap} behind` : "");
+}
+
+// Offsets to shares of the track: from a little below the lowest end (or the log's start) to the highest one.
+function scaleOf(value) {
+  const ends = value.replicas.map((replica) => replica.log_end_offset).filter((end) => end !== null && end !== undefined);
+  if (value.high_watermark !== null && value.high_watermark !== undefined) ends.push(value.high_watermark);
+  if (!ends.length) return () => 0;
+  const high = Math.max(...ends);
+  const span = Math.max(LEAST_SPAN, high - Math.min(...ends));
+  const left = Math.max((value.log_start_offset ?? 0) - 1, high - span / (1 - LEFT_SHARE));
+  const width = Math.max(1, (high - left) * 1.02);
+  return (offset) => Math.max(0, Math.min(1, (offset - left) / width));
+}
+
+function place(element, left, width) {
+  element.style.left = `${left * 100}%`;
+  element.style.width = `${Math.max(0, width) * 100}%`;
+}
+
+function part(row, name) { return row.querySelector(`.${name}`); }
+
+function make() {
+  const row = document.createElement("div");
+  row.setAttribute("role", "listitem");
+  row.innerHTML = '<span class="who"></span><span class="in"></span><span class="track" aria-hidden="true"><span class="fill"></span><span class="over"></span><span class="hw"></span></span><span class="leo"></span><span class="gap"></span><span class="why" hidden></span>';
+  return row;
+}
