@@ -17,7 +17,9 @@ from typing import Protocol
 
 
 class StoreError(Exception):
-    """A store operation failed; the message names the path."""
+    """A store operation failed; the message names the path. `index` is the failed operation's position in a multi."""
+
+    index: int = 0
 
 
 class NoNode(StoreError):
