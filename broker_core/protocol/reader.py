@@ -79,7 +79,7 @@ def entity_reader(spec: EntitySpec) -> Read:
 def _struct_maker(spec: EntitySpec) -> Callable[[list[Any]], Any]:
     """Makes the struct from its values in the order fields, then tagged fields."""
     struct_type: Any = namedtuple(spec.name, [field.name for field in spec.fields + spec.tagged])  # type: ignore[misc]
-    return struct_type._make  # type: ignore[no-any-return]
+    return struct_type._make
 
 
 def _steps(spec: EntitySpec) -> list[Step]:

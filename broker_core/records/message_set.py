@@ -1,0 +1,158 @@
+"""Messages of magic 0 (Kafka 0.8) and magic 1 (0.10), before there were batches.
+
+    bytes   field                                     magic
+    0–8     offset                                    0 1
+    8–12    size of what follows                      0 1
+    12–16   CRC-32 of bytes 16 to the end             0 1
+    16      magic                                     0 1
+    17      attributes: 0–2 compression, 3 time type  0 1
+    18–26   timestamp, ms                             1
+            key length (-1: null), key, value length (-1: null), value
+
+A compressed set is one message, the wrapper, whose value is the compressed set of inner messages and whose offset is that
+of the last of them. In magic 0 inner offsets are absolute, in magic 1 they count from the first.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from broker_core.errors import CorruptData
+from broker_core.records.compression import Codec, compress, decompress
+from broker_core.records.header import COMPRESSION_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, TIMESTAMP_TYPE_BIT
+from broker_core.records.lz4_header import age_checksum, mend_checksum
+from broker_core.records.record import Record
+
+_START = struct.Struct(">qiIbb")
+_INT64 = struct.Struct(">q")
+_INT32 = struct.Struct(">i")
+_OVERHEAD_BYTES = 12
+_CRC_END = 16
+
+
+class Message(NamedTuple):
+    """One message as it stands; `size_bytes` includes offset and size."""
+
+    offset: int
+    size_bytes: int
+    magic: int
+    attributes: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+
+    @property
+    def codec(self) -> int:
+        return self.attributes & COMPRESSION_MASK
+
+    @property
+    def has_append_time(self) -> bool:
+        return self.magic > 0 and bool(self.attributes & TIMESTAMP_TYPE_BIT)
+
+
+def parse_message(data: bytes, position: int = 0) -> Message:
+    """The message at `position`, its CRC verified; `CorruptData` otherwise."""
+    try:
+        offset, size, crc, magic, attributes = _START.unpack_from(data, position)
+        end = position + _OVERHEAD_BYTES + size
+        if magic not in (0, 1) or size < _START.size - _OVERHEAD_BYTES or end > len(data):
+            raise CorruptData(f"no message of magic 0 or 1 at {position} of {len(data)}: magic {magic}, size {size}")
+        if zlib.crc32(data[position + _CRC_END : end]) != crc:
+            raise CorruptData(f"the message at {position}, offset {offset}, fails its CRC")
+        cursor = position + _START.size
+        timestamp_ms = NO_TIMESTAMP
+        if magic == 1:
+            (timestamp_ms,) = _INT64.unpack_from(data, cursor)
+            cursor += _INT64.size
+        key, cursor = _read_bytes(data, cursor, end)
+        value, cursor = _read_bytes(data, cursor, end)
+    except struct.error:
+        raise CorruptData(f"the message at {position} of {len(data)} is cut short") from None
+    if cursor != end:
+        raise CorruptData(f"the message at {position} ends at {cursor}, its size says {end}")
+    return Message(offset, end - position, magic, attributes, timestamp_ms, key, value)
+
+
+def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
+    (length,) = _INT32.unpack_from(data, position)
+    position += _INT32.size
+    if length == -1:
+        return None, position
+    if not 0 <= length <= end - position:
+        raise CorruptData(f"a value of {length} bytes at {position}, the message ends at {end}")
+    return data[position : position + length], position + length
+
+
+def parse_messages(data: bytes) -> list[Message]:
+    """All messages of a set that ends whole."""
+    messages = []
+    position = 0
+    while position < len(data):
+        message = parse_message(data, position)
+        messages.append(message)
+        position += message.size_bytes
+    return messages
+
+
+def read_message(data: bytes, limit_bytes: int) -> list[Record]:
+    """The records that one message holds: itself, or those inside it, with absolute offsets."""
+    message = parse_message(data)
+    if message.size_bytes != len(data):
+        raise CorruptData(f"{len(data) - message.size_bytes} bytes after the message of offset {message.offset}")
+    return records_of(message, limit_bytes)
+
+
+def records_of(message: Message, limit_bytes: int) -> list[Record]:
+    if message.codec == Codec.NONE:
+        return [Record(message.offset, message.timestamp_ms, message.key, message.value)]
+    inner = parse_messages(_decompressed(message, limit_bytes))
+    if not inner or any(each.codec for each in inner):
+        raise CorruptData(f"the wrapper of offset {message.offset} holds no messages, or compressed ones")
+    base = _first_offset(message, inner[-1].offset) if message.magic == 1 else 0
+    append_time = message.timestamp_ms if message.has_append_time else None
+    return [Record(base + each.offset, each.timestamp_ms if append_time is None else append_time, each.key, each.value) for each in inner]
+
+
+def _decompressed(message: Message, limit_bytes: int) -> bytes:
+    if message.value is None or message.codec not in (Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
+        raise CorruptData(f"the wrapper of offset {message.offset} has codec {message.codec} or no value")
+    value = message.value
+    if message.codec == Codec.LZ4 and message.magic == 0:
+        value = mend_checksum(value)
+    return decompress(message.codec, value, limit_bytes)
+
+
+def _first_offset(wrapper: Message, last_inner: int) -> int:
+    """Some versions of librdkafka leave the wrapper's offset 0 in what they produce."""
+    if wrapper.offset == 0:
+        return 0
+    if wrapper.offset < last_inner:
+        raise CorruptData(f"the wrapper's offset {wrapper.offset} is below that of its last message, {last_inner}")
+    return wrapper.offset - last_inner
+
+
+def build_message(record: Record, magic: int, attributes: int = 0) -> bytes:
+    body = bytearray((magic, attributes))
+    if magic == 1:
+        body += _INT64.pack(record.timestamp_ms)
+    for value in (record.key, record.value):
+        body += _INT32.pack(-1 if value is None else len(value))
+        body += value or b""
+    return _INT64.pack(record.offset) + _INT32.pack(len(body) + 4) + struct.pack(">I", zlib.crc32(body)) + bytes(body)
+
+
+def build_message_set(records: Sequence[Record], magic: int, codec: int = Codec.NONE, timestamp_type: int = 0) -> bytes:
+    """The records as messages, or as one compressed wrapper of them. Headers are lost: the old formats have none."""
+    type_bit = TIMESTAMP_TYPE_BIT if magic == 1 and timestamp_type == LOG_APPEND_TIME else 0
+    if codec == Codec.NONE or not records:
+        return b"".join(build_message(record, magic, type_bit) for record in records)
+    base = records[0].offset if magic == 1 else 0
+    inner = b"".join(build_message(record._replace(offset=record.offset - base), magic, type_bit) for record in records)
+    value = compress(codec, inner)
+    if codec == Codec.LZ4 and magic == 0:
+        value = age_checksum(value)
+    newest_ms = max(record.timestamp_ms for record in records)
+    return build_message(Record(records[-1].offset, newest_ms, None, value), magic, codec | type_bit)
