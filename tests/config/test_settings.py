@@ -1,0 +1,103 @@
+"""Settings by Kafka's names: read, refused, defaulted, changed while running (SOURCES O1, R3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker_core.config import BROKER_KEYS, TOPIC_KEYS, BrokerConfig, ConfigHolder, TopicConfig, validate_dynamic
+from broker_core.errors import ConfigError
+
+
+def test_a_name_gives_an_attribute_and_its_text_the_typed_value() -> None:
+    config = BrokerConfig.load({"broker.id": "7", "log.cleanup.policy": "compact,delete", "auto.create.topics.enable": "FALSE"})
+    assert (config.broker_id, config.log_cleanup_policy, config.auto_create_topics_enable) == (7, frozenset({"compact", "delete"}), False)
+
+
+@pytest.mark.parametrize(
+    ("properties", "named"),
+    [
+        ({"log.segment.byte": "1"}, "log.segment.byte"),
+        ({"broker.id": "one"}, "broker.id"),
+        ({"broker.id": "-1"}, "broker.id"),
+        ({"message.max.bytes": str(2**31)}, "message.max.bytes"),
+        ({"num.partitions": "9" * 5000}, "num.partitions"),
+        ({"log.cleanup.policy": "shred"}, "compact"),
+        ({"listeners": "127.0.0.1:9092"}, "listeners"),
+        ({"listeners": "SSL://127.0.0.1:9092"}, "SSL"),
+        ({"log.dirs": "/a,/b"}, "log.dirs"),
+        ({"replica.fetch.wait.max.ms": "40000"}, "replica.lag.time.max.ms"),
+    ],
+)
+def test_a_wrong_setting_is_refused_and_named(properties: dict[str, str], named: str) -> None:
+    with pytest.raises(ConfigError, match=named.replace(".", r"\.")):
+        BrokerConfig.load(properties)
+
+
+def test_the_old_lag_by_messages_is_refused_with_what_replaced_it() -> None:
+    """R3: `replica.lag.max.messages` is gone; the message points to the time-based setting."""
+    with pytest.raises(ConfigError, match=r"replica\.lag\.time\.max\.ms"):
+        BrokerConfig.load({"replica.lag.max.messages": "4000"})
+
+
+def test_a_topic_takes_the_brokers_defaults_and_its_own_overrides() -> None:
+    broker = BrokerConfig.load({"log.retention.hours": "2", "log.segment.bytes": "1000"})
+    config = TopicConfig.from_overrides(broker, {"segment.bytes": "500"})
+    assert (config.retention_ms, config.segment_bytes) == (2 * 3600 * 1000, 500)
+
+
+def test_the_finer_unit_wins() -> None:
+    """As in Kafka: ms over minutes over hours."""
+    minutes = BrokerConfig.load({"log.retention.hours": "2", "log.retention.minutes": "3"})
+    millis = BrokerConfig.load({"log.retention.minutes": "3", "log.retention.ms": "4"})
+    assert TopicConfig.from_overrides(minutes, {}).retention_ms == 180_000
+    assert TopicConfig.from_overrides(millis, {}).retention_ms == 4
+
+
+def test_retention_without_end_stays_without_end() -> None:
+    assert TopicConfig.from_overrides(BrokerConfig.load({"log.retention.hours": "-1"}), {}).retention_ms == -1
+
+
+def test_an_empty_cleanup_policy_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"cleanup\.policy"):
+        TopicConfig.from_overrides(BrokerConfig(), {"cleanup.policy": ""})
+
+
+def test_a_dynamic_change_reaches_topics_and_listeners() -> None:
+    """O1: parameters change while running."""
+    holder = ConfigHolder(BrokerConfig())
+    told: list[str] = []
+    holder.on_topic_change(told.append)
+    holder.set_topic("orders", {"retention.ms": "5"})
+    holder.set_broker({"min.insync.replicas": "2"})
+    assert (holder.topic("orders").retention_ms, holder.topic("orders").min_insync_replicas) == (5, 2)
+    assert holder.topic("other").min_insync_replicas == 2
+    assert told == ["orders", "orders"]
+
+
+def test_a_wrong_change_leaves_everything_as_it_was() -> None:
+    holder = ConfigHolder(BrokerConfig())
+    holder.set_topic("orders", {"retention.ms": "5"})
+    with pytest.raises(ConfigError):
+        holder.set_topic("orders", {"retention.ms": "soon"})
+    with pytest.raises(ConfigError):
+        holder.set_broker({"message.max.bytes": "-5"})
+    assert holder.topic("orders").retention_ms == 5
+    assert holder.current == BrokerConfig()
+
+
+def test_what_needs_a_restart_cannot_be_changed_while_running() -> None:
+    with pytest.raises(ConfigError, match="restart"):
+        validate_dynamic({"zookeeper.connect": "127.0.0.1:1"})
+
+
+def test_every_setting_says_what_it_is_and_shows_its_default_as_it_would_be_written() -> None:
+    for key in [*BROKER_KEYS.values(), *TOPIC_KEYS.values()]:
+        assert key.doc.endswith("."), key.name
+        text = key.show(key.default)
+        if text:
+            assert key.show(key.parse(text)) == text, key.name
+
+
+def test_every_topic_settings_synonyms_are_broker_settings() -> None:
+    for key in TOPIC_KEYS.values():
+        assert all(name in BROKER_KEYS for name in key.synonyms), key.name

@@ -1,0 +1,78 @@
+"""The data folder: ours or refused, ports moved by the environment, secrets kept."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from broker_core.config import BrokerConfig
+from broker_core.errors import ConfigError
+from broker_core.local.brokers import properties
+from broker_core.local.layout import Layout
+from broker_core.local.services import check_port_free
+
+
+def layout(root: Path, **ports: str) -> Layout:
+    return Layout.from_environment(root, {f"HIGHWATER_{name}_PORT": value for name, value in ports.items()})
+
+
+def test_ports_have_defaults_and_can_be_moved(tmp_path: Path) -> None:
+    assert layout(tmp_path).bootstrap_servers == "127.0.0.1:9092,127.0.0.1:9093,127.0.0.1:9094"
+    assert layout(tmp_path, BROKER="19092").port_of(3) == 19094
+
+
+@pytest.mark.parametrize("text", ["0", "65536", "http", "-1"])
+def test_a_wrong_port_is_named(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match="HIGHWATER_REDIS_PORT"):
+        layout(tmp_path, REDIS=text)
+
+
+def test_two_parts_on_one_port_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="9093"):
+        layout(tmp_path, CONSOLE="9093")
+
+
+def test_a_taken_port_is_a_clear_message() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(ConfigError, match="HIGHWATER_CONSOLE_PORT"):
+            check_port_free(taken.getsockname()[1], "the console", "HIGHWATER_CONSOLE_PORT")
+
+
+def test_a_new_folder_becomes_ours_and_stays_it(tmp_path: Path) -> None:
+    layout(tmp_path / "new").prepare()
+    layout(tmp_path / "new").prepare()
+
+
+def test_a_folder_of_something_else_is_refused_untouched(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("x")
+    with pytest.raises(ConfigError, match="not a Highwater data folder"):
+        layout(tmp_path).prepare()
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize("text", ['{"format": 99}', "{", "[]", '{"format": null}'])
+def test_another_format_or_a_broken_marker_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "highwater.json").write_text(text)
+    with pytest.raises(ConfigError, match=r"highwater\.json"):
+        layout(tmp_path).prepare()
+
+
+def test_a_secret_is_generated_once_and_private(tmp_path: Path) -> None:
+    found = layout(tmp_path)
+    assert found.secret("redis") == found.secret("redis")
+    assert len(found.secret("redis")) >= 32
+    assert (tmp_path / "secrets" / "redis").stat().st_mode & 0o077 == 0
+
+
+def test_the_local_brokers_settings_are_ones_a_broker_takes(tmp_path: Path) -> None:
+    config = BrokerConfig.load(properties(layout(tmp_path), 2))
+    assert (config.broker_id, config.min_insync_replicas, config.default_replication_factor) == (2, 2, 3)
+
+
+def test_an_unknown_broker_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no broker 9"):
+        layout(tmp_path).broker_folder(9)

@@ -1,0 +1,92 @@
+"""Local processes: proof of life by a lock, stop of a paused one, refusal of a second start."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from broker_core.local.process import LocalProcess, ProcessError, allowed_environment, exclusive, wait_until
+
+SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
+STUBBORN = [sys.executable, "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"]
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[LocalProcess]:
+    made = LocalProcess("sleeper", tmp_path / "run")
+    yield made
+    made.kill()
+
+
+def start(process: LocalProcess, tmp_path: Path, command: list[str] = SLEEPER) -> Path:
+    log = tmp_path / "log"
+    process.start(command, log, allowed_environment(), tmp_path)
+    assert wait_until(lambda: "up" in log.read_text() and process.pid() is not None, 20)
+    return log
+
+
+def test_a_started_process_is_alive_until_it_is_stopped(process: LocalProcess, tmp_path: Path) -> None:
+    start(process, tmp_path)
+    assert process.alive()
+    assert process.stop()
+    assert not process.alive()
+    assert process.pid() is None
+    assert not process.stop()
+
+
+def test_a_second_start_is_refused(process: LocalProcess, tmp_path: Path) -> None:
+    start(process, tmp_path)
+    with pytest.raises(ProcessError, match="running already"):
+        process.start(SLEEPER, tmp_path / "log2", allowed_environment(), tmp_path)
+
+
+def test_a_killed_process_is_dead_at_once_even_when_nobody_reaped_it(process: LocalProcess, tmp_path: Path) -> None:
+    """A pid alone would still exist; the lock does not."""
+    start(process, tmp_path)
+    assert process.kill()
+    assert not process.alive()
+
+
+def test_a_paused_process_is_seen_and_stopped(process: LocalProcess, tmp_path: Path) -> None:
+    """SIGTERM alone is ignored by a stopped process: SIGCONT comes first."""
+    start(process, tmp_path)
+    process.send(signal.SIGSTOP)
+    assert wait_until(process.paused, 5)
+    assert process.alive()
+    assert process.stop()
+
+
+def test_one_that_ignores_sigterm_is_killed(process: LocalProcess, tmp_path: Path) -> None:
+    start(process, tmp_path, STUBBORN)
+    assert process.stop(wait_seconds=0.3)
+    assert not process.alive()
+
+
+def test_a_stale_pid_file_is_not_taken_for_life(process: LocalProcess) -> None:
+    """The pid of another living process in the file: only the lock counts."""
+    process.run_folder.mkdir()
+    process.pid_path.write_text(str(os.getpid()))
+    process.lock_path.touch()
+    assert not process.alive()
+    with pytest.raises(ProcessError, match="not running"):
+        process.send(signal.SIGKILL)
+
+
+def test_the_environment_holds_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DJANGO_SECRET_KEY", "hush")
+    monkeypatch.setenv("DATABASE_URL", "postgres://u:p@h/d")
+    assert not {"DJANGO_SECRET_KEY", "DATABASE_URL"} & set(allowed_environment())
+
+
+def test_two_commands_do_not_change_the_cluster_at_once(tmp_path: Path) -> None:
+    with (
+        exclusive(tmp_path / "lock", "a"),
+        pytest.raises(ProcessError, match="not done: b"),
+        exclusive(tmp_path / "lock", "b", seconds=0.1),
+    ):
+        pass
