@@ -1,0 +1,67 @@
+"""Reads a partition of `__consumer_offsets` into a `Replay`, in slices, so that the broker goes on serving meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from broker_core.groups.replay import Replay
+from broker_core.records.batch import BatchHeader, iter_headers, read_records
+from broker_core.seams import Clock
+from broker_core.storage.log import PartitionLog
+
+RECORDS_PER_SLICE = 200
+MAX_READ_BYTES = 1 << 20
+_COMMIT_MARKER = b"\x00\x01"
+
+
+class Loader:
+    """Stops early when `is_wanted` says so: the partition has another leader now."""
+
+    def __init__(self, clock: Clock, log: PartitionLog, is_wanted: Callable[[], bool]) -> None:
+        self._clock = clock
+        self._log = log
+        self._is_wanted = is_wanted
+        self._since_pause = 0
+        self.replay = Replay()
+        self.bytes_read = 0
+
+    async def run(self, buffer_bytes: int) -> bool:
+        """Reads from the log's start to its end, at most `buffer_bytes` at a time; False when it was stopped."""
+        position = self._log.log_start_offset
+        while self._is_wanted() and position < self._log.log_end_offset:
+            data = self._read(position, min(buffer_bytes, MAX_READ_BYTES))
+            reached = await self._apply(data, position)
+            if reached == position:
+                break
+            position = reached
+        return self._is_wanted()
+
+    def _read(self, position: int, max_bytes: int) -> bytes:
+        log_slice = self._log.read(position, max_bytes, self._log.log_end_offset, True)
+        if log_slice.records is None:
+            return b""
+        data = log_slice.records.file.pread(log_slice.records.position, log_slice.records.length)
+        self.bytes_read += len(data)
+        return data
+
+    async def _apply(self, data: bytes, offset: int) -> int:
+        """Returns the offset after the last whole batch of `data`."""
+        for position, header in iter_headers(data):
+            self._batch(data, position, header)
+            offset = header.next_offset
+            self._since_pause += header.record_count
+            if self._since_pause >= RECORDS_PER_SLICE:
+                self._since_pause = 0
+                await self._clock.sleep(0)
+                if not self._is_wanted():
+                    break
+        return offset
+
+    def _batch(self, data: bytes, position: int, header: BatchHeader) -> None:
+        records = read_records(data, position, header)
+        if header.is_control:
+            if records:
+                self.replay.marker(header.producer_id, commit=(records[0].key or b"")[2:4] == _COMMIT_MARKER)
+        else:
+            producer_id = header.producer_id if header.is_transactional else None
+            self.replay.batch(header.base_offset, producer_id, [(record.key, record.value) for record in records])

@@ -1,0 +1,123 @@
+"""Commits, fetches and deletions of offsets (SOURCES G3)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from broker_core.config import ConfigHolder
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.groups import liveness
+from broker_core.groups.engine import Engine
+from broker_core.groups.group import Group
+from broker_core.groups.journal import COMMIT_ERRORS, offset_records
+from broker_core.groups.records import OffsetCommit
+from broker_core.groups.states import GroupState
+from broker_core.groups.subscription import CONSUMER_PROTOCOL_TYPE
+from broker_core.model import TopicPartition
+from broker_core.seams import Node
+from broker_core.storage.log import AppendInfo
+
+log = logging.getLogger(__name__)
+
+Commits = Mapping[TopicPartition, OffsetCommit]
+Outcomes = dict[TopicPartition, ErrorCode]
+
+
+class FetchedOffset(NamedTuple):
+    """`commit` is None where nothing is committed."""
+
+    error: ErrorCode
+    commit: OffsetCommit | None
+
+
+class OffsetService:
+    def __init__(self, node: Node, config: ConfigHolder, engine: Engine) -> None:
+        self._node = node
+        self._config = config
+        self._engine = engine
+
+    async def commit(self, group: Group, member_id: str, instance_id: str | None, generation: int, commits: Commits) -> Outcomes:
+        """Each partition's outcome, once all in-sync replicas have the commit. Texts that are too long fail alone."""
+        error, effects = liveness.admit_commit(group, member_id, instance_id, generation)
+        self._engine.carry_out(group, effects)
+        if error is not ErrorCode.NONE:
+            return dict.fromkeys(commits, error)
+        limit = self._config.current.offset_metadata_max_bytes
+        accepted = {tp: commit for tp, commit in commits.items() if len(commit.metadata) <= limit}
+        error = await self._store(group, accepted) if accepted else ErrorCode.NONE
+        return {tp: error if tp in accepted else ErrorCode.OFFSET_METADATA_TOO_LARGE for tp in commits}
+
+    async def _store(self, group: Group, commits: Commits) -> ErrorCode:
+        """The wait goes on without the client: the cache must learn how the append ended."""
+        try:
+            info = self._engine.append(group, offset_records(group.group_id, commits))
+        except KafkaError as error:
+            return COMMIT_ERRORS.get(error.code, error.code)
+        group.offsets.prepare(commits)
+        return await asyncio.shield(self._node.spawn(self._finish(group, commits, info), name="offset-commit"))
+
+    async def _finish(self, group: Group, commits: Commits, info: AppendInfo) -> ErrorCode:
+        error = await self._engine.replicated(group, info)
+        for tp, commit in commits.items():
+            if error is ErrorCode.NONE:
+                group.offsets.succeeded(tp, commit, info.first_offset)
+            else:
+                group.offsets.failed(tp, commit)
+        if error is ErrorCode.NONE and group.state is not GroupState.DEAD:
+            self._engine.hosted.has_offsets_of(group, dict.fromkeys(tp.topic for tp in commits))
+            if any(commit.expire_ms is not None for commit in commits.values()):
+                self._engine.watch_retention(group)
+        return COMMIT_ERRORS.get(error, error)
+
+    def fetch(
+        self, group: Group | None, partitions: Sequence[TopicPartition] | None, *, require_stable: bool
+    ) -> dict[TopicPartition, FetchedOffset]:
+        """All committed offsets, or those of the given partitions; the group's state does not matter."""
+        if group is None:
+            return dict.fromkeys(partitions or (), FetchedOffset(ErrorCode.NONE, None))
+        wanted = [tp for tp, _ in group.offsets] if partitions is None else partitions
+        return {tp: self._fetch_one(group, tp, require_stable) for tp in wanted}
+
+    def _fetch_one(self, group: Group, tp: TopicPartition, require_stable: bool) -> FetchedOffset:
+        if require_stable and group.offsets.is_unstable(tp):
+            return FetchedOffset(ErrorCode.UNSTABLE_OFFSET_COMMIT, None)
+        return FetchedOffset(ErrorCode.NONE, group.offsets.get(tp))
+
+    async def delete(self, group: Group, partitions: Sequence[TopicPartition]) -> Outcomes:
+        """Offsets of topics that a member subscribes to stay. Raises NON_EMPTY_GROUP for active groups other than consumers'."""
+        if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP, f"group {group.group_id!r} has members")
+        used = [tp for tp in partitions if _is_used(group, tp.topic)]
+        kept = dict.fromkeys(used)
+        known = dict.fromkeys(group.offsets.known())
+        error = await self.bury(group, [tp for tp in dict.fromkeys(partitions) if tp in known and tp not in kept])
+        return {tp: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if tp in kept else error for tp in partitions}
+
+    async def bury(self, group: Group, partitions: Sequence[TopicPartition]) -> ErrorCode:
+        """Removes these offsets, and the group if nothing is left of it; the outcome once the tombstones are replicated."""
+        try:
+            info = self._engine.bury(group, partitions)
+        except KafkaError as error:
+            return COMMIT_ERRORS.get(error.code, error.code)
+        outcome = ErrorCode.NONE if info is None else await self._engine.replicated(group, info)
+        return COMMIT_ERRORS.get(outcome, outcome)
+
+    def topics_deleted(self, partitions: Sequence[TopicPartition]) -> None:
+        """Partitions were deleted with their topics: nobody will ask for their offsets again."""
+        for topic in dict.fromkeys(tp.topic for tp in partitions):
+            for group in self._engine.hosted.groups_with(topic):
+                known = dict.fromkeys(group.offsets.known())
+                try:
+                    self._engine.bury(group, [tp for tp in partitions if tp in known])
+                except KafkaError as error:
+                    log.warning("offsets of a deleted topic stay", extra={"group": group.group_id, "error": error.code.name})
+
+
+def _is_used(group: Group, topic: str) -> bool:
+    """Whether members may need this topic's offsets; if their subscriptions cannot be read, to be safe, they do."""
+    if group.state is GroupState.EMPTY:
+        return False
+    return group.subscribed is None or topic in group.subscribed
