@@ -43,6 +43,7 @@ class ConnectionInfo:
     client_id: str | None = None
     software_name: str = "unknown"
     software_version: str = "unknown"
+    last_feed_answer_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

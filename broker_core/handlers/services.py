@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from broker_core.replication.manager import ReplicaManager
     from broker_core.seams import Node
     from broker_core.storage.manager import LogManager
+    from broker_core.telemetry.feed import StateFeed
+    from broker_core.telemetry.metrics import BrokerMetrics
     from broker_core.transactions.producer_ids import ProducerIds
 
 
@@ -39,4 +41,6 @@ class BrokerServices:
     channels: ChannelPool
     registry: Registry
     metadata_responses: EncodedCache
+    feed: StateFeed
+    metrics: BrokerMetrics
     broker_epoch: Callable[[], int]

@@ -1,0 +1,128 @@
+"""The state feed's messages: a vendor key of the Kafka protocol that tells what a broker knows, as it changes.
+
+Key 32000, version 0, on an ordinary listener; not in ApiVersions. Request header v1 (key, version, correlation id, client
+id), response header v0 (correlation id). The rest of the frame is one UTF-8 JSON object without further framing.
+
+Request
+    cursor           what the last answer gave, or null at first; opaque
+    broker_epoch     the epoch the last answer came from, or -1; another one makes the cursor stale
+    topics           names to tell of, or null for all (at most 1000); groups and the broker are always told
+    min_interval_ms  least time between two answers with changes on one connection, at least 50
+    max_wait_ms      an answer comes after this time at the latest, changed or not; at most 30000
+    max_bytes        most bytes of rows in an answer (65536 … 8 MiB); one row is sent whatever its size
+
+Response
+    error, message   Kafka's error code (0: none) and a text; with an error there is nothing else
+    cursor           for the next request
+    kind             "full": forget all you know of this broker before the first page; "delta": changes
+    first, more      of a full answer: first page; another page follows at once (a delta can have `more`, too)
+    now_ms           the broker's wall clock
+    broker           {id, epoch, controller_id, controller_epoch, is_controller, connections, bytes_in, bytes_out, messages_in,
+                     produced_bytes, fetched_bytes, log_bytes, idle_percent, loop_stalls, purgatory: {produce, fetch},
+                     partitions, leaders, under_replicated, produce_by_acks: {"-1", "0", "1"},
+                     requests: {api: {count, in_flight, total_ms, p50_ms, p99_ms}}}; counters are totals since its start
+    partitions       rows {topic, partition, role: "leader"|"follower"|"none", leader, leader_epoch, isr, high_watermark,
+                     log_end_offset, log_start_offset, last_stable_offset, size_bytes, replicas: [broker, …],
+                     truncation: {from, to} or null, followers: [{broker_id, log_end_offset, high_watermark, log_start_offset,
+                     fetch_age_ms, caught_up_age_ms, in_isr, reason}]}; isr and followers only from the leader; unknown is null
+                     reason: null in the ISR, else "dead", "new", "stuck" or "slow" (SOURCES R3)
+    removed          [{topic, partition}] that this broker no longer hosts
+    groups           rows {group, state, protocol_type, protocol, generation, members: [{member_id, client_id, client_host,
+                     group_instance_id, assignment: {topic: [partition]} or null}], offsets: [{topic, partition, offset,
+                     commit_ms}]} that this broker coordinates
+    removed_groups   [group, …] it no longer coordinates
+    events           [{seq, at_ms, kind, topic, partition, text}], each sent once per cursor; only the newest few hundred are kept
+
+All values are absolute. A cursor that is stale (broker restarted, nobody watched for a while) gets a full answer in pages.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from broker_core.errors import ErrorCode, KafkaError, ProtocolViolation
+
+STATE_FEED_KEY = 32_000
+STATE_FEED_VERSION = 0
+REQUEST_BYTES_MAX = 256 * 1024
+TOPICS_MAX = 1000
+MIN_INTERVAL_MS = 50
+MAX_WAIT_MS = 30_000
+MIN_BYTES, MAX_BYTES = 64 * 1024, 8 * 1024 * 1024
+_CORRELATION = struct.Struct(">i")
+
+
+class Cursor(NamedTuple):
+    """Where a watcher is: the watch it belongs to, the last change and event seen; in a full answer, the last key told."""
+
+    watch: str
+    sequence: int
+    event: int
+    after: tuple[str, str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedRequest:
+    """One request, checked and within its limits."""
+
+    cursor: Cursor | None
+    broker_epoch: int
+    topics: frozenset[str] | None
+    min_interval_ms: int
+    max_wait_ms: int
+    max_bytes: int
+
+
+def parse_request(body: bytes | memoryview) -> FeedRequest:
+    """`ProtocolViolation` for what is not JSON, INVALID_REQUEST for JSON that is no request; numbers are brought into their limits."""
+    if len(body) > REQUEST_BYTES_MAX:
+        raise ProtocolViolation(f"a state feed request of {len(body)} bytes is too large")
+    try:
+        value = json.loads(bytes(body))
+    except (ValueError, RecursionError):
+        raise ProtocolViolation("a state feed request is not JSON") from None
+    try:
+        return _request(value)
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "the state feed request is malformed") from None
+
+
+def _request(value: Mapping[str, Any]) -> FeedRequest:
+    topics = value.get("topics")
+    if topics is not None and (len(topics) > TOPICS_MAX or not all(isinstance(topic, str) for topic in topics)):
+        raise ValueError("topics")
+    return FeedRequest(
+        _cursor(value.get("cursor")),
+        int(value.get("broker_epoch", -1)),
+        None if topics is None else frozenset(topics),
+        max(MIN_INTERVAL_MS, int(value.get("min_interval_ms", 100))),
+        min(MAX_WAIT_MS, max(0, int(value.get("max_wait_ms", 5000)))),
+        min(MAX_BYTES, max(MIN_BYTES, int(value.get("max_bytes", 1024 * 1024)))),
+    )
+
+
+def _cursor(value: Any) -> Cursor | None:
+    if value is None:
+        return None
+    watch, sequence, event, after = value
+    return Cursor(str(watch), int(sequence), int(event), None if after is None else (str(after[0]), str(after[1]), int(after[2])))
+
+
+def encode_response_frame(correlation_id: int, payload: Mapping[str, Any]) -> bytes:
+    """Header and JSON."""
+    return _CORRELATION.pack(correlation_id) + json.dumps(payload, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def parse_response_frame(frame: bytes | memoryview) -> dict[str, Any]:
+    """The JSON object of a response frame; `ProtocolViolation` when there is none."""
+    try:
+        value = json.loads(bytes(frame[_CORRELATION.size :]))
+    except (ValueError, RecursionError):
+        raise ProtocolViolation("a state feed response is not JSON") from None
+    if not isinstance(value, dict):
+        raise ProtocolViolation("a state feed response is not a JSON object")
+    return value
