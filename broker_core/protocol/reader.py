@@ -128,7 +128,10 @@ def _tagged_reader(spec: EntitySpec) -> Step:
 
     def step(values: list[Any], buffer: memoryview, position: int) -> int:
         count, position = read_unsigned(buffer, position)
-        found = defaults[:] if count else defaults
+        if not count:
+            values += defaults
+            return position
+        found = defaults[:]
         for _ in range(count):
             tag, position = read_unsigned(buffer, position)
             length, position = read_unsigned(buffer, position)
@@ -224,6 +227,9 @@ def _length_reader(flexible: bool, layout: struct.Struct) -> Callable[[memoryvie
 
 
 def _compact_length(buffer: memoryview, position: int) -> tuple[int, int]:
+    byte = buffer[position]
+    if byte < 0x80:
+        return byte - 1, position + 1
     value, position = read_unsigned(buffer, position)
     return value - 1, position
 

@@ -1,0 +1,42 @@
+"""What the hand-made responses share: the tagged fields that tell a client where a leader is (KIP-951)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from broker_core.protocol.varint import unsigned
+
+NO_LEADER_KNOWN = (-1, -1)
+_TAG_ENDPOINTS = 0
+_INT32 = struct.Struct(">i")
+_LEADER_EPOCH = struct.Struct(">iiB")
+
+
+class NodeEndpoint(NamedTuple):
+    """Where a leader named in `current_leader` is reached; Fetch v16, Produce v10."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+
+
+def leader_tag(tag: int, leader: tuple[int, int]) -> bytes:
+    """A tagged (broker id, leader epoch)."""
+    return bytes((tag, _LEADER_EPOCH.size)) + _LEADER_EPOCH.pack(*leader, 0)
+
+
+def endpoints_section(endpoints: Sequence[NodeEndpoint]) -> bytes:
+    """The tagged fields at the end of a response that may name leaders."""
+    if not endpoints:
+        return b"\0"
+    body = bytearray(unsigned(len(endpoints) + 1))
+    for endpoint in endpoints:
+        host = endpoint.host.encode()
+        rack = None if endpoint.rack is None else endpoint.rack.encode()
+        body += _INT32.pack(endpoint.node_id) + unsigned(len(host) + 1) + host + _INT32.pack(endpoint.port)
+        body += b"\0" if rack is None else unsigned(len(rack) + 1) + rack
+        body.append(0)
+    return bytes((1, _TAG_ENDPOINTS)) + unsigned(len(body)) + bytes(body)
