@@ -1,0 +1,1 @@
+"""Partition logs on disk, byte for byte as Apache Kafka keeps them."""

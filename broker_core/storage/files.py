@@ -1,0 +1,68 @@
+"""Open files of all logs, at most a fixed number at once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from broker_core.seams import Disk, DiskFile
+
+OPEN_FILES_LIMIT = 1024
+
+
+class FilePool:
+    """Opens files by path when they are needed and gives up the least recently used handle above the limit.
+
+    There is at most one handle per path. A closed handle that a `FileRange` still pins stays readable.
+    """
+
+    def __init__(self, disk: Disk, limit: int = OPEN_FILES_LIMIT) -> None:
+        self.disk = disk
+        self._limit = limit
+        self._open: OrderedDict[str, DiskFile] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def get(self, path: str) -> DiskFile:
+        """The handle of an existing file."""
+        file = self._open.get(path)
+        if file is None:
+            return self._add(path, create=False)
+        self._open.move_to_end(path)
+        return file
+
+    def create(self, path: str) -> DiskFile:
+        """The handle of a file that is created, or emptied where it exists."""
+        file = self._open.get(path) or self._add(path, create=True)
+        if file.size:
+            file.truncate(0)
+        return file
+
+    def _add(self, path: str, *, create: bool) -> DiskFile:
+        file = self.disk.open(path, create=create)
+        self._open[path] = file
+        if len(self._open) > self._limit:
+            self._open.popitem(last=False)[1].close()
+        return file
+
+    def size(self, path: str) -> int:
+        file = self._open.get(path)
+        return self.disk.file_size(path) if file is None else file.size
+
+    def forget(self, path: str) -> None:
+        file = self._open.pop(path, None)
+        if file is not None:
+            file.close()
+
+    def forget_folder(self, directory: str) -> None:
+        for path in [path for path in self._open if path.startswith(f"{directory}/")]:
+            self.forget(path)
+
+    def rename(self, source: str, target: str) -> None:
+        self.forget(source)
+        self.forget(target)
+        self.disk.rename(source, target)
+
+    def close(self) -> None:
+        for path in list(self._open):
+            self.forget(path)

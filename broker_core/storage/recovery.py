@@ -1,0 +1,226 @@
+"""Making a log's memory of itself again from its files.
+
+Order on opening (Kafka's LogLoader): unfinished file swaps are completed or dropped, segments taken, after an unclean
+stop every batch from the recovery point on is checked and the log cut at the first bad one, then epochs and producer
+state are brought to the log's end. Long work is done in slices: between them the loop goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from broker_core.errors import CorruptData
+from broker_core.records.batch import BatchHeader, check_batch, parse_header
+from broker_core.seams import DiskFile, Node
+from broker_core.storage import names
+from broker_core.storage.batch_scan import HEADER_BYTES, spans
+from broker_core.storage.epoch_cache import EpochCache
+from broker_core.storage.files import FilePool
+from broker_core.storage.producer_state import AppendOrigin, ProducerState, ProducerUpdate
+from broker_core.storage.segment import Segment
+from broker_core.storage.segments import Segments
+from broker_core.storage.snapshot import SNAPSHOT_LIMIT_BYTES, decode_snapshot
+from broker_core.storage.txn_index import AbortedTxn
+from broker_core.storage.validation import control_marker, span_of
+
+CHUNK_BYTES = 256 * 1024
+SLICE_MS = 2.0
+BATCHES_PER_CLOCK_READ = 16
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedBatch:
+    """A batch that passed its checks, `data` starting with it."""
+
+    position: int
+    header: BatchHeader
+    data: memoryview
+
+
+class Slices:
+    """Lets other tasks run once a slice of work has lasted `SLICE_MS`."""
+
+    __slots__ = ("_count", "_node", "_since")
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._count = 0
+        self._since = node.clock.monotonic_ms()
+
+    async def breathe(self, *, heavy: bool = False) -> None:
+        self._count += 1
+        if not heavy and self._count % BATCHES_PER_CLOCK_READ:
+            return
+        if self._node.clock.monotonic_ms() - self._since >= SLICE_MS:
+            await self._node.clock.sleep(0)
+            self._since = self._node.clock.monotonic_ms()
+
+
+async def checked_batches(file: DiskFile, end: int, slices: Slices) -> AsyncIterator[CheckedBatch]:
+    """The batches of a file up to the first that is torn, has a wrong CRC or makes no sense; the iteration just ends there."""
+    position = 0
+    while position < end:
+        chunk = memoryview(file.pread(position, min(CHUNK_BYTES, end - position)))
+        start = 0
+        while True:
+            header = _whole_header(chunk, start)
+            if header is None:
+                break
+            yield CheckedBatch(position + start, header, chunk[start : start + header.size_bytes])
+            start += header.size_bytes
+            await slices.breathe(heavy=header.size_bytes > HEADER_BYTES * 64)
+        if start == 0:
+            large = _larger_batch(file, position, end, len(chunk))
+            if large is None:
+                return
+            yield large
+            start = large.header.size_bytes
+        position += start
+
+
+def _whole_header(chunk: memoryview, start: int) -> BatchHeader | None:
+    """The checked header at `start`; None where the batch is not whole in the chunk or bad."""
+    try:
+        header = parse_header(chunk, start)
+        if start + header.size_bytes > len(chunk):
+            return None
+        check_batch(chunk, start, header)
+    except CorruptData:
+        return None
+    return header
+
+
+def _larger_batch(file: DiskFile, position: int, end: int, chunk_bytes: int) -> CheckedBatch | None:
+    """The batch at `position` when it is larger than a chunk and good."""
+    span = next(spans(file, position, end), None)
+    if span is None or span.size_bytes <= chunk_bytes:
+        return None
+    data = memoryview(file.pread(position, span.size_bytes))
+    header = _whole_header(data, 0)
+    return CheckedBatch(position, header, data) if header is not None else None
+
+
+def apply_batch(state: ProducerState, segment: Segment | None, batch: CheckedBatch) -> None:
+    """Takes a batch that is in the log into the producer state (and its abort into a segment's index)."""
+    header = batch.header
+    if header.producer_id >= 0:
+        update = ProducerUpdate(state, AppendOrigin.REPLICATION)
+        update.add(header, control_marker(batch.data, 0, header) if header.is_control else None)
+        commit_update(state, segment, update)
+    state.end_offset = max(state.end_offset, header.last_offset + 1)
+
+
+def commit_update(state: ProducerState, segment: Segment | None, update: ProducerUpdate) -> None:
+    """Makes an append's changes to producers real; aborted transactions go into the segment's index."""
+    state.commit(update)
+    for completed in update.completed:
+        if completed.aborted and segment is not None:
+            stable = state.stable_offset_after(completed)
+            segment.txn_index.append(AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, stable))
+        state.complete(completed)
+
+
+async def recover_segment(node: Node, segment: Segment, state: ProducerState, epochs: EpochCache, index_interval_bytes: int) -> int:
+    """Checks all batches of a segment, cuts it at the first bad one and rebuilds its indexes; returns the bytes cut off."""
+    segment.forget_indexes()
+    slices = Slices(node)
+    good, next_offset = 0, segment.base_offset
+    async for batch in checked_batches(segment.file, segment.size_bytes, slices):
+        header = batch.header
+        first = header.base_offset if header.magic >= 2 else next_offset
+        if first < next_offset or header.last_offset < next_offset or not segment.takes(header.last_offset):
+            break
+        segment.note(span_of(header, batch.position), batch.position, index_interval_bytes)
+        if header.leader_epoch >= 0 and header.leader_epoch > (epochs.latest if epochs.latest is not None else -1):
+            epochs.assign(header.leader_epoch, header.base_offset)
+        apply_batch(state, segment, batch)
+        good, next_offset = batch.position + header.size_bytes, header.last_offset + 1
+    cut = segment.size_bytes - good
+    if cut:
+        segment.file.truncate(good)
+        segment.size_bytes = good
+    segment.finish()
+    return cut
+
+
+def snapshot_offsets(pool: FilePool, directory: str) -> list[int]:
+    """Offsets of the producer snapshots in a log's folder, rising."""
+    found = (names.parse_file(name) for name in pool.disk.list_dir(directory))
+    return [entry[0] for entry in found if entry is not None and entry[1:] == (names.SNAPSHOT, "")]
+
+
+def load_snapshot(pool: FilePool, directory: str, log_start_offset: int, up_to_offset: int) -> ProducerState:
+    """The newest usable producer state in (log start, up to]; corrupt snapshots are removed on the way."""
+    for offset in reversed(snapshot_offsets(pool, directory)):
+        if not log_start_offset < offset <= up_to_offset:
+            continue
+        path = names.segment_path(directory, offset, names.SNAPSHOT)
+        try:
+            return ProducerState(offset, decode_snapshot(pool.disk.read_bytes(path, limit_bytes=SNAPSHOT_LIMIT_BYTES), path))
+        except CorruptData:
+            pool.disk.remove_now(path)
+    return ProducerState(log_start_offset)
+
+
+async def rebuild_producers(
+    node: Node, pool: FilePool, directory: str, segments: Segments, log_start_offset: int, up_to_offset: int
+) -> ProducerState:
+    """Producer state at `up_to_offset`: the newest snapshot before it, and the batches since."""
+    state = load_snapshot(pool, directory, log_start_offset, up_to_offset)
+    slices = Slices(node)
+    for segment in segments.from_offset(state.end_offset):
+        if segment.base_offset >= up_to_offset or state.end_offset >= up_to_offset:
+            break
+        for span in segment.spans(segment.offset_index.lookup(state.end_offset)):
+            if span.last_offset >= up_to_offset:
+                break
+            if span.magic >= 2 and span.last_offset >= state.end_offset:
+                apply_batch(state, None, _batch_for_state(segment, span.position, span.size_bytes))
+            await slices.breathe()
+    state.end_offset = max(state.end_offset, up_to_offset)
+    return state
+
+
+def _batch_for_state(segment: Segment, position: int, size_bytes: int) -> CheckedBatch:
+    """A batch's header; of a control batch all bytes."""
+    data = memoryview(segment.file.pread(position, HEADER_BYTES))
+    header = parse_header(data)
+    if header.is_control:
+        data = memoryview(segment.file.pread(position, size_bytes))
+    return CheckedBatch(position, header, data)
+
+
+def complete_swaps(pool: FilePool, directory: str) -> None:
+    """Brings a compaction or deletion that a crash interrupted to one of its two ends.
+
+    `.cleaned` files, and `.swap` files at or above the lowest of them, are dropped: the compaction had not finished and the old
+    segments are all there. Otherwise the `.swap` files take the place of every segment in the range they cover. `.deleted` goes.
+    """
+    disk = pool.disk
+    found = [(name, parsed) for name in disk.list_dir(directory) if (parsed := names.parse_file(name)) is not None]
+    cleaned = [parsed[0] for _, parsed in found if parsed[2] == names.CLEANED]
+    swaps = []
+    for name, (offset, kind, suffix) in found:
+        if suffix in (names.DELETED, names.CLEANED) or (suffix == names.SWAP and cleaned and offset >= min(cleaned)):
+            disk.remove_now(f"{directory}/{name}")
+        elif suffix == names.SWAP:
+            swaps.append((offset, kind))
+    ranges = [_swap_range(pool, directory, offset) for offset, kind in swaps if kind == names.LOG]
+    if ranges:
+        low, high = min(first for first, _ in ranges), max(end for _, end in ranges)
+        for name, (offset, kind, suffix) in found:
+            if not suffix and kind != names.SNAPSHOT and low <= offset < high:
+                disk.remove_now(f"{directory}/{name}")
+    for offset, kind in swaps:
+        disk.rename(names.segment_path(directory, offset, kind, names.SWAP), names.segment_path(directory, offset, kind))
+
+
+def _swap_range(pool: FilePool, directory: str, base_offset: int) -> tuple[int, int]:
+    """[first, end) of the offsets that a finished compaction's segment stands for."""
+    path = names.segment_path(directory, base_offset, names.LOG, names.SWAP)
+    end = base_offset
+    for span in spans(pool.get(path), 0, pool.size(path)):
+        end = span.last_offset + 1
+    pool.forget(path)
+    return base_offset, end

@@ -1,0 +1,75 @@
+"""The files beside a log's segments: epoch checkpoint, producer snapshots, topic id."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+
+from broker_core.seams import Node
+from broker_core.storage import names
+from broker_core.storage.checkpoints import encode_epochs, encode_partition_metadata
+from broker_core.storage.epoch_cache import EpochCache
+from broker_core.storage.files import FilePool
+from broker_core.storage.producer_state import ProducerState
+from broker_core.storage.recovery import snapshot_offsets
+from broker_core.storage.snapshot import encode_snapshot
+
+
+class SideFiles:
+    """Writes them one at a time; `OSError` when the disk refuses, and then it is tried again at the next call."""
+
+    __slots__ = ("_directory", "_lock", "_node", "_pool", "_snapshots_due", "epochs", "latest_snapshot")
+
+    def __init__(self, node: Node, pool: FilePool, directory: str, epochs: EpochCache) -> None:
+        self._node = node
+        self._pool = pool
+        self._directory = directory
+        self._lock: asyncio.Lock | None = None
+        self._snapshots_due: dict[int, bytes] | None = None
+        self.epochs = epochs
+        self.latest_snapshot = max(snapshot_offsets(pool, directory), default=-1)
+
+    def snapshot(self, state: ProducerState) -> None:
+        """Takes the producer state at its end, once for an offset; it is written with the next `write`."""
+        if state.end_offset <= self.latest_snapshot:
+            return
+        self._snapshots_due = {**(self._snapshots_due or {}), state.end_offset: encode_snapshot(state.entries.values())}
+        self.latest_snapshot = state.end_offset
+
+    async def write(self) -> None:
+        """Writes what is behind, durably."""
+        if not self.epochs.dirty and not self._snapshots_due and self._lock is None:
+            return
+        if self._lock is None:
+            self._lock = asyncio.Lock()
+        async with self._lock:
+            await self._write_epochs()
+            await self._write_snapshots()
+
+    async def _write_epochs(self) -> None:
+        while self.epochs.dirty:
+            self.epochs.dirty = False
+            try:
+                await self._node.disk.write_atomic(f"{self._directory}/{names.EPOCH_CHECKPOINT}", encode_epochs(self.epochs.entries))
+            except OSError:
+                self.epochs.dirty = True
+                raise
+
+    async def _write_snapshots(self) -> None:
+        while self._snapshots_due:
+            offset, data = next(iter(self._snapshots_due.items()))
+            await self._node.disk.write_atomic(names.segment_path(self._directory, offset, names.SNAPSHOT), data)
+            if self._snapshots_due:
+                self._snapshots_due.pop(offset, None)
+
+    async def drop_snapshots(self, low: int, high: int | None = None) -> None:
+        """Removes the snapshots in [low, high), without an upper bound where `high` is None."""
+        if self._snapshots_due:
+            self._snapshots_due = {at: data for at, data in self._snapshots_due.items() if at < low or (high is not None and at >= high)}
+        gone = [at for at in snapshot_offsets(self._pool, self._directory) if at >= low and (high is None or at < high)]
+        for offset in gone:
+            await self._node.disk.remove(names.segment_path(self._directory, offset, names.SNAPSHOT))
+        self.latest_snapshot = max([*snapshot_offsets(self._pool, self._directory), *(self._snapshots_due or ())], default=-1)
+
+    async def write_topic_id(self, topic_id: uuid.UUID) -> None:
+        await self._node.disk.write_atomic(f"{self._directory}/{names.PARTITION_METADATA}", encode_partition_metadata(topic_id))

@@ -1,0 +1,168 @@
+"""What an append may bring, decided before a byte is written. Pure.
+
+A batch stays opaque: its header and CRC are checked and its offset, leader epoch and (LogAppendTime) timestamp stamped.
+Its records are looked into only where a topic is compacted (each needs a key).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from broker_core.config import TopicConfig
+from broker_core.errors import CorruptData, ErrorCode, KafkaError
+from broker_core.records.batch import BatchHeader, check_batch, iter_headers, parse_header, read_records, stamp
+from broker_core.storage.batch_scan import Span
+from broker_core.storage.producer_state import AppendOrigin, EndMarker
+
+NO_TIMESTAMP = -1
+_CONTROL_KEY_BYTES = 4
+_COORDINATOR_EPOCH = slice(2, 6)
+_ABORT, _COMMIT = 0, 1
+
+
+@dataclass(slots=True)
+class Prepared:
+    """Batches ready to be written: `spans` are at positions relative to `data`."""
+
+    data: bytearray | memoryview | bytes
+    headers: list[BatchHeader]
+    spans: list[Span]
+    markers: list[EndMarker | None]
+    log_append_time_ms: int = NO_TIMESTAMP
+
+    @property
+    def first_offset(self) -> int:
+        return self.headers[0].base_offset
+
+    @property
+    def last_offset(self) -> int:
+        return self.headers[-1].last_offset
+
+    @property
+    def max_timestamp(self) -> int:
+        return max(header.max_timestamp for header in self.headers)
+
+
+def span_of(header: BatchHeader, position: int) -> Span:
+    return Span(position, header.size_bytes, header.base_offset, header.last_offset, header.max_timestamp, header.magic)
+
+
+def control_marker(data: bytes | bytearray | memoryview, position: int, header: BatchHeader) -> EndMarker | None:
+    """The transaction marker in a control batch; None for other control records, or where compaction emptied it."""
+    records = read_records(data, position, header)
+    if not records or records[0].key is None or len(records[0].key) < _CONTROL_KEY_BYTES:
+        return None
+    kind = int.from_bytes(records[0].key[2:4], "big", signed=True)
+    if kind not in (_ABORT, _COMMIT) or records[0].value is None:
+        return None
+    return EndMarker(kind == _COMMIT, int.from_bytes(records[0].value[_COORDINATOR_EPOCH], "big", signed=True))
+
+
+def prepare_leader(
+    data: bytes | bytearray | memoryview, next_offset: int, leader_epoch: int, origin: AppendOrigin, config: TopicConfig, now_ms: int
+) -> Prepared:
+    """Checks and stamps what a leader is asked to append at `next_offset`; works on a copy.
+
+    `KafkaError`: CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
+    """
+    if len(data) > config.segment_bytes:
+        raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{len(data)} bytes are more than segment.bytes={config.segment_bytes}")
+    buffer = bytearray(data)
+    use_append_time = config.message_timestamp_type == "LogAppendTime" and origin is AppendOrigin.CLIENT
+    prepared = Prepared(buffer, [], [], [], now_ms if use_append_time else NO_TIMESTAMP)
+    position = 0
+    while position < len(buffer):
+        header = _checked_header(buffer, position)
+        _check_batch_rules(buffer, position, header, origin, config, None if use_append_time else now_ms)
+        if use_append_time:
+            stamp(buffer, position, next_offset, leader_epoch, now_ms)
+        else:
+            stamp(buffer, position, next_offset, leader_epoch)
+        header = parse_header(buffer, position)
+        prepared.headers.append(header)
+        prepared.spans.append(span_of(header, position))
+        prepared.markers.append(control_marker(buffer, position, header) if header.is_control else None)
+        next_offset = header.last_offset + 1
+        position += header.size_bytes
+    if not prepared.headers:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "the request has no record batch for the partition")
+    return prepared
+
+
+def _checked_header(buffer: bytearray, position: int) -> BatchHeader:
+    try:
+        header = parse_header(buffer, position)
+        if header.magic != 2:
+            raise KafkaError(ErrorCode.INVALID_RECORD, f"magic {header.magic} is not what logs store (2)")
+        check_batch(buffer, position, header)
+    except CorruptData as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    return header
+
+
+def _check_batch_rules(
+    buffer: bytearray, position: int, header: BatchHeader, origin: AppendOrigin, config: TopicConfig, now_ms: int | None
+) -> None:
+    """`now_ms` is None where the broker sets timestamps itself."""
+    if header.size_bytes > config.max_message_bytes:
+        raise KafkaError(
+            ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {header.size_bytes} bytes is more than max.message.bytes={config.max_message_bytes}"
+        )
+    if origin is not AppendOrigin.CLIENT:
+        return
+    if header.is_control:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control batches")
+    if header.record_count <= 0 or header.record_count != header.last_offset_delta + 1:
+        raise KafkaError(
+            ErrorCode.INVALID_RECORD, f"a batch of {header.record_count} records claims the last offset delta {header.last_offset_delta}"
+        )
+    if header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0):
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"producer {header.producer_id} sent no sequence number or epoch")
+    if now_ms is not None:
+        _check_timestamp(header, config, now_ms)
+    if "compact" in config.cleanup_policy:
+        _check_keys(buffer, position, header)
+
+
+def _check_timestamp(header: BatchHeader, config: TopicConfig, now_ms: int) -> None:
+    timestamp = header.max_timestamp
+    if timestamp == NO_TIMESTAMP:
+        return
+    if now_ms - timestamp > config.message_timestamp_before_max_ms or timestamp - now_ms > config.message_timestamp_after_max_ms:
+        raise KafkaError(
+            ErrorCode.INVALID_TIMESTAMP, f"timestamp {timestamp} is too far from now ({now_ms}): message.timestamp.before/after.max.ms"
+        )
+
+
+def _check_keys(buffer: bytearray, position: int, header: BatchHeader) -> None:
+    try:
+        keyless = any(record.key is None for record in read_records(buffer, position, header))
+    except CorruptData as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    if keyless:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "a compacted topic accepts no record without a key")
+
+
+def prepare_follower(data: bytes | bytearray | memoryview, next_offset: int) -> Prepared:
+    """Checks what a leader sent; an incomplete last batch is left out. Offsets and epochs stay as they are.
+
+    `KafkaError`: CORRUPT_MESSAGE (worth a retry), or UNKNOWN_SERVER_ERROR for offsets below the log's end or falling ones.
+    """
+    prepared = Prepared(data, [], [], [])
+    end = 0
+    try:
+        for position, header in iter_headers(data):
+            check_batch(data, position, header)
+            if header.base_offset < next_offset:
+                raise KafkaError(
+                    ErrorCode.UNKNOWN_SERVER_ERROR, f"the leader sent offset {header.base_offset} where {next_offset} or later was due"
+                )
+            prepared.headers.append(header)
+            prepared.spans.append(span_of(header, position))
+            prepared.markers.append(control_marker(data, position, header) if header.is_control else None)
+            next_offset, end = header.last_offset + 1, position + header.size_bytes
+    except CorruptData as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    if end != len(data):
+        prepared.data = memoryview(data)[:end]
+    return prepared
