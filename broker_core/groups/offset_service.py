@@ -27,10 +27,12 @@ Outcomes = dict[TopicPartition, ErrorCode]
 
 
 class FetchedOffset(NamedTuple):
-    """`commit` is None where nothing is committed."""
+    """`offset` is -1 where nothing is committed."""
 
     error: ErrorCode
-    commit: OffsetCommit | None
+    offset: int = -1
+    leader_epoch: int = -1
+    metadata: str = ""
 
 
 class OffsetService:
@@ -77,14 +79,17 @@ class OffsetService:
     ) -> dict[TopicPartition, FetchedOffset]:
         """All committed offsets, or those of the given partitions; the group's state does not matter."""
         if group is None:
-            return dict.fromkeys(partitions or (), FetchedOffset(ErrorCode.NONE, None))
+            return dict.fromkeys(partitions or (), FetchedOffset(ErrorCode.NONE))
         wanted = [tp for tp, _ in group.offsets] if partitions is None else partitions
         return {tp: self._fetch_one(group, tp, require_stable) for tp in wanted}
 
     def _fetch_one(self, group: Group, tp: TopicPartition, require_stable: bool) -> FetchedOffset:
         if require_stable and group.offsets.is_unstable(tp):
-            return FetchedOffset(ErrorCode.UNSTABLE_OFFSET_COMMIT, None)
-        return FetchedOffset(ErrorCode.NONE, group.offsets.get(tp))
+            return FetchedOffset(ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        commit = group.offsets.get(tp)
+        if commit is None:
+            return FetchedOffset(ErrorCode.NONE)
+        return FetchedOffset(ErrorCode.NONE, commit.offset, commit.leader_epoch, commit.metadata)
 
     async def delete(self, group: Group, partitions: Sequence[TopicPartition]) -> Outcomes:
         """Offsets of topics that a member subscribes to stay. Raises NON_EMPTY_GROUP for active groups other than consumers'."""

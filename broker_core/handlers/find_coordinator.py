@@ -1,0 +1,50 @@
+"""FindCoordinator v0–6: which broker coordinates a group (SOURCES G2). One key before v4, any number since.
+
+The first request for a group creates `__consumer_offsets`. Transactions (key type 1) and share groups (2) have no coordinator here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.handlers.common import failure
+from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.codec import field
+
+GROUP, TRANSACTION, SHARE = 0, 1, 2
+SHARE_SINCE_VERSION = 6
+LIST_SINCE_VERSION = 4
+
+
+@handler(ApiKey.FIND_COORDINATOR, versions=range(0, 7))
+async def handle(request: Request) -> Answer:
+    keys = request.body.coordinator_keys if request.version >= LIST_SINCE_VERSION else (request.body.key,)
+    rows = [_row(request, key) for key in keys]
+    return {"throttle_time": 0, "coordinators": rows} | (rows[0] if rows else {})
+
+
+def _row(request: Request, key: str) -> dict[str, Any]:
+    try:
+        broker_id, endpoint = _coordinator(request, key)
+    except KafkaError as error:
+        code, message = failure(error)
+        return {"key": key, "node_id": -1, "host": "", "port": -1, "error_code": int(code), "error_message": message}
+    return {
+        "key": key,
+        "node_id": broker_id,
+        "host": endpoint.host,
+        "port": endpoint.port,
+        "error_code": int(ErrorCode.NONE),
+        "error_message": None,
+    }
+
+
+def _coordinator(request: Request, key: str) -> Any:
+    kind = field(request.body, "key_type", GROUP)
+    if kind == GROUP:
+        return request.broker.groups.topic.find(key, request.connection.listener, request.broker.admin)
+    if kind == TRANSACTION or (kind == SHARE and request.version >= SHARE_SINCE_VERSION):
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "this cluster has no coordinator of that kind")
+    raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown coordinator type {kind}")
