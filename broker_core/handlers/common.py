@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from broker_core.errors import ConfigError, ErrorCode, KafkaError
 from broker_core.handlers.registry import Request
 from broker_core.model import TopicPartition
+from broker_core.protocol.hot import NodeEndpoint
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -51,3 +52,14 @@ def known_partition(request: Request, partition: TopicPartition) -> None:
     """Raises UNKNOWN_TOPIC_OR_PARTITION unless the cluster's metadata has it."""
     if request.broker.metadata.partition(partition) is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"partition {partition} does not exist")
+
+
+def leader_endpoints(request: Request, leaders: Iterable[tuple[int, int]]) -> list[NodeEndpoint]:
+    """Where the leaders named by (broker id, epoch) are reached by this connection's listener (KIP-951)."""
+    endpoints = []
+    for broker_id in sorted({leader for leader, _ in leaders}):
+        endpoint = request.broker.metadata.endpoint(broker_id, request.connection.listener)
+        broker = request.broker.metadata.broker(broker_id)
+        if endpoint is not None and broker is not None:
+            endpoints.append(NodeEndpoint(broker_id, endpoint.host, endpoint.port, broker.rack))
+    return endpoints

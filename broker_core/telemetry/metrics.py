@@ -59,6 +59,8 @@ class BrokerMetrics:
     bytes_out: int = 0
     produced_bytes: int = 0
     fetched_bytes: int = 0
+    messages_in: int = 0
+    produce_by_acks: dict[int, int] = field(default_factory=dict)
     loop_stalls: int = 0
     loop_stall_longest_ms: float = 0.0
     idle_percent: float | None = None

@@ -1,0 +1,125 @@
+"""Fetch v0–17: records for consumers and followers, from the segment files (SOURCES R2, R7, P1, N1).
+
+Versions 13 and later name topics by id. Sessions (v7+, KIP-227) belong to the replica manager. Records go out as file
+ranges; only versions 0–3, which know the old message sets, have them converted here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.errors import CorruptData, ErrorCode, KafkaError
+from broker_core.handlers.common import leader_endpoints
+from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.codec import field, millis
+from broker_core.protocol.hot import FetchPartitionResult, encode_fetch_response
+from broker_core.records.legacy import down_convert
+from broker_core.replication.fetch_params import FetchParams
+from broker_core.replication.fetch_session import FINAL_EPOCH, NO_SESSION, PartitionKey, Reply, WantedPartition
+from broker_core.seams import FileRange, Part
+
+TOPIC_IDS_SINCE = 13
+BATCHES_SINCE = 4
+ENDPOINTS_SINCE = 16
+CONVERTED_BYTES_MAX = 1024 * 1024
+READ_COMMITTED = 1
+
+
+@handler(ApiKey.FETCH, versions=range(0, 18))
+async def handle(request: Request) -> Answer:
+    """At once or after a while, see the replica manager; partitions of one topic that follow each other are grouped."""
+    body, params = request.body, _params(request)
+    context = request.broker.replicas.fetch_context(
+        request.version,
+        field(body, "session_id", NO_SESSION),
+        field(body, "session_epoch", FINAL_EPOCH),
+        partitions=_wanted(request),
+        forgotten=_forgotten(request),
+        from_follower=params.from_follower,
+    )
+    return _encoded(request, await request.broker.replicas.fetch(params, context))
+
+
+def _params(request: Request) -> FetchParams:
+    body = request.body
+    state = field(body, "replica_state", None)
+    max_bytes = field(body, "max_bytes", 2**31 - 1)
+    return FetchParams(
+        request.version,
+        millis(body.max_wait),
+        body.min_bytes,
+        max_bytes if request.version >= BATCHES_SINCE else min(max_bytes, CONVERTED_BYTES_MAX),
+        replica_id=state.replica_id if state is not None else field(body, "replica_id", -1),
+        replica_epoch=state.replica_epoch if state is not None else -1,
+        read_committed=field(body, "isolation_level", 0) == READ_COMMITTED,
+        rack=field(body, "rack_id", ""),
+    )
+
+
+def _wanted(request: Request) -> list[WantedPartition]:
+    wanted = []
+    for topic in request.body.topics:
+        name, topic_id = _topic(request, topic)
+        for row in topic.partitions:
+            wanted.append(
+                WantedPartition(
+                    name,
+                    topic_id,
+                    row.partition,
+                    row.fetch_offset,
+                    row.partition_max_bytes,
+                    field(row, "current_leader_epoch", -1),
+                    field(row, "last_fetched_epoch", -1),
+                    field(row, "log_start_offset", -1),
+                )
+            )
+    return wanted
+
+
+def _topic(request: Request, topic: Any) -> tuple[str | None, Any]:
+    if request.version < TOPIC_IDS_SINCE:
+        return topic.topic, None
+    return request.broker.metadata.topic_name(topic.topic_id), topic.topic_id
+
+
+def _forgotten(request: Request) -> list[PartitionKey]:
+    rows = field(request.body, "forgotten_topics_data", ())
+    if request.version < TOPIC_IDS_SINCE:
+        return [(row.topic, partition) for row in rows for partition in row.partitions]
+    return [(row.topic_id, partition) for row in rows for partition in row.partitions]
+
+
+def _encoded(request: Request, reply: Reply) -> list[Part]:
+    topics: list[tuple[str, Any, list[FetchPartitionResult]]] = []
+    for wanted, result, _ in reply.answers:
+        if request.version < BATCHES_SINCE:
+            _convert(request, wanted, result)
+        request.broker.metrics.fetched_bytes += result.records_bytes
+        if not topics or (topics[-1][0], topics[-1][1]) != (wanted.topic or "", wanted.topic_id):
+            topics.append((wanted.topic or "", wanted.topic_id, []))
+        topics[-1][2].append(result)
+    leaders = [result.current_leader for _, _, results in topics for result in results if result.current_leader]
+    endpoints = leader_endpoints(request, leaders) if request.version >= ENDPOINTS_SINCE else []
+    return encode_fetch_response(
+        request.version, request.header.correlation_id, 0, int(reply.error_code), reply.session_id, topics, endpoints
+    )
+
+
+def _convert(request: Request, wanted: WantedPartition, result: FetchPartitionResult) -> None:
+    """Batches as messages of magic 0 (v0–1) or 1 (v2–3)."""
+    if not result.records_bytes:
+        return
+    magic = 0 if request.version < 2 else 1
+    try:
+        if wanted.topic is None or not request.broker.config.topic(wanted.topic).message_downconversion_enable:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"topic {wanted.topic} does not convert records for old consumers")
+        converted = down_convert(b"".join(map(_bytes_of, result.records)), magic, wanted.fetch_offset)
+        result.records, result.records_bytes = [converted], len(converted)
+    except (KafkaError, CorruptData) as error:
+        result.error_code = int(error.code if isinstance(error, KafkaError) else ErrorCode.CORRUPT_MESSAGE)
+        result.records, result.records_bytes = [], 0
+
+
+def _bytes_of(part: Part) -> bytes:
+    return part.file.pread(part.position, part.length) if isinstance(part, FileRange) else bytes(part)

@@ -1,0 +1,75 @@
+"""ListOffsets v0–9: where a timestamp is in a log; special timestamps name its ends.
+
+-1 latest (high watermark, or last stable offset for read_committed)   -2 earliest   -3 of the largest timestamp (v7+)
+-4 earliest local (v8+; the log start, as nothing is tiered)           -5 latest tiered (v9+; none)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.handlers.common import failure
+from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.model import TopicPartition
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.codec import field
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+_SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
+NEW_ERROR_SINCE = 5
+CONSUMER, DEBUGGING_CONSUMER = -1, -2
+NONE_FOUND = (-1, -1, -1)
+
+
+@handler(ApiKey.LIST_OFFSETS, versions=range(0, 10))
+async def handle(request: Request) -> Answer:
+    """One row per partition; a partition named twice is refused."""
+    seen: dict[TopicPartition, int] = {}
+    for topic in request.body.topics:
+        for row in topic.partitions:
+            tp = TopicPartition(topic.name, row.partition_index)
+            seen[tp] = seen.get(tp, 0) + 1
+    topics = [
+        {"name": topic.name, "partitions": [_row(request, topic.name, row, seen) for row in topic.partitions]}
+        for topic in request.body.topics
+    ]
+    return {"throttle_time": 0, "topics": topics}
+
+
+def _row(request: Request, topic: str, row: Any, seen: dict[TopicPartition, int]) -> dict[str, Any]:
+    tp = TopicPartition(topic, row.partition_index)
+    try:
+        if seen[tp] > 1:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{tp} is named more than once")
+        offset, timestamp, epoch = _look_up(request, tp, row)
+        code = ErrorCode.NONE
+    except Exception as error:
+        code, (offset, timestamp, epoch) = failure(error)[0], NONE_FOUND
+        if code is ErrorCode.OFFSET_NOT_AVAILABLE and request.version < NEW_ERROR_SINCE:
+            code = ErrorCode.LEADER_NOT_AVAILABLE
+    return {
+        "partition_index": tp.partition,
+        "error_code": int(code),
+        "timestamp": timestamp,
+        "offset": offset,
+        "leader_epoch": epoch,
+        "old_style_offsets": [offset] if offset >= 0 and field(row, "max_num_offsets", 1) > 0 else [],
+    }
+
+
+def _look_up(request: Request, tp: TopicPartition, row: Any) -> tuple[int, int, int]:
+    """(offset, timestamp, leader epoch), each -1 when there is none."""
+    timestamp = row.timestamp
+    if timestamp < 0 and (timestamp < LATEST_TIERED or request.version < _SINCE.get(timestamp, 0)):
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {timestamp} means nothing in ListOffsets v{request.version}")
+    found = request.broker.replicas.list_offsets(
+        tp,
+        EARLIEST if timestamp == EARLIEST_LOCAL else timestamp,
+        field(request.body, "isolation_level", 0),
+        field(row, "current_leader_epoch", -1),
+        from_consumer=request.body.replica_id == CONSUMER,
+    )
+    if found is None or timestamp == LATEST_TIERED:
+        return NONE_FOUND
+    return found.offset, found.timestamp, found.leader_epoch

@@ -1,0 +1,120 @@
+"""Produce v0–11: appends record batches to the partitions this broker leads (SOURCES R5, R12, S3).
+
+acks 0 is not answered; if anything failed the connection is closed, which is all a client can be told. acks 1 answers when
+the leader has the records, acks -1 when the whole ISR has. Versions 0–2 may bring message sets, which are stored as batches.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from broker_core.admin.names import INTERNAL_TOPICS
+from broker_core.errors import CorruptData, ErrorCode, KafkaError
+from broker_core.handlers.common import leader_endpoints
+from broker_core.handlers.registry import Answer, CloseConnection, Request, handler
+from broker_core.model import TopicPartition
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.codec import millis
+from broker_core.protocol.hot import ProducedPartition, encode_produce_response
+from broker_core.records.compression import Codec
+from broker_core.records.legacy import is_legacy, up_convert
+from broker_core.storage.log import AppendOrigin
+
+if TYPE_CHECKING:
+    from broker_core.replication.manager import AppendResult
+
+BATCHES_ONLY_SINCE = 3
+ZSTD_SINCE = 7
+LEADER_HINTS_SINCE = 10
+_LENGTH = struct.Struct(">i")
+_LENGTH_AT, _MAGIC_AT, _ATTRIBUTES_AT, _COUNT_AT, _HEADER_BYTES = 8, 16, 21, 57, 61
+_LENGTH_END = 12
+
+
+@handler(ApiKey.PRODUCE, versions=range(0, 12))
+async def handle(request: Request) -> Answer:
+    """Every partition has its own result; those that are refused here never reach the log."""
+    body = request.body
+    rows: dict[TopicPartition, ProducedPartition] = {}
+    batches: dict[TopicPartition, bytes | memoryview] = {}
+    for topic in body.topic_data:
+        for data in topic.partition_data:
+            tp = TopicPartition(topic.name, data.index)
+            try:
+                batches[tp] = _checked(request, tp, data.records)
+            except KafkaError as error:
+                rows[tp] = ProducedPartition(tp.partition, int(error.code), error_message=error.message)
+    results = await request.broker.replicas.append(batches, acks=body.acks, timeout_ms=millis(body.timeout), origin=AppendOrigin.CLIENT)
+    _count(request, batches, results)
+    rows |= {tp: _row(request, tp, result) for tp, result in results.items()}
+    return _close_if_failed(rows) if body.acks == 0 else _encoded(request, rows)
+
+
+def _checked(request: Request, tp: TopicPartition, records: memoryview | None) -> bytes | memoryview:
+    """The records as one batch, or what is wrong with them."""
+    if request.body.acks not in (-1, 0, 1):
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks must be 0, 1 or -1 (all), not {request.body.acks}")
+    if tp.topic in INTERNAL_TOPICS:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {tp.topic}")
+    if not records:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"no records for {tp}")
+    if is_legacy(records):
+        return _converted(request, tp, records)
+    if len(records) < _HEADER_BYTES:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{len(records)} bytes for {tp} are no record batch")
+    if request.version >= BATCHES_ONLY_SINCE and _LENGTH.unpack_from(records, _LENGTH_AT)[0] + _LENGTH_END != len(records):
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"the records for {tp} are not exactly one batch")
+    if request.version < ZSTD_SINCE and records[_ATTRIBUTES_AT + 1] & 7 == Codec.ZSTD:
+        raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"Produce v{request.version} must not bring zstd; v{ZSTD_SINCE} may")
+    return records
+
+
+def _converted(request: Request, tp: TopicPartition, records: memoryview) -> bytes:
+    if request.version >= BATCHES_ONLY_SINCE:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"Produce v{request.version} must bring batches of magic 2, not {records[_MAGIC_AT]}")
+    try:
+        return up_convert(records)
+    except CorruptData as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the message set for {tp} is unreadable: {error}") from None
+
+
+def _row(request: Request, tp: TopicPartition, result: AppendResult) -> ProducedPartition:
+    code = result.error_code
+    return ProducedPartition(
+        tp.partition,
+        int(code),
+        result.base_offset,
+        result.log_append_time_ms,
+        result.log_start_offset,
+        result.message or None if code is not ErrorCode.NONE else None,
+        _current_leader(request, tp) if code is ErrorCode.NOT_LEADER_OR_FOLLOWER else None,
+    )
+
+
+def _current_leader(request: Request, tp: TopicPartition) -> tuple[int, int] | None:
+    state = request.broker.metadata.partition(tp)
+    return None if state is None else (state.leader, state.leader_epoch)
+
+
+def _encoded(request: Request, rows: dict[TopicPartition, ProducedPartition]) -> Answer:
+    topics = [(t.name, [rows[TopicPartition(t.name, data.index)] for data in t.partition_data]) for t in request.body.topic_data]
+    leaders = [row.current_leader for row in rows.values() if row.current_leader] if request.version >= LEADER_HINTS_SINCE else []
+    endpoints = leader_endpoints(request, leaders)
+    return [encode_produce_response(request.version, request.header.correlation_id, 0, topics, endpoints)]
+
+
+def _close_if_failed(rows: dict[TopicPartition, ProducedPartition]) -> None:
+    failed = {tp: row for tp, row in rows.items() if row.error_code}
+    if failed:
+        tp, row = next(iter(failed.items()))
+        raise CloseConnection(f"acks=0 and {len(failed)} partition(s) failed; {tp}: {ErrorCode(row.error_code).name}")
+
+
+def _count(request: Request, batches: dict[TopicPartition, bytes | memoryview], results: dict[TopicPartition, Any]) -> None:
+    metrics = request.broker.metrics
+    metrics.produce_by_acks[request.body.acks] = metrics.produce_by_acks.get(request.body.acks, 0) + 1
+    for tp, data in batches.items():
+        if results[tp].error_code is ErrorCode.NONE:
+            metrics.produced_bytes += len(data)
+            metrics.messages_in += _LENGTH.unpack_from(data, _COUNT_AT)[0]
