@@ -1,0 +1,110 @@
+"""The controller's way to the brokers: for each an ordered queue, one request on its way at a time, retried until it is gone.
+
+A lane belongs to one generation (broker epoch) of one broker; a broker that comes back gets a new one, and what waited for
+the old generation is dropped, as the new one is told everything from the start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from broker_core.controller.requests import ControlRequest
+from broker_core.model import BrokerInfo
+from broker_core.seams import Clock, Spawn
+
+log = logging.getLogger(__name__)
+
+Send = Callable[[BrokerInfo, ControlRequest], Awaitable[Any]]
+"""Sends one request and returns the decoded response; `ConnectionError` or `TimeoutError` when none came."""
+
+RETRY_MS = 100
+QUEUE_LIMIT = 10_000
+
+
+class ControlChannels:
+    """One term's lanes; `on_response` and `on_overflow` are called on the loop."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        spawn: Spawn,
+        send: Send,
+        on_response: Callable[[ControlRequest, Any], None],
+        on_overflow: Callable[[int], None],
+    ) -> None:
+        self._clock = clock
+        self._spawn = spawn
+        self._send = send
+        self._on_response = on_response
+        self._on_overflow = on_overflow
+        self._lanes: dict[int, _Lane] = {}
+
+    def open(self, info: BrokerInfo) -> None:
+        """A lane to this generation of the broker; one to an earlier generation is closed."""
+        self.close(info.broker_id)
+        lane = _Lane(info)
+        lane.task = self._spawn(self._work(lane), name=f"control requests to broker {info.broker_id}")
+        self._lanes[info.broker_id] = lane
+
+    def close(self, broker_id: int) -> None:
+        lane = self._lanes.pop(broker_id, None)
+        if lane is not None and lane.task is not None:
+            lane.task.cancel()
+
+    def close_all(self) -> None:
+        for broker_id in list(self._lanes):
+            self.close(broker_id)
+
+    def send(self, requests: Iterable[ControlRequest]) -> None:
+        """Queues requests; those to brokers or generations without a lane are dropped."""
+        for request in requests:
+            lane = self._lanes.get(request.broker_id)
+            if lane is None or lane.info.epoch != request.broker_epoch:
+                continue
+            if len(lane.queue) >= QUEUE_LIMIT:
+                self.close(request.broker_id)
+                self._on_overflow(request.broker_id)
+                continue
+            lane.queue.append(request)
+            lane.filled.set()
+
+    def waiting(self) -> dict[int, int]:
+        """Requests queued or on their way, by broker."""
+        return {broker_id: len(lane.queue) for broker_id, lane in sorted(self._lanes.items())}
+
+    async def _work(self, lane: _Lane) -> None:
+        while True:
+            while not lane.queue:
+                lane.filled.clear()
+                await lane.filled.wait()
+            request = lane.queue[0]
+            response = await self._send_until_answered(lane.info, request)
+            lane.queue.popleft()
+            self._on_response(request, response)
+
+    async def _send_until_answered(self, info: BrokerInfo, request: ControlRequest) -> Any:
+        failures = 0
+        while True:
+            try:
+                return await self._send(info, request)
+            except (ConnectionError, TimeoutError) as error:
+                if failures == 0:
+                    log.warning("Broker %d does not answer, request %d is retried: %s", info.broker_id, request.api_key, error)
+                failures += 1
+                await self._clock.sleep(RETRY_MS)
+
+
+class _Lane:
+    """Requests for one generation of one broker, the first of them on its way."""
+
+    __slots__ = ("filled", "info", "queue", "task")
+
+    def __init__(self, info: BrokerInfo) -> None:
+        self.info = info
+        self.queue: deque[ControlRequest] = deque()
+        self.filled = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None

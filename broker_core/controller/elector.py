@@ -1,0 +1,131 @@
+"""Becoming the controller: one atomic write of `/controller` (ephemeral) and `/controller_epoch` (SOURCES Z2).
+
+The write names the version of `/controller_epoch` it was decided on, so of two brokers only one wins, and every later
+write of the winner is fenced by the version it made. A lost reply is resolved by reading: the znode belongs to this very
+session and the epoch is the one asked for, so the election was won (REPLICATION B12).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from broker_core.coordination.layout import CONTROLLER, CONTROLLER_EPOCH
+from broker_core.coordination.store import (
+    BadVersion,
+    ConnectionLoss,
+    Create,
+    NodeExists,
+    NoNode,
+    SetData,
+    Stat,
+    Store,
+    StoreError,
+    Watcher,
+)
+from broker_core.coordination.znode_data import decode_controller, encode_controller
+from broker_core.seams import Clock
+
+log = logging.getLogger(__name__)
+
+INITIAL_EPOCH = 0
+RETRY_MS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Won:
+    """This broker is the controller; `version` is that of `/controller_epoch`."""
+
+    epoch: int
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Who is the controller (-1: unreadable); `mine` if this broker in its present session."""
+
+    broker_id: int
+    mine: bool
+    version: int
+
+
+class Elector:
+    """Reads and contests `/controller`; `ConnectionLoss` is retried, `SessionExpired` is the caller's affair."""
+
+    def __init__(self, store: Store, clock: Clock, broker_id: int) -> None:
+        self._store = store
+        self._clock = clock
+        self._broker_id = broker_id
+
+    async def seat(self, watch: Watcher) -> Seat | None:
+        """The present controller, with a watch for its end or, where there is none, for the next one's beginning."""
+        while True:
+            try:
+                return await self._seat(watch)
+            except ConnectionLoss:
+                await self._clock.sleep(RETRY_MS)
+
+    async def compete(self, watch: Watcher) -> Won | Seat:
+        """Tries until this broker or another is the controller."""
+        asked: int | None = None
+        while True:
+            try:
+                seat = await self._seat(watch)
+                if seat is not None and not seat.mine:
+                    return seat
+                epoch, version = await self._epoch()
+                if seat is not None:
+                    if epoch == asked:
+                        return Won(epoch, version)
+                    await self._store.delete(CONTROLLER, seat.version)
+                asked = epoch + 1
+                return Won(asked, await self._claim(asked, version))
+            except (NodeExists, NoNode, BadVersion) as error:
+                log.info("The controller's election is tried again: %s", error)
+            except ConnectionLoss:
+                await self._clock.sleep(RETRY_MS)
+
+    async def vacate(self) -> None:
+        """Gives the office up, if this session holds it."""
+        try:
+            data, stat = await self._store.get(CONTROLLER)
+            if self._is_mine(data, stat):
+                await self._store.delete(CONTROLLER, stat.version)
+        except StoreError as error:
+            log.info("/controller was not deleted: %s", error)
+
+    async def _seat(self, watch: Watcher) -> Seat | None:
+        if await self._store.exists(CONTROLLER, watch) is None:
+            return None
+        try:
+            data, stat = await self._store.get(CONTROLLER)
+        except NoNode:
+            return None
+        return Seat(_controller_id(data), self._is_mine(data, stat), stat.version)
+
+    def _is_mine(self, data: bytes, stat: Stat) -> bool:
+        return stat.ephemeral_owner == self._store.session_id and _controller_id(data) == self._broker_id
+
+    async def _epoch(self) -> tuple[int, int]:
+        """The last controller's epoch and the znode's version."""
+        try:
+            data, stat = await self._store.get(CONTROLLER_EPOCH)
+        except NoNode:
+            await self._store.create(CONTROLLER_EPOCH, str(INITIAL_EPOCH).encode())
+            data, stat = await self._store.get(CONTROLLER_EPOCH)
+        return int(data), stat.version
+
+    async def _claim(self, epoch: int, version: int) -> int:
+        claim = Create(CONTROLLER, encode_controller(self._broker_id, self._clock.now_ms()), ephemeral=True)
+        results = await self._store.multi([claim, SetData(CONTROLLER_EPOCH, str(epoch).encode(), version)])
+        stat = results[1]
+        assert isinstance(stat, Stat)
+        return stat.version
+
+
+def _controller_id(data: bytes) -> int:
+    try:
+        return decode_controller(data)
+    except StoreError as error:
+        log.error("%s", error)
+        return -1

@@ -1,0 +1,32 @@
+"""Which brokers came, went or came back between two looks at `/brokers/ids`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from broker_core.model import BrokerInfo
+
+
+@dataclass(frozen=True, slots=True)
+class MembershipChange:
+    """Broker ids, sorted. `bounced` ones registered again (larger czxid) without being seen gone; `moved` changed their address."""
+
+    started: tuple[int, ...]
+    bounced: tuple[int, ...]
+    failed: tuple[int, ...]
+    moved: tuple[int, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.started or self.bounced or self.failed or self.moved)
+
+
+def compare(known: Mapping[int, BrokerInfo], registered: Mapping[int, BrokerInfo]) -> MembershipChange:
+    both = sorted(known.keys() & registered.keys())
+    bounced = tuple(broker_id for broker_id in both if registered[broker_id].epoch > known[broker_id].epoch)
+    return MembershipChange(
+        tuple(sorted(registered.keys() - known.keys())),
+        bounced,
+        tuple(sorted(known.keys() - registered.keys())),
+        tuple(broker_id for broker_id in both if broker_id not in bounced and registered[broker_id] != known[broker_id]),
+    )

@@ -1,0 +1,234 @@
+"""Carries out state changes of partitions and replicas: read, decide (pure), write, tell the brokers.
+
+All of one call's requests go out together at its end, after the store has been written. A state that changed between
+reading and writing (the leader changes the ISR) is read and decided again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+
+from broker_core.config import ConfigHolder, TopicConfig
+from broker_core.controller import partition_states, replica_states
+from broker_core.controller.context import ControllerContext, Leadership, Replica
+from broker_core.controller.election import Election, Strategy, elect, first_leader, has_live_in_sync_replica
+from broker_core.controller.partition_states import PartitionState
+from broker_core.controller.replica_states import ReplicaState, without_replica
+from broker_core.controller.requests import ControlRequest, RequestBatch
+from broker_core.controller.znodes import Znodes
+from broker_core.errors import ConfigError, ErrorCode, KafkaError
+from broker_core.model import LeaderAndIsr, TopicPartition
+
+log = logging.getLogger(__name__)
+
+ElectionResult = LeaderAndIsr | KafkaError
+Decide = Callable[[LeaderAndIsr], LeaderAndIsr | None]
+
+
+class StateChanges:
+    """The two state machines of one term, over its context, store and channels."""
+
+    def __init__(
+        self,
+        controller_id: int,
+        context: ControllerContext,
+        znodes: Znodes,
+        config: ConfigHolder,
+        send: Callable[[list[ControlRequest]], None],
+    ) -> None:
+        self._controller_id = controller_id
+        self._context = context
+        self._znodes = znodes
+        self._config = config
+        self._send = send
+        self.unclean_elections = 0
+
+    def batch(self) -> RequestBatch:
+        return RequestBatch(self._controller_id, self._context)
+
+    def send(self, batch: RequestBatch) -> None:
+        self._send(batch.build())
+
+    def send_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
+        """UpdateMetadata with the live brokers and these partitions."""
+        batch = self.batch()
+        batch.update_metadata(brokers, partitions)
+        self.send(batch)
+
+    async def move_partitions(
+        self, partitions: Iterable[TopicPartition], target: PartitionState, strategy: Strategy = Strategy.OFFLINE, *, unclean: bool = False
+    ) -> dict[TopicPartition, ElectionResult]:
+        """Brings partitions into `target`; to ONLINE means an election, whose outcome is returned per partition."""
+        context = self._context
+        valid = [tp for tp in partitions if self._partition_may_become(tp, target)]
+        if target is not PartitionState.ONLINE:
+            context.partition_states.update(dict.fromkeys(valid, target))
+            return {}
+        batch = self.batch()
+        new = [tp for tp in valid if context.partition_state(tp) is PartitionState.NEW]
+        led = [tp for tp in valid if context.partition_state(tp) is not PartitionState.NEW]
+        results = {**await self._initialise(new, batch), **await self._elect(led, strategy, unclean, batch)}
+        for tp, result in results.items():
+            if isinstance(result, LeaderAndIsr):
+                context.partition_states[tp] = PartitionState.ONLINE
+            else:
+                log.warning("No leader for %s: %s", tp, result.message)
+        self.send(batch)
+        return results
+
+    async def bring_online(self, topic: str | None = None) -> dict[TopicPartition, ElectionResult]:
+        """Tries to elect a leader for every new or offline partition (of one topic) that is not being deleted."""
+        waiting = (PartitionState.NEW, PartitionState.OFFLINE)
+        candidates = self._context.partitions() if topic is None else self._context.partitions_of(topic)
+        wanted = [tp for tp in candidates if tp.topic not in self._context.deleting and self._context.partition_state(tp) in waiting]
+        return await self.move_partitions(wanted, PartitionState.ONLINE)
+
+    async def move_replicas(self, replicas: Iterable[Replica], target: ReplicaState) -> None:
+        """Brings replicas into `target` and tells the brokers concerned; impossible transitions are logged and left out."""
+        valid = [replica for replica in replicas if self._replica_may_become(replica, target)]
+        batch = self.batch()
+        if target is ReplicaState.OFFLINE:
+            await self._take_offline(valid, batch)
+        for replica in valid:
+            self._tell(replica, target, batch)
+            self._apply(replica, target)
+        self.send(batch)
+
+    async def rewrite(self, tp: TopicPartition, decide: Decide) -> Leadership | None:
+        """Writes the state that `decide` makes of the present one; None where it declines. Nobody is told yet."""
+        while True:
+            current = (await self._read([tp])).get(tp)
+            if current is None:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{tp} has no state in the store.")
+            wanted = decide(current)
+            if wanted is None:
+                self._context.leadership[tp] = Leadership(current, self._context.epoch)
+                return None
+            written, _ = await self._write({tp: wanted})
+            if tp in written:
+                return self._context.leadership[tp]
+
+    async def _initialise(self, partitions: Sequence[TopicPartition], batch: RequestBatch) -> dict[TopicPartition, ElectionResult]:
+        elections = {tp: first_leader(self._context, tp) for tp in partitions}
+        wanted = {tp: election.state for tp, election in elections.items() if election is not None}
+        created = await self._znodes.create_states(wanted, self._context.epoch)
+        for tp, state in created.items():
+            self._context.leadership[tp] = Leadership(state, self._context.epoch)
+            batch.leader_and_isr(state.isr, tp, self._context.leadership[tp], self._context.assignment(tp), is_new=True)
+        return {tp: created.get(tp) or _no_leader(f"No assigned replica of {tp} is alive or its state exists.") for tp in partitions}
+
+    async def _elect(
+        self, partitions: Sequence[TopicPartition], strategy: Strategy, unclean: bool, batch: RequestBatch
+    ) -> dict[TopicPartition, ElectionResult]:
+        results: dict[TopicPartition, ElectionResult] = {}
+        remaining = list(partitions)
+        while remaining:
+            elections: dict[TopicPartition, Election] = {}
+            current = await self._read(remaining)
+            for tp in remaining:
+                election = await self._election(tp, current.get(tp), strategy, unclean)
+                if election is None:
+                    results[tp] = _no_leader(f"Failed to elect leader for partition {tp} under strategy {strategy.value}.")
+                else:
+                    elections[tp] = election
+            written, remaining = await self._write({tp: election.state for tp, election in elections.items()})
+            for tp, state in written.items():
+                results[tp] = state
+                self.unclean_elections += elections[tp].unclean
+                batch.leader_and_isr(elections[tp].recipients, tp, self._context.leadership[tp], self._context.assignment(tp))
+        return results
+
+    async def _election(self, tp: TopicPartition, state: LeaderAndIsr | None, strategy: Strategy, unclean: bool) -> Election | None:
+        if state is None:
+            return None
+        if strategy is Strategy.OFFLINE and not unclean and not has_live_in_sync_replica(self._context, tp, state):
+            unclean = await self._unclean_allowed(tp.topic)
+        return elect(self._context, tp, state, strategy, unclean=unclean)
+
+    async def _unclean_allowed(self, topic: str) -> bool:
+        """The topic's own setting as the store has it now, or the broker's."""
+        overrides = await self._znodes.topic_overrides(topic)
+        try:
+            return TopicConfig.from_overrides(self._config.current, overrides).unclean_leader_election_enable
+        except ConfigError as error:
+            log.error("The settings of topic %s are wrong, so no unclean election: %s", topic, error)
+            return False
+
+    async def _take_offline(self, replicas: Sequence[Replica], batch: RequestBatch) -> None:
+        """Out of the ISR, the others told; broker by broker, so that of an ISR's members the last to go stays in it."""
+        for broker_id in sorted({replica.broker_id for replica in replicas}):
+            partitions = [replica.tp for replica in replicas if replica.broker_id == broker_id]
+            led = [tp for tp in partitions if tp in self._context.leadership]
+            for tp in await self._leave_isr(broker_id, led):
+                if tp.topic not in self._context.deleting:
+                    assignment = self._context.assignment(tp)
+                    others = [other for other in assignment.replicas if other != broker_id]
+                    batch.leader_and_isr(others, tp, self._context.leadership[tp], assignment)
+            batch.update_metadata(self._context.all_ids(), partitions)
+
+    async def _leave_isr(self, broker_id: int, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+        """The partitions whose state this changed; the others did not have the broker in their ISR."""
+        changed: list[TopicPartition] = []
+        remaining = list(partitions)
+        while remaining:
+            wanted: dict[TopicPartition, LeaderAndIsr] = {}
+            for tp, state in (await self._read(remaining)).items():
+                smaller = without_replica(state, broker_id)
+                if smaller is None:
+                    self._context.leadership[tp] = Leadership(state, self._context.epoch)
+                else:
+                    wanted[tp] = smaller
+            written, remaining = await self._write(wanted)
+            changed.extend(written)
+        return changed
+
+    def _tell(self, replica: Replica, target: ReplicaState, batch: RequestBatch) -> None:
+        tp, context = replica.tp, self._context
+        if target in (ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED):
+            batch.stop_replica(replica.broker_id, tp, delete=target is ReplicaState.DELETION_STARTED)
+            return
+        announced = target is ReplicaState.NEW or (
+            target is ReplicaState.ONLINE and context.replica_state(replica) is not ReplicaState.NEW
+        )
+        if announced and tp in context.leadership:
+            is_new = target is ReplicaState.NEW
+            batch.leader_and_isr([replica.broker_id], tp, context.leadership[tp], context.assignment(tp), is_new=is_new)
+
+    def _apply(self, replica: Replica, target: ReplicaState) -> None:
+        if target is not ReplicaState.NON_EXISTENT:
+            self._context.replica_states[replica] = target
+            return
+        self._context.set_assignment(replica.tp, self._context.assignment(replica.tp).without(replica.broker_id))
+        self._context.replica_states.pop(replica, None)
+
+    async def _read(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, LeaderAndIsr]:
+        """Present states; those a later controller wrote are left out, the next guarded write ends this term."""
+        found = await self._znodes.states(partitions)
+        return {tp: leadership.state for tp, leadership in found.items() if leadership.controller_epoch <= self._context.epoch}
+
+    async def _write(
+        self, states: dict[TopicPartition, LeaderAndIsr]
+    ) -> tuple[dict[TopicPartition, LeaderAndIsr], list[TopicPartition]]:
+        written, conflicts = await self._znodes.write_states(states, self._context.epoch)
+        for tp, state in written.items():
+            self._context.leadership[tp] = Leadership(state, self._context.epoch)
+        return written, conflicts
+
+    def _partition_may_become(self, tp: TopicPartition, target: PartitionState) -> bool:
+        current = self._context.partition_state(tp)
+        possible = partition_states.may_become(current, target)
+        if not possible:
+            log.error("%s cannot go from %s to %s", tp, current.value, target.value)
+        return possible
+
+    def _replica_may_become(self, replica: Replica, target: ReplicaState) -> bool:
+        current = self._context.replica_state(replica)
+        possible = replica_states.may_become(current, target)
+        if not possible:
+            log.error("Replica %s of %s cannot go from %s to %s", replica.broker_id, replica.tp, current.value, target.value)
+        return possible
+
+
+def _no_leader(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, message)

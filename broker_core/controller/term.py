@@ -1,0 +1,213 @@
+"""One broker's time in office: from the won election until it resigns, loses its session or is fenced.
+
+Everything of a term hangs on its epoch and its session; nothing is carried over into the next one, which reads all from the
+store (SOURCES Z3). The order of the beginning matters: watches are set while reading, brokers learn who is alive before
+any of them is told to follow or lead, replicas are brought online before leaders are chosen.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from broker_core.config import ConfigHolder
+from broker_core.controller.brokers import Brokers
+from broker_core.controller.channels import ControlChannels, Send
+from broker_core.controller.context import ControllerContext
+from broker_core.controller.deletions import Deletions
+from broker_core.controller.elector import Won
+from broker_core.controller.events import (
+    Answered,
+    BrokerChange,
+    DeletionRequested,
+    ElectionRequested,
+    Event,
+    IsrChange,
+    LogDirChange,
+    MovingStateChange,
+    PartitionChange,
+    ReassignmentRequested,
+    TopicChange,
+)
+from broker_core.controller.guarded_store import GuardedStore
+from broker_core.controller.leader_elections import LeaderElections
+from broker_core.controller.partition_states import PartitionState
+from broker_core.controller.reassignments import Reassignments
+from broker_core.controller.replica_states import ReplicaState
+from broker_core.controller.requests import ControlRequest
+from broker_core.controller.state_changes import StateChanges
+from broker_core.controller.topic_deletion import ineligible_at_start
+from broker_core.controller.topics import Topics
+from broker_core.controller.watches import Watches
+from broker_core.controller.znodes import Znodes
+from broker_core.coordination.layout import ISR_CHANGES, LOG_DIR_EVENTS
+from broker_core.coordination.store import StoreError
+from broker_core.coordination.znode_data import decode_isr_change, decode_log_dir_event
+from broker_core.model import BrokerInfo, TopicPartition
+from broker_core.seams import Node
+
+log = logging.getLogger(__name__)
+
+
+class Term:
+    """The active controller's parts; only the controller's task calls the coroutines."""
+
+    def __init__(
+        self,
+        node: Node,
+        broker_id: int,
+        config: ConfigHolder,
+        won: Won,
+        *,
+        send: Send,
+        post: Callable[[Event], None],
+        give_up: Callable[[str], None],
+    ) -> None:
+        self.context = context = ControllerContext(won.epoch, won.version)
+        self.watches = watches = Watches(post)
+        self.channels = ControlChannels(
+            node.clock,
+            node.spawn,
+            send,
+            lambda request, response: post(Answered(request, response)),
+            lambda overflowing: give_up(f"too many requests wait for broker {overflowing}"),
+        )
+        self._znodes = znodes = Znodes(GuardedStore(node.store, node.clock, node.spawn, won.version))
+        self.changes = changes = StateChanges(broker_id, context, znodes, config, self._tell)
+        self._deletions = Deletions(
+            context,
+            znodes,
+            changes,
+            enabled=lambda: config.current.delete_topic_enable,
+            forget=lambda topic: watches.forget(PartitionChange(topic)),
+        )
+        self.reassignments = Reassignments(context, znodes, changes, self._deletions, lambda tp: watches.to(MovingStateChange(tp)))
+        self.elections = LeaderElections(context, znodes, changes)
+        self.brokers = Brokers(context, changes, self._deletions, self.reassignments, self.channels)
+        self.topics = Topics(context, znodes, changes, self._deletions, watches=watches, entropy=node.entropy)
+
+    async def begin(self) -> None:
+        """Takes the office up: reads the cluster, tells the brokers, resumes what was under way."""
+        context = self.context
+        await self._drop_notifications(ISR_CHANGES, IsrChange())
+        await self._drop_notifications(LOG_DIR_EVENTS, LogDirChange())
+        context.brokers.update(await self._read_brokers())
+        await self.topics.load()
+        await self.topics.to_delete()
+        context.ineligible.update(ineligible_at_start(context))
+        for broker_id in context.all_ids():
+            self.channels.open(context.brokers[broker_id])
+        self.changes.send_metadata(context.all_ids(), ())
+        await self._start_replicas()
+        await self._start_partitions()
+        resumed = await self.reassignments.from_znode(self.watches.to(ReassignmentRequested()))
+        await self.reassignments.resume(lambda tp, _: tp not in resumed)
+        await self._deletions.resume()
+        await self.elections.from_znode(self.watches.to(ElectionRequested()))
+        log.info("Controller epoch %d: %d brokers, %d partitions", context.epoch, len(context.brokers), len(context.partitions()))
+
+    def end(self) -> None:
+        """Out of office: nothing is sent or watched any more."""
+        self.watches.close()
+        self.channels.close_all()
+
+    async def brokers_changed(self) -> None:
+        await self.brokers.registered(await self._read_brokers())
+
+    async def deletions_requested(self) -> None:
+        await self.topics.to_delete()
+        await self._deletions.resume()
+
+    async def reassignments_requested(self) -> None:
+        await self.reassignments.from_znode(self.watches.to(ReassignmentRequested()))
+
+    async def elections_requested(self) -> None:
+        await self.elections.from_znode(self.watches.to(ElectionRequested()))
+
+    async def isr_changed(self) -> None:
+        """Leaders changed ISRs by themselves: reads them and tells all brokers (LeaderAndIsr is not needed for that)."""
+        names = await self._znodes.store.children(ISR_CHANGES, self.watches.to(IsrChange()))
+        known = self.context.assignment
+        partitions = [
+            tp for tp in await self._znodes.take_notifications(ISR_CHANGES, names, decode_isr_change) if known(tp).replicas
+        ]
+        self.context.leadership.update(await self._znodes.states(partitions))
+        if partitions:
+            self.changes.send_metadata(self.context.all_ids(), partitions)
+        for tp in partitions:
+            await self.reassignments.check(tp)
+        await self._znodes.store.delete_all([f"{ISR_CHANGES}/{name}" for name in names])
+
+    async def log_dirs_changed(self) -> None:
+        names = await self._znodes.store.children(LOG_DIR_EVENTS, self.watches.to(LogDirChange()))
+        broker_ids: set[int] = set()
+        for name in names:
+            read = await self._znodes.store.get(f"{LOG_DIR_EVENTS}/{name}")
+            try:
+                broker_ids.update([decode_log_dir_event(read[0])] if read else [])
+            except StoreError as error:
+                log.error("%s", error)
+        await self.brokers.log_dirs_failed(sorted(broker_ids))
+        await self._znodes.store.delete_all([f"{LOG_DIR_EVENTS}/{name}" for name in names])
+
+    async def look_again(self) -> None:
+        """After a broken connection: every watch is set anew and everything it would have told is read."""
+        await self.brokers_changed()
+        await self.topics.listed()
+        for topic in sorted(self.context.assignments):
+            await self.topics.grown(topic)
+        await self.deletions_requested()
+        await self.isr_changed()
+        await self.log_dirs_changed()
+        await self.reassignments_requested()
+        await self.elections_requested()
+        for tp in sorted(self.context.moving):
+            await self.reassignments.check(tp)
+
+    def _tell(self, requests: list[ControlRequest]) -> None:
+        self.channels.send(requests)
+
+    async def _read_brokers(self) -> dict[int, BrokerInfo]:
+        watch = self.watches.to(BrokerChange())
+        return await self._znodes.brokers(watch, lambda _: watch)
+
+    async def _drop_notifications(self, path: str, event: Event) -> None:
+        """What was announced before this term is read from the states themselves."""
+        names = await self._znodes.store.children(path, self.watches.to(event))
+        await self._znodes.store.delete_all([f"{path}/{name}" for name in names])
+
+    async def _start_replicas(self) -> None:
+        context = self.context
+        replicas = context.replicas_of(context.partitions())
+        online = [replica for replica in replicas if context.is_online(replica.broker_id, replica.tp)]
+        offline = [replica for replica in replicas if not context.is_online(replica.broker_id, replica.tp)]
+        context.replica_states.update(dict.fromkeys(online, ReplicaState.ONLINE))
+        # A broker may die with the old controller: its replicas of topics to delete must not count as deletable.
+        context.replica_states.update(dict.fromkeys(offline, ReplicaState.DELETION_INELIGIBLE))
+        await self.changes.move_replicas(online, ReplicaState.ONLINE)
+        await self.changes.move_replicas(offline, ReplicaState.OFFLINE)
+
+    async def _start_partitions(self) -> None:
+        context = self.context
+        for tp in context.partitions():
+            context.partition_states[tp] = self._state_at_start(tp)
+        await self.changes.bring_online()
+
+    def _state_at_start(self, tp: TopicPartition) -> PartitionState:
+        leadership = self.context.leadership.get(tp)
+        if leadership is None:
+            return PartitionState.NEW
+        return PartitionState.ONLINE if self.context.is_online(leadership.state.leader, tp) else PartitionState.OFFLINE
+
+
+TERM_EVENTS: dict[type[Any], Callable[[Term], Any]] = {
+    BrokerChange: Term.brokers_changed,
+    DeletionRequested: Term.deletions_requested,
+    ElectionRequested: Term.elections_requested,
+    IsrChange: Term.isr_changed,
+    LogDirChange: Term.log_dirs_changed,
+    ReassignmentRequested: Term.reassignments_requested,
+    TopicChange: lambda term: term.topics.listed(),
+}
+"""Events that need nothing but the term; `loop` handles those that carry something."""

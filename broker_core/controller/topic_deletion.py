@@ -1,0 +1,65 @@
+"""Deleting topics: what may begin, what must wait, and what is done (kafka.controller.TopicDeletionManager).
+
+A topic in `/admin/delete_topics` is *queued*. It is *ineligible* while one of its replicas is on a dead broker, answered
+with an error, or one of its partitions is being moved. Each replica goes OFFLINE → DELETION_STARTED → SUCCESSFUL, or
+INELIGIBLE and from there OFFLINE again at the next try. Only when all are SUCCESSFUL do the znodes go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from broker_core.controller.context import ControllerContext, Replica
+from broker_core.controller.replica_states import ReplicaState
+from broker_core.model import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionPlan:
+    """`finished` topics lose their znodes, `retry` replicas go OFFLINE again, deletion of `begin` topics (re)starts."""
+
+    finished: tuple[str, ...]
+    retry: tuple[Replica, ...]
+    begin: tuple[str, ...]
+
+
+def plan(context: ControllerContext) -> DeletionPlan:
+    """What to do about the queued topics now."""
+    queued = sorted(context.deleting)
+    finished = tuple(topic for topic in queued if _all_deleted(context, topic))
+    rest = [topic for topic in queued if topic not in finished]
+    idle = [topic for topic in rest if not context.in_state(topic, ReplicaState.DELETION_STARTED)]
+    retry = tuple(replica for topic in idle for replica in context.in_state(topic, ReplicaState.DELETION_INELIGIBLE))
+    return DeletionPlan(finished, retry, tuple(topic for topic in idle if topic not in context.ineligible))
+
+
+def _all_deleted(context: ControllerContext, topic: str) -> bool:
+    return all(context.replica_state(r) is ReplicaState.DELETION_SUCCESSFUL for r in context.replicas_of_topic(topic))
+
+
+def unseen_partitions(context: ControllerContext, topics: Iterable[str]) -> list[TopicPartition]:
+    """Partitions of topics whose deletion begins for the first time."""
+    return [tp for topic in topics if topic not in context.deletion_started for tp in context.partitions_of(topic)]
+
+
+def split_replicas(context: ControllerContext, topics: Iterable[str]) -> tuple[list[Replica], list[Replica]]:
+    """(dead, alive) replicas of the topics; those already deleted are in neither when alive."""
+    dead: list[Replica] = []
+    alive: list[Replica] = []
+    for replica in (replica for topic in topics for replica in context.replicas_of_topic(topic)):
+        if not context.is_online(replica.broker_id, replica.tp):
+            dead.append(replica)
+        elif context.replica_state(replica) is not ReplicaState.DELETION_SUCCESSFUL:
+            alive.append(replica)
+    return dead, alive
+
+
+def ineligible_at_start(context: ControllerContext) -> set[str]:
+    """Queued topics that cannot be deleted yet: a replica is not online, or a partition is being moved."""
+    moving = {tp.topic for tp in sorted(context.moving)}
+    return {
+        topic
+        for topic in sorted(context.deleting)
+        if topic in moving or any(not context.is_online(r.broker_id, r.tp) for r in context.replicas_of_topic(topic))
+    }

@@ -1,0 +1,114 @@
+"""What the active controller does about topics: created, grown, gone, or to be deleted (SOURCES Z4)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from uuid import UUID
+
+from broker_core.controller.context import ControllerContext
+from broker_core.controller.deletions import Deletions
+from broker_core.controller.events import DeletionRequested, PartitionChange, TopicChange
+from broker_core.controller.partition_states import PartitionState
+from broker_core.controller.replica_states import ReplicaState
+from broker_core.controller.state_changes import StateChanges
+from broker_core.controller.watches import Watches
+from broker_core.controller.znodes import Topic, Znodes
+from broker_core.coordination.layout import DELETE_TOPICS
+from broker_core.coordination.store import BadVersion
+from broker_core.model import TopicPartition
+from broker_core.seams import Entropy
+
+log = logging.getLogger(__name__)
+
+TOPIC_ID_BYTES = 16
+
+
+class Topics:
+    """One term's topics."""
+
+    def __init__(
+        self,
+        context: ControllerContext,
+        znodes: Znodes,
+        changes: StateChanges,
+        deletions: Deletions,
+        *,
+        watches: Watches,
+        entropy: Entropy,
+    ) -> None:
+        self._context = context
+        self._znodes = znodes
+        self._changes = changes
+        self._deletions = deletions
+        self._watches = watches
+        self._entropy = entropy
+
+    async def load(self) -> None:
+        """All topics and their leadership at the beginning of a term."""
+        await self._read(await self._znodes.topic_names(self._watches.to(TopicChange())))
+        context = self._context
+        context.leadership.update(await self._znodes.states(context.partitions()))
+        context.moving.update(tp for tp in context.partitions() if context.assignment(tp).is_moving)
+
+    async def listed(self) -> None:
+        """`/brokers/topics` changed: new topics get their first leaders, vanished ones are forgotten."""
+        names = await self._znodes.topic_names(self._watches.to(TopicChange()))
+        for topic in sorted(set(self._context.assignments) - set(names)):
+            self._watches.forget(PartitionChange(topic))
+            self._context.remove_topic(topic)
+        added = [name for name in names if name not in self._context.assignments]
+        await self._create([tp for topic in await self._read(added) for tp in self._context.partitions_of(topic.name)])
+
+    async def grown(self, name: str) -> None:
+        """`/brokers/topics/T` changed: partitions that are not known yet are new; not in a topic that is being deleted."""
+        topic = await self._znodes.topic(name, self._watches.to(PartitionChange(name)))
+        known = self._context.assignments.get(name)
+        if topic is None or known is None:
+            return
+        added = [partition for partition in topic.assignments if partition not in known]
+        if added and name in self._context.deleting:
+            log.warning("Topic %s is being deleted, so partitions %s are not added", name, added)
+            await self._restore(topic)
+            return
+        for partition in added:
+            self._context.set_assignment(TopicPartition(name, partition), topic.assignments[partition])
+        await self._create([TopicPartition(name, partition) for partition in added])
+
+    async def to_delete(self) -> None:
+        """`/admin/delete_topics` as it is now."""
+        await self._deletions.enqueue(await self._znodes.store.children(DELETE_TOPICS, self._watches.to(DeletionRequested())))
+
+    async def _read(self, names: Sequence[str]) -> list[Topic]:
+        """Topics into the context; one that has no id gets one."""
+        topics = await self._znodes.topics(names, lambda name: self._watches.to(PartitionChange(name)))
+        for topic in topics:
+            self._context.assignments[topic.name] = dict(topic.assignments)
+            self._context.topic_ids[topic.name] = topic.topic_id or await self._give_id(topic)
+        return topics
+
+    async def _give_id(self, topic: Topic) -> UUID:
+        topic_id = UUID(bytes=self._entropy.bytes(TOPIC_ID_BYTES), version=4)
+        try:
+            await self._znodes.write_topic(topic.name, topic_id, topic.assignments, topic.version)
+            return topic_id
+        except BadVersion:
+            again = await self._znodes.topic(topic.name)
+            return topic_id if again is None else again.topic_id or await self._give_id(again)
+
+    async def _create(self, partitions: Sequence[TopicPartition]) -> None:
+        if not partitions:
+            return
+        log.info("New partitions: %s", [str(tp) for tp in partitions])
+        replicas = self._context.replicas_of(partitions)
+        await self._changes.move_partitions(partitions, PartitionState.NEW)
+        await self._changes.move_replicas(replicas, ReplicaState.NEW)
+        await self._changes.move_partitions(partitions, PartitionState.ONLINE)
+        await self._changes.move_replicas(replicas, ReplicaState.ONLINE)
+
+    async def _restore(self, topic: Topic) -> None:
+        known = {partition: value for partition, value in topic.assignments.items() if partition in self._context.assignments[topic.name]}
+        try:
+            await self._znodes.write_topic(topic.name, topic.topic_id, known, topic.version)
+        except BadVersion:
+            log.info("Topic %s changed again meanwhile", topic.name)

@@ -1,0 +1,213 @@
+"""The controller's reads and writes, in its own terms: brokers, topics, partition states, requests of operators."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import UUID
+
+from broker_core.controller.context import Leadership
+from broker_core.controller.guarded_store import CHANGED_MEANWHILE, OPERATION_FAILED, OPS_PER_MULTI_LIMIT, GuardedStore
+from broker_core.controller.reassignment import ReplicaAssignment
+from broker_core.coordination import layout
+from broker_core.coordination.store import Create, NodeExists, NotEmpty, Op, SetData, Stat, StoreError, Watcher
+from broker_core.coordination.znode_data import (
+    TopicAssignment,
+    decode_broker,
+    decode_config,
+    decode_partition_state,
+    decode_topic,
+    encode_partition_state,
+    encode_topic,
+)
+from broker_core.model import BrokerInfo, LeaderAndIsr, TopicPartition
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as its znode has it."""
+
+    name: str
+    topic_id: UUID | None
+    assignments: dict[int, ReplicaAssignment]
+    version: int
+
+
+class Znodes:
+    """What an active controller reads and writes; malformed znodes are logged and left out, never fatal."""
+
+    def __init__(self, store: GuardedStore) -> None:
+        self.store = store
+
+    async def brokers(self, watch_ids: Watcher, watch_broker: Callable[[int], Watcher]) -> dict[int, BrokerInfo]:
+        """Registered brokers by id, with watches on the list and on each registration."""
+        names = [name for name in await self.store.children(layout.BROKER_IDS, watch_ids) if name.isdigit()]
+        found = [await self._broker(int(name), watch_broker(int(name))) for name in names]
+        return {info.broker_id: info for info in found if info is not None}
+
+    async def _broker(self, broker_id: int, watch: Watcher) -> BrokerInfo | None:
+        read = await self.store.get(layout.broker_path(broker_id), watch)
+        if read is None:
+            return None
+        return _decoded(lambda: decode_broker(broker_id, read[0], read[1].czxid))
+
+    async def topic_names(self, watch: Watcher) -> list[str]:
+        return await self.store.children(layout.TOPICS, watch)
+
+    async def topics(self, names: Sequence[str], watch: Callable[[str], Watcher]) -> list[Topic]:
+        """These topics' assignments, each with a watch; those gone meanwhile are left out."""
+        found = await self.store.each([lambda name=name: self.topic(name, watch(name)) for name in names])  # type: ignore[misc]
+        return [topic for topic in found if topic is not None]
+
+    async def topic(self, name: str, watch: Watcher | None = None) -> Topic | None:
+        read = await self.store.get(layout.topic_path(name), watch)
+        if read is None:
+            return None
+        data, stat = read
+        assignment = _decoded(lambda: decode_topic(name, data))
+        return None if assignment is None else _topic(name, assignment, stat)
+
+    async def write_topic(self, name: str, topic_id: UUID | None, assignments: Mapping[int, ReplicaAssignment], version: int) -> None:
+        """Raises `BadVersion` where the assignment has changed since it was read."""
+        await self.store.write([SetData(layout.topic_path(name), encode_topic(_assignment_data(topic_id, assignments)), version)])
+
+    async def states(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Leadership]:
+        """Leadership of those partitions that have a state."""
+        found = await self.store.each([lambda tp=tp: self.state(tp) for tp in partitions])  # type: ignore[misc]
+        return {tp: leadership for tp, leadership in zip(partitions, found, strict=True) if leadership is not None}
+
+    async def state(self, tp: TopicPartition, watch: Watcher | None = None) -> Leadership | None:
+        read = await self.store.get(layout.state_path(tp), watch)
+        if read is None:
+            return None
+        data, stat = read
+        return _decoded(lambda: Leadership(*decode_partition_state(tp, data, stat.version)))
+
+    async def write_states(
+        self, states: Mapping[TopicPartition, LeaderAndIsr], controller_epoch: int
+    ) -> tuple[dict[TopicPartition, LeaderAndIsr], list[TopicPartition]]:
+        """(what was written, with its new versions; partitions whose state changed meanwhile and must be read again)."""
+        written: dict[TopicPartition, LeaderAndIsr] = {}
+        conflicts: list[TopicPartition] = []
+        remaining = list(states)
+        while remaining:
+            chunk = remaining[:OPS_PER_MULTI_LIMIT]
+            try:
+                results = await self.store.write([_state_write(tp, states[tp], controller_epoch) for tp in chunk])
+            except CHANGED_MEANWHILE as error:
+                conflicts.append(remaining.pop(error.index))
+                continue
+            written.update({tp: _with_version(states[tp], stat) for tp, stat in zip(chunk, results, strict=True)})
+            remaining = remaining[len(chunk) :]
+        return written, conflicts
+
+    async def create_states(
+        self, states: Mapping[TopicPartition, LeaderAndIsr], controller_epoch: int
+    ) -> dict[TopicPartition, LeaderAndIsr]:
+        """First states of new partitions; those that could not be created (their topic is gone) are left out."""
+        for topic in sorted({tp.topic for tp in states}):
+            await self._create(layout.partitions_path(topic))
+        created: dict[TopicPartition, LeaderAndIsr] = {}
+        remaining = list(states)
+        while remaining:
+            chunk = remaining[: OPS_PER_MULTI_LIMIT // 2]
+            ops: list[Op] = [op for tp in chunk for op in _state_creation(tp, states[tp], controller_epoch)]
+            try:
+                await self.store.write(ops)
+            except OPERATION_FAILED as error:
+                tp = remaining.pop(error.index // 2)
+                if await self._create_alone(tp, states[tp], controller_epoch):
+                    created[tp] = states[tp]
+                continue
+            created.update({tp: states[tp] for tp in chunk})
+            remaining = remaining[len(chunk) :]
+        return created
+
+    async def _create_alone(self, tp: TopicPartition, state: LeaderAndIsr, controller_epoch: int) -> bool:
+        """After a conflict: a partition znode without a state is completed; our own write, its reply lost, counts."""
+        if not await self._create(layout.partition_path(tp)):
+            return False
+        if await self._create(layout.state_path(tp), encode_partition_state(state, controller_epoch)):
+            return await self.state(tp) == Leadership(state, controller_epoch)
+        return False
+
+    async def _create(self, path: str, data: bytes = b"") -> bool:
+        """Whether the znode is there now."""
+        try:
+            await self.store.write([Create(path, data)])
+        except NodeExists:
+            return True
+        except CHANGED_MEANWHILE as error:
+            log.warning("Could not create %s: %s", path, error)
+            return False
+        return True
+
+    async def topic_overrides(self, topic: str) -> dict[str, str]:
+        read = await self.store.get(layout.config_path("topics", topic))
+        return {} if read is None else _decoded(lambda: decode_config(read[0])) or {}
+
+    async def delete_topic(self, topic: str) -> None:
+        """Topic, config and the order to delete it, in this order: a controller that dies in between leaves the order."""
+        orders = (layout.config_path("topics", topic), layout.deletion_path(topic))
+        while True:
+            paths = await self.store.subtree(layout.topic_path(topic))
+            try:
+                await self.store.delete_all([*paths, *orders])
+                return
+            except NotEmpty:
+                log.info("Topic %s grew while it was deleted", topic)
+
+    async def take_notifications(
+        self, parent: str, names: Sequence[str], decode: Callable[[bytes], list[TopicPartition]]
+    ) -> list[TopicPartition]:
+        """The partitions that notifications below `parent` name; the caller deletes these afterwards."""
+        partitions: set[TopicPartition] = set()
+        for name in names:
+            read = await self.store.get(f"{parent}/{name}")
+            if read is not None:
+                partitions.update(_decoded(lambda data=read[0]: decode(data)) or [])  # type: ignore[misc]
+        return sorted(partitions)
+
+
+def _topic(name: str, data: TopicAssignment, stat: Stat) -> Topic:
+    assignments = {
+        partition: ReplicaAssignment(replicas, data.adding.get(partition, ()), data.removing.get(partition, ()))
+        for partition, replicas in sorted(data.partitions.items())
+    }
+    return Topic(name, data.topic_id, assignments, stat.version)
+
+
+def _assignment_data(topic_id: UUID | None, assignments: Mapping[int, ReplicaAssignment]) -> TopicAssignment:
+    return TopicAssignment(
+        topic_id,
+        {partition: assignment.replicas for partition, assignment in assignments.items()},
+        {partition: assignment.adding for partition, assignment in assignments.items() if assignment.adding},
+        {partition: assignment.removing for partition, assignment in assignments.items() if assignment.removing},
+    )
+
+
+def _state_write(tp: TopicPartition, state: LeaderAndIsr, controller_epoch: int) -> SetData:
+    return SetData(layout.state_path(tp), encode_partition_state(state, controller_epoch), state.zk_version)
+
+
+def _state_creation(tp: TopicPartition, state: LeaderAndIsr, controller_epoch: int) -> tuple[Op, Op]:
+    return Create(layout.partition_path(tp), b""), Create(layout.state_path(tp), encode_partition_state(state, controller_epoch))
+
+
+def _with_version(state: LeaderAndIsr, stat: object) -> LeaderAndIsr:
+    assert isinstance(stat, Stat)
+    return LeaderAndIsr(state.leader, state.leader_epoch, state.isr, stat.version)
+
+
+def _decoded(decode: Callable[[], T]) -> T | None:
+    try:
+        return decode()
+    except StoreError as error:
+        log.error("A znode was left out: %s", error)
+        return None

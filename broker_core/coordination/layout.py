@@ -1,0 +1,94 @@
+"""The fixed znodes of a cluster, the paths of the others, and what exists before the first broker registers."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+from broker_core.coordination.store import NodeExists, NoNode, Store
+from broker_core.coordination.znode_data import decode_cluster_id, encode_cluster_id
+from broker_core.model import TopicPartition
+from broker_core.seams import Entropy
+
+CONTROLLER = "/controller"
+CONTROLLER_EPOCH = "/controller_epoch"
+BROKER_IDS = "/brokers/ids"
+TOPICS = "/brokers/topics"
+CLUSTER = "/cluster"
+CLUSTER_ID = "/cluster/id"
+CONFIGS = "/config"
+CONFIG_TYPES = ("topics", "clients", "users", "brokers")
+CONFIG_CHANGES = "/config/changes"
+DELETE_TOPICS = "/admin/delete_topics"
+REASSIGN_PARTITIONS = "/admin/reassign_partitions"
+PREFERRED_ELECTION = "/admin/preferred_replica_election"
+ISR_CHANGES = "/isr_change_notification"
+LOG_DIR_EVENTS = "/log_dir_event_notification"
+
+PERSISTENT = (
+    "/brokers",
+    BROKER_IDS,
+    TOPICS,
+    "/admin",
+    DELETE_TOPICS,
+    CONFIGS,
+    *(f"{CONFIGS}/{kind}" for kind in CONFIG_TYPES),
+    CONFIG_CHANGES,
+    ISR_CHANGES,
+    LOG_DIR_EVENTS,
+    CLUSTER,
+)
+"""Parents before children."""
+
+CLUSTER_ID_BYTES = 16
+
+
+def broker_path(broker_id: int) -> str:
+    return f"{BROKER_IDS}/{broker_id}"
+
+
+def topic_path(topic: str) -> str:
+    return f"{TOPICS}/{topic}"
+
+
+def partitions_path(topic: str) -> str:
+    return f"{TOPICS}/{topic}/partitions"
+
+
+def partition_path(tp: TopicPartition) -> str:
+    return f"{TOPICS}/{tp.topic}/partitions/{tp.partition}"
+
+
+def state_path(tp: TopicPartition) -> str:
+    return f"{partition_path(tp)}/state"
+
+
+def config_path(kind: str, name: str) -> str:
+    return f"{CONFIGS}/{kind}/{name}"
+
+
+def deletion_path(topic: str) -> str:
+    return f"{DELETE_TOPICS}/{topic}"
+
+
+async def ensure_layout(store: Store, paths: Sequence[str] = PERSISTENT) -> None:
+    """Creates what is missing; any number of brokers may do so at once."""
+    for path in paths:
+        if await store.exists(path) is None:
+            try:
+                await store.create(path, b"")
+            except NodeExists:
+                continue
+
+
+async def ensure_cluster_id(store: Store, entropy: Entropy) -> str:
+    """The id of the cluster, made by whichever broker comes first (22 characters of URL-safe base64)."""
+    try:
+        return decode_cluster_id((await store.get(CLUSTER_ID))[0])
+    except NoNode:
+        cluster_id = base64.urlsafe_b64encode(entropy.bytes(CLUSTER_ID_BYTES)).rstrip(b"=").decode()
+    try:
+        await store.create(CLUSTER_ID, encode_cluster_id(cluster_id))
+        return cluster_id
+    except NodeExists:
+        return decode_cluster_id((await store.get(CLUSTER_ID))[0])
