@@ -100,8 +100,10 @@ class MemoryStore:
         self.ensemble = ensemble
         self.link = link or LoopLink(clock)
         self._clock = clock
-        self._timeout_ms = session_timeout_ms
+        self.session_timeout_ms = session_timeout_ms
         self._session_id = 0
+        self._opening_id = 0
+        self._abandoned = False
         self._connection = 0
         self._reachable = asyncio.Event()
         self._reachable.set()
@@ -119,26 +121,32 @@ class MemoryStore:
     async def connect(self, timeout_ms: float) -> int:
         if self._session_id:
             return self._session_id
-        await self._until_reachable(timeout_ms)
+        if self._clock is None:
+            return await self._connect()
+        try:
+            return await self._clock.wait_for(self._connect(), timeout_ms)
+        except TimeoutError:
+            raise ConnectionLoss(f"the store was not reached within {timeout_ms:.0f} ms") from None
+
+    async def _connect(self) -> int:
+        await self._reachable.wait()
         opened: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.link.to_server(self._open, opened)
         return await opened
 
-    async def _until_reachable(self, timeout_ms: float) -> None:
-        if self._reachable.is_set():
-            return
-        if self._clock is None:
-            raise ConnectionLoss("the store is not reachable")
-        try:
-            await self._clock.wait_for(self._reachable.wait(), timeout_ms)
-        except TimeoutError:
-            raise ConnectionLoss(f"the store was not reached within {timeout_ms:.0f} ms") from None
-
     def _open(self, opened: asyncio.Future[int]) -> None:
-        session_id = self.ensemble.open_session(self._timeout_ms, self._deliver, lambda: self.link.to_client(self._expired, session_id))
+        if self._abandoned:
+            return
+
+        def expired() -> None:
+            self.link.to_client(self._expired, session_id)
+
+        session_id = self.ensemble.open_session(self.session_timeout_ms, self._deliver, expired)
+        self._opening_id = session_id
         self.link.to_client(self._opened, opened, session_id)
 
     def _opened(self, opened: asyncio.Future[int], session_id: int) -> None:
+        self._opening_id = 0
         if opened.cancelled():
             self.ensemble.end_session(session_id)
             return
@@ -307,7 +315,8 @@ class MemoryStore:
 
     def abandon(self) -> None:
         """The client's process is gone: nobody is told anything more, and its session's timeout runs."""
-        session_id, self._session_id = self._session_id, 0
+        session_id, self._session_id = self._session_id or self._opening_id, 0
+        self._abandoned = True
         self._connection += 1
         self.ensemble.lose_contact(session_id)
 
