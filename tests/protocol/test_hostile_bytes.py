@@ -1,0 +1,107 @@
+"""Whatever bytes a peer sends, only `ProtocolViolation` comes out, and no memory goes (SOURCES N1)."""
+
+from __future__ import annotations
+
+import random
+import struct
+import tracemalloc
+
+import pytest
+
+from broker_core.errors import ProtocolViolation
+from broker_core.protocol import codec
+from broker_core.protocol.api import FLEXIBLE_FROM, MAX_VERSION_3_9, ApiKey, is_flexible
+from broker_core.protocol.headers import parse_request_header
+from broker_core.protocol.schema import Side, message_spec
+from tests.support.payloads import sample
+
+HUGE_INT32 = struct.pack(">i", 2**31 - 1)
+HUGE_COMPACT = b"\xff\xff\xff\xff\x0f"
+RANDOM_FRAMES = 12
+
+
+def survives(key: int, version: int, frame: bytes) -> None:
+    try:
+        codec.decode_request(key, version, frame, 0)
+    except ProtocolViolation:
+        return
+
+
+@pytest.mark.parametrize("key", MAX_VERSION_3_9, ids=lambda key: key.name)
+def test_random_and_mutated_requests(key: ApiKey) -> None:
+    for version in range(MAX_VERSION_3_9[key] + 1):
+        rng = random.Random(f"{key} {version}")
+        good = codec.encode_request(key, version, sample(message_spec(key, version, Side.REQUEST), rng))[:400]
+        for _ in range(RANDOM_FRAMES):
+            survives(key, version, rng.randbytes(rng.randrange(60)))
+            cut = bytearray(good[: rng.randrange(len(good) + 1)])
+            for _ in range(min(len(cut), 3)):
+                cut[rng.randrange(len(cut))] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+            survives(key, version, bytes(cut))
+
+
+@pytest.mark.parametrize("key", MAX_VERSION_3_9, ids=lambda key: key.name)
+def test_huge_counts_anywhere_take_no_memory(key: ApiKey) -> None:
+    for version in range(MAX_VERSION_3_9[key] + 1):
+        good = codec.encode_request(key, version, {})
+        survives(key, version, good)
+        huge = HUGE_COMPACT if is_flexible(key, version) else HUGE_INT32
+        tracemalloc.start()
+        for position in range(len(good)):
+            survives(key, version, good[:position] + huge + good[position + 1 :])
+            survives(key, version, good[:position] + huge + bytes(40))
+        _, peak_bytes = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak_bytes < 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "frame"),
+    [
+        pytest.param(ApiKey.METADATA, 0, HUGE_INT32, id="count"),
+        pytest.param(ApiKey.METADATA, 0, struct.pack(">i", -5), id="negative count"),
+        pytest.param(ApiKey.METADATA, 0, struct.pack(">ih", 1, -1), id="null string"),
+        pytest.param(ApiKey.METADATA, 0, struct.pack(">ih", 1, -7), id="negative length"),
+        pytest.param(ApiKey.METADATA, 0, struct.pack(">ih", 1, 2) + b"\xff\xfe", id="no UTF-8"),
+        pytest.param(ApiKey.METADATA, 9, HUGE_COMPACT, id="compact count"),
+        pytest.param(ApiKey.API_VERSIONS, 3, b"\x82\x80\x80\x80\x80\x00ab", id="varint of six bytes"),
+        pytest.param(ApiKey.API_VERSIONS, 3, b"\xff\xff\xff\xff\x7fab", id="varint of 35 bits"),
+        pytest.param(ApiKey.API_VERSIONS, 3, b"\x02a\x02b\x01\x05" + HUGE_COMPACT, id="tag beyond the frame"),
+        pytest.param(ApiKey.API_VERSIONS, 3, b"\x02a\x02b" + HUGE_COMPACT, id="tag count"),
+        pytest.param(ApiKey.API_VERSIONS, 3, b"", id="nothing"),
+    ],
+)
+def test_violations(key: ApiKey, version: int, frame: bytes) -> None:
+    with pytest.raises(ProtocolViolation):
+        codec.decode_request(key, version, frame, 0)
+
+
+def test_a_known_tag_must_have_the_length_it_claims() -> None:
+    start = codec.encode_request(ApiKey.FETCH, 12, {})[:-1]
+    assert codec.decode_request(ApiKey.FETCH, 12, start + b"\x01\x00\x03\x03ab", 0).cluster_id == "ab"
+    for length in (b"\x02", b"\x04"):
+        with pytest.raises(ProtocolViolation):
+            codec.decode_request(ApiKey.FETCH, 12, start + b"\x01\x00" + length + b"\x03abZ", 0)
+
+
+@pytest.mark.parametrize("key", [key for key in FLEXIBLE_FROM if is_flexible(key, MAX_VERSION_3_9[key])], ids=lambda key: key.name)
+def test_tags_of_a_newer_client_are_skipped(key: ApiKey) -> None:
+    """KIP-482: a tagged field that this side does not know is no error."""
+    for version in range(MAX_VERSION_3_9[key] + 1):
+        if is_flexible(key, version):
+            frame = codec.encode_request(key, version, {})
+            if frame[-1] == 0:
+                with_tag = frame[:-1] + b"\x01\xe4\x05\x03abc"
+                assert codec.decode_request(key, version, with_tag, 0) == codec.decode_request(key, version, frame, 0)
+
+
+def test_random_headers() -> None:
+    rng = random.Random(39)
+    for _ in range(20_000):
+        frame = struct.pack(">hh", rng.choice((rng.randrange(90), rng.randrange(-40000, 40000) % 32768)), rng.randrange(-1, 20))
+        frame += rng.randbytes(rng.randrange(20))
+        try:
+            header = parse_request_header(frame[: rng.randrange(len(frame) + 1)])
+        except ProtocolViolation:
+            continue
+        assert header.body_offset <= len(frame)
