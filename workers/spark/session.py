@@ -1,0 +1,44 @@
+"""The one place that builds a Spark session: small, offline, everything on loopback."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from workers.spark.jars import paths
+
+
+def settings(master: str, scratch: Path) -> dict[str, str]:
+    """All of the session's settings; `master` is `local[1]` or the URL of any Spark cluster."""
+    return {
+        "spark.master": master,
+        "spark.app.name": "highwater-analytics",
+        "spark.jars": ",".join(str(path) for path in paths()),
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.streaming.metricsEnabled": "false",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.files.maxPartitionBytes": "64m",
+        "spark.sql.files.ignoreMissingFiles": "true",
+        "spark.log.level": "WARN",
+    }
+
+
+def build(master: str, scratch: Path) -> SparkSession:
+    """A session; `JarsMissing` when the Kafka source's jars are not there."""
+    logging.getLogger("py4j").setLevel(logging.ERROR)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    builder = SparkSession.builder
+    for name, value in settings(master, scratch).items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
