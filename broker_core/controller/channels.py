@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 from broker_core.controller.requests import ControlRequest
 from broker_core.model import BrokerInfo
@@ -18,11 +18,21 @@ from broker_core.seams import Clock, Spawn
 
 log = logging.getLogger(__name__)
 
-Send = Callable[[BrokerInfo, ControlRequest], Awaitable[Any]]
-"""Sends one request and returns the decoded response; `ConnectionError` or `TimeoutError` when none came."""
-
 RETRY_MS = 100
 QUEUE_LIMIT = 10_000
+
+
+class ControlSender(Protocol):
+    """Delivers requests to brokers: over the network in a broker (`sender`), by hand in tests."""
+
+    async def send(self, info: BrokerInfo, request: ControlRequest) -> Any:
+        """The decoded response; `ConnectionError` or `TimeoutError` when none came."""
+        ...
+
+    def hang_up(self, info: BrokerInfo) -> None:
+        """This generation of the broker gets nothing more."""
+        ...
+
 
 
 class ControlChannels:
@@ -32,13 +42,13 @@ class ControlChannels:
         self,
         clock: Clock,
         spawn: Spawn,
-        send: Send,
+        sender: ControlSender,
         on_response: Callable[[ControlRequest, Any], None],
         on_overflow: Callable[[int], None],
     ) -> None:
         self._clock = clock
         self._spawn = spawn
-        self._send = send
+        self._sender = sender
         self._on_response = on_response
         self._on_overflow = on_overflow
         self._lanes: dict[int, _Lane] = {}
@@ -54,6 +64,7 @@ class ControlChannels:
         lane = self._lanes.pop(broker_id, None)
         if lane is not None and lane.task is not None:
             lane.task.cancel()
+            self._sender.hang_up(lane.info)
 
     def close_all(self) -> None:
         for broker_id in list(self._lanes):
@@ -90,7 +101,7 @@ class ControlChannels:
         failures = 0
         while True:
             try:
-                return await self._send(info, request)
+                return await self._sender.send(info, request)
             except (ConnectionError, TimeoutError) as error:
                 if failures == 0:
                     log.warning("Broker %d does not answer, request %d is retried: %s", info.broker_id, request.api_key, error)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from broker_core.config import ConfigHolder
 from broker_core.controller.balance import FIRST_CHECK_MS
-from broker_core.controller.channels import Send
+from broker_core.controller.channels import ControlSender
 from broker_core.controller.elector import Elector, Won
 from broker_core.controller.events import (
     Answered,
@@ -74,15 +74,15 @@ class ControllerSnapshot:
 class Controller:
     """One broker's part in the election of the controller, and the controller itself while it is elected.
 
-    `send` delivers control requests (`sender.ChannelSender` in a broker). After an expired session nothing is contested
+    `sender` delivers control requests (`sender.ChannelSender` in a broker). After an expired session nothing is contested
     until `session_renewed` says that the broker has registered again.
     """
 
-    def __init__(self, node: Node, broker_id: int, config: ConfigHolder, send: Send) -> None:
+    def __init__(self, node: Node, broker_id: int, config: ConfigHolder, sender: ControlSender) -> None:
         self._node = node
         self._broker_id = broker_id
         self._config = config
-        self._send = send
+        self._sender = sender
         self._inbox = Inbox(node.clock)
         self._elector = Elector(node.store, node.clock, broker_id)
         self._seat_watches = Watches(self._post)
@@ -277,7 +277,7 @@ class Controller:
     async def _begin_term(self, won: Won) -> None:
         log.info("Broker %d is the controller of epoch %d", self._broker_id, won.epoch)
         self._controller_id = self._broker_id
-        self._term = Term(self._node, self._broker_id, self._config, won, send=self._send, post=self._post, give_up=self._give_up)
+        self._term = Term(self._node, self._broker_id, self._config, won, sender=self._sender, post=self._post, give_up=self._give_up)
         await self._term.begin()
         if self._config.current.auto_leader_rebalance_enable:
             self._schedule_balance(FIRST_CHECK_MS)

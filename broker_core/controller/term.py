@@ -13,7 +13,7 @@ from typing import Any
 
 from broker_core.config import ConfigHolder
 from broker_core.controller.brokers import Brokers
-from broker_core.controller.channels import ControlChannels, Send
+from broker_core.controller.channels import ControlChannels, ControlSender
 from broker_core.controller.context import ControllerContext
 from broker_core.controller.deletions import Deletions
 from broker_core.controller.elector import Won
@@ -60,7 +60,7 @@ class Term:
         config: ConfigHolder,
         won: Won,
         *,
-        send: Send,
+        sender: ControlSender,
         post: Callable[[Event], None],
         give_up: Callable[[str], None],
     ) -> None:
@@ -69,7 +69,7 @@ class Term:
         self.channels = ControlChannels(
             node.clock,
             node.spawn,
-            send,
+            sender,
             lambda request, response: post(Answered(request, response)),
             lambda overflowing: give_up(f"too many requests wait for broker {overflowing}"),
         )

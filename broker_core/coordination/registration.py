@@ -6,8 +6,11 @@ A broker that was killed leaves its registration until its session times out, so
 |---|---|
 | nobody | `multi[create, set]`: the set's reply tells the czxid |
 | this session | the reply of the creation was lost: the broker is registered |
-| the session this broker had before (expired), or the one stored in its data folder | deleted by version, then created: this process holds the folder, so the predecessor is dead (KAFKA-7165) |
+| a dead session of this broker | deleted by version, then created (KAFKA-7165) |
 | another one | waits, saying how long; after twice the session timeout it fails |
+
+Dead are the session this broker had before it expired, and the one stored in its data folder: this process holds the
+folder's lock, so the predecessor that stored it is gone.
 
 The session id is stored in the data folder after each registration. A dead predecessor that was the controller has left
 `/controller` too; it goes with the registration. After an expired session the broker connects and registers anew.
@@ -137,7 +140,7 @@ class Registration:
             left_ms = self._timeout_ms * TIMEOUTS_TO_WAIT - (self._node.clock.monotonic_ms() - waited_from_ms)
             await self._wait_for_predecessor(info.broker_id, left_ms)
         self.epoch = epoch
-        self._own_sessions.add(self._node.store.session_id)
+        self._own_sessions = {self._node.store.session_id}
         await self._store_session(info.broker_id)
         log.info("Broker %d is registered with epoch %d", info.broker_id, epoch)
 
