@@ -17,6 +17,8 @@ def leave(group: Group, leaving: Sequence[LeavingMember], now_ms: int) -> tuple[
 
 
 def _leave_one(group: Group, leaving: LeavingMember, now_ms: int) -> ErrorCode:
+    if group.state is GroupState.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
     member_id: str | None = leaving.member_id
     if member_id == UNKNOWN_MEMBER:
         member_id = group.members.static_id(leaving.instance_id)
