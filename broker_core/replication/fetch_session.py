@@ -85,9 +85,8 @@ class CachedPartition:
     high_watermark: int = -1
     log_start_offset: int = -1
 
-    def must_tell(self, result: FetchPartitionResult) -> bool:
-        """Whether `result` has news; remembers what it says. After an error the high watermark is told again."""
-        news = (
+    def has_news(self, result: FetchPartitionResult) -> bool:
+        return (
             result.records_bytes > 0
             or result.error_code != ErrorCode.NONE
             or result.high_watermark != self.high_watermark
@@ -95,9 +94,11 @@ class CachedPartition:
             or result.preferred_read_replica >= 0
             or result.diverging is not None
         )
+
+    def remember(self, result: FetchPartitionResult) -> None:
+        """What the client is told now; after an error the high watermark is told again."""
         self.high_watermark = result.high_watermark if result.error_code == ErrorCode.NONE else -1
         self.log_start_offset = result.log_start_offset
-        return news
 
 
 class FetchSession:
@@ -151,9 +152,17 @@ class FetchSession:
                 self._unsettled.pop(key, None)
             if not answer.settled:
                 self._unsettled[key] = None
-            if cached.must_tell(answer.result):
+            if cached.has_news(answer.result):
+                cached.remember(answer.result)
                 told.append(answer)
         return told
+
+    def rest(self, answers: Iterable[Answer]) -> None:
+        """The request will wait: what is settled without news need not be looked at again when it ends."""
+        for answer in answers:
+            cached = self.partitions.get(answer.wanted.key)
+            if cached is not None and answer.settled and not cached.has_news(answer.result):
+                self._unsettled.pop(answer.wanted.key, None)
 
     def advance(self) -> None:
         self.epoch = 1 if self.epoch == MAX_EPOCH else self.epoch + 1

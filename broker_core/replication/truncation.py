@@ -30,7 +30,7 @@ class EpochEnd(NamedTuple):
         return self.epoch != UNDEFINED_EPOCH and self.end_offset != UNDEFINED_OFFSET
 
 
-class FetchPosition(enum.Enum):
+class Comparison(enum.Enum):
     """How a fetch position relates to the log it is read from."""
 
     MATCHES = "matches"
@@ -38,17 +38,17 @@ class FetchPosition(enum.Enum):
     OUT_OF_RANGE = "out of range"
 
 
-def compare_position(fetch_offset: int, last_fetched_epoch: int, log_start_offset: int, own: EpochEnd) -> FetchPosition:
+def compare_position(fetch_offset: int, last_fetched_epoch: int, log_start_offset: int, own: EpochEnd) -> Comparison:
     """The leader's side: `own` is its look-up of `last_fetched_epoch`.
 
     An offset below the log's start is out of range before any divergence is looked at (KAFKA-12996): the follower has to
     start over, and an epoch end below the log's start would tell it to cut records that nobody can compare.
     """
     if not own.known or fetch_offset < log_start_offset:
-        return FetchPosition.OUT_OF_RANGE
+        return Comparison.OUT_OF_RANGE
     if own.epoch < last_fetched_epoch or own.end_offset < fetch_offset:
-        return FetchPosition.DIVERGES
-    return FetchPosition.MATCHES
+        return Comparison.DIVERGES
+    return Comparison.MATCHES
 
 
 class Cut(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 from broker_core.replication.truncation import (
     Cut,
     EpochEnd,
-    FetchPosition,
+    Comparison,
     Restart,
     RestartPlan,
     after_out_of_range,
@@ -152,10 +152,10 @@ def test_document_b_three_replicas() -> None:
 def test_below_the_log_start_is_out_of_range_before_divergence() -> None:
     """KAFKA-12996."""
     diverging = EpochEnd(1, 5)
-    assert compare_position(7, 2, log_start_offset=10, own=diverging) is FetchPosition.OUT_OF_RANGE
-    assert compare_position(12, 2, log_start_offset=10, own=diverging) is FetchPosition.DIVERGES
-    assert compare_position(12, 2, log_start_offset=10, own=EpochEnd(2, 12)) is FetchPosition.MATCHES
-    assert compare_position(12, 2, log_start_offset=0, own=EpochEnd(-1, -1)) is FetchPosition.OUT_OF_RANGE
+    assert compare_position(7, 2, log_start_offset=10, own=diverging) is Comparison.OUT_OF_RANGE
+    assert compare_position(12, 2, log_start_offset=10, own=diverging) is Comparison.DIVERGES
+    assert compare_position(12, 2, log_start_offset=10, own=EpochEnd(2, 12)) is Comparison.MATCHES
+    assert compare_position(12, 2, log_start_offset=0, own=EpochEnd(-1, -1)) is Comparison.OUT_OF_RANGE
 
 
 def test_fallback_answers_of_offset_for_leader_epoch() -> None:

@@ -8,7 +8,7 @@ from broker_core.replication import truncation
 from broker_core.replication.follower_state import FollowerState
 from broker_core.replication.high_watermark import committable_offset
 from broker_core.replication.isr import Committed
-from broker_core.replication.truncation import EpochEnd, FetchPosition
+from broker_core.replication.truncation import EpochEnd, Comparison
 
 LAG_MAX_MS = 10_000
 
@@ -91,9 +91,9 @@ def fetch(follower: ModelReplica, leader: ModelReplica, now_ms: float = 0, most:
     if last_epoch >= 0:
         own = leader.end_of(last_epoch)
         position = truncation.compare_position(follower.leo, last_epoch, leader.log_start, own)
-        if position is FetchPosition.OUT_OF_RANGE:
+        if position is Comparison.OUT_OF_RANGE:
             return "out of range"
-        if position is FetchPosition.DIVERGES:
+        if position is Comparison.DIVERGES:
             cut = truncation.cut_for(own, follower.end_of(own.epoch), follower.leo, follower.high_watermark)
             follower.truncate(cut.offset)
             return "cut"

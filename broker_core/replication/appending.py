@@ -1,0 +1,113 @@
+"""Appends to led partitions and waits for their replicas (SOURCES R5, P1)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.model import NO_EPOCH, TopicPartition
+from broker_core.replication.delayed import DelayedOffsets
+from broker_core.replication.partition import ACKS_ALL, Partition
+from broker_core.replication.progress import Progress
+from broker_core.storage.log import AppendInfo, AppendOrigin
+
+logger = logging.getLogger(__name__)
+
+VALID_ACKS = (0, 1, ACKS_ALL)
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
+
+
+@dataclass(frozen=True, slots=True)
+class AppendResult:
+    """One partition's outcome; offsets are -1 and `message` says why when `error_code` is not NONE."""
+
+    error_code: ErrorCode
+    message: str | None = None
+    base_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+
+
+class Appending:
+    """`hosted` gives the partition here or raises what the client has to be told."""
+
+    def __init__(self, progress: Progress, hosted: Callable[[TopicPartition], Partition]) -> None:
+        self._progress = progress
+        self._hosted = hosted
+
+    async def append(
+        self, entries: Mapping[TopicPartition, bytes | memoryview], *, acks: int, timeout_ms: float, origin: AppendOrigin
+    ) -> dict[TopicPartition, AppendResult]:
+        """Appends to each partition; with acks=all answers once the replicas have it, or `timeout_ms` is over."""
+        if acks not in VALID_ACKS:
+            return {tp: AppendResult(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks} is none of -1, 0 and 1") for tp in entries}
+        results: dict[TopicPartition, AppendResult] = {}
+        waiting: dict[TopicPartition, int] = {}
+        for tp, data in entries.items():
+            results[tp] = self._append_one(tp, data, acks, origin, waiting)
+        if acks == ACKS_ALL and waiting:
+            for tp, verdict in (await self._replicated(waiting, timeout_ms)).items():
+                if verdict is not ErrorCode.NONE:
+                    results[tp] = AppendResult(verdict, _why(verdict))
+        return results
+
+    def append_now(
+        self, tp: TopicPartition, data: bytes | memoryview, origin: AppendOrigin, expected_leader_epoch: int = NO_EPOCH
+    ) -> AppendInfo:
+        """Appends at once with the conditions of acks=all; `wait_replicated` waits for the rest. Raises `KafkaError`."""
+        partition = self._hosted(tp)
+        info, moved = partition.append(data, origin, acks=ACKS_ALL, expected_epoch=expected_leader_epoch)
+        self._progress.moved(partition, moved)
+        return info
+
+    async def wait_replicated(self, tp: TopicPartition, last_offset: int, timeout_ms: float) -> None:
+        """Returns once the high watermark is above `last_offset`; `KafkaError` when it did not get there."""
+        verdict = (await self._replicated({tp: last_offset + 1}, timeout_ms))[tp]
+        if verdict is not ErrorCode.NONE:
+            raise KafkaError(verdict, f"offset {last_offset} of {tp}: {_why(verdict)}")
+
+    def _append_one(
+        self, tp: TopicPartition, data: bytes | memoryview, acks: int, origin: AppendOrigin, waiting: dict[TopicPartition, int]
+    ) -> AppendResult:
+        try:
+            if origin is AppendOrigin.CLIENT and tp.topic in INTERNAL_TOPICS:
+                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"clients may not append to the internal topic {tp.topic}")
+            partition = self._hosted(tp)
+            info, moved = partition.append(data, origin, acks=acks)
+        except KafkaError as error:
+            return AppendResult(error.code, error.message)
+        except Exception as error:
+            logger.exception("an append failed", extra={"partition": str(tp)})
+            return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR, f"unexpected {type(error).__name__}")
+        waiting[tp] = info.last_offset + 1
+        self._progress.moved(partition, moved)
+        return AppendResult(ErrorCode.NONE, None, info.first_offset, info.log_append_time_ms, info.log_start_offset)
+
+    async def _replicated(self, waiting: dict[TopicPartition, int], timeout_ms: float) -> dict[TopicPartition, ErrorCode]:
+        done: asyncio.Future[dict[TopicPartition, ErrorCode]] = asyncio.get_running_loop().create_future()
+        operation = DelayedOffsets(timeout_ms, waiting, self._verdict, done)
+        self._progress.produces.try_complete_else_watch(operation, list(waiting))
+        return await done
+
+    def _verdict(self, tp: TopicPartition, offset: int) -> ErrorCode | None:
+        """None while the high watermark is below `offset`."""
+        try:
+            partition = self._hosted(tp)
+            leader, log = partition.leading()
+        except KafkaError as error:
+            return error.code
+        if log.high_watermark < offset:
+            return None
+        enough = len(leader.isr.maximal) >= partition.min_isr
+        return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+def _why(verdict: ErrorCode) -> str:
+    if verdict is ErrorCode.REQUEST_TIMED_OUT:
+        return "appended, but not replicated to all in-sync replicas in time"
+    if verdict is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+        return "appended, but to fewer in-sync replicas than min.insync.replicas"
+    return "appended, but this broker stopped leading the partition before it was replicated"

@@ -1,0 +1,218 @@
+"""Replicates from one source broker: one loop, one request at a time, for all partitions it leads and we follow (SOURCES R7)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
+
+from broker_core.client.request import BrokerChannel
+from broker_core.config import ConfigHolder
+from broker_core.errors import CorruptData, ErrorCode, KafkaError, ProtocolViolation
+from broker_core.model import TopicPartition
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.codec import decode_response
+from broker_core.protocol.headers import parse_response_header
+from broker_core.protocol.hot import FetchPosition, FollowerFetch, encode_fetch_request
+from broker_core.replication.fetch_plan import FetchBody, FetchPlan, Followed, Position
+from broker_core.replication.following import cut_diverging, following, restart, store_fetched
+from broker_core.replication.lookups import EARLIEST, LATEST
+from broker_core.replication.partition import Moved, Partition
+from broker_core.replication.truncation import UNDEFINED_EPOCH, EpochEnd
+from broker_core.seams import Node
+
+log = logging.getLogger(__name__)
+
+LIST_OFFSETS_VERSION = 5
+CLIENT_ID = "replica fetcher"
+_NETWORK_ERRORS = (ConnectionError, TimeoutError, OSError, ProtocolViolation)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who is fetched from and how: `channel` gives an open connection or raises `ConnectionError`."""
+
+    broker_id: int
+    own_id: int
+    own_epoch: Callable[[], int]
+    channel: Callable[[], BrokerChannel]
+
+
+class Fetcher:
+    """Follows partitions that `source` leads. `moved` is told what each answer changed."""
+
+    def __init__(self, node: Node, config: ConfigHolder, source: Source, moved: Callable[[Partition, Moved], None]) -> None:
+        self._node = node
+        self._config = config
+        self._source = source
+        self._moved = moved
+        self._plan = FetchPlan()
+        self._partitions: dict[TopicPartition, Partition] = {}
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._partitions)
+
+    def add(self, partition: Partition) -> None:
+        """Follows a partition from its log's end, in its present leader epoch."""
+        self._partitions[partition.tp] = partition
+        self._plan.add(partition.tp, partition.topic_id, partition.leader_epoch)
+        self._wake.set()
+        if self._task is None:
+            self._task = self._node.spawn(self._run(), name=f"fetch from broker {self._source.broker_id}")
+
+    def remove(self, tp: TopicPartition) -> None:
+        """Stops following; an answer that is on its way is not used."""
+        self._partitions.pop(tp, None)
+        self._plan.remove(tp)
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        while True:
+            body = self._plan.build(self._node.clock.monotonic_ms(), self._position)
+            if body is None:
+                await self._idle()
+            elif not await self._round(body):
+                await self._node.clock.sleep(self._config.current.replica_fetch_backoff_ms)
+
+    async def _idle(self) -> None:
+        """Until a partition is added or one that waits is ready again."""
+        self._wake.clear()
+        ready_ms = self._plan.next_ready_ms()
+        if ready_ms is None:
+            await self._wake.wait()
+            return
+        try:
+            await self._node.clock.wait_for(self._wake.wait(), max(1.0, ready_ms - self._node.clock.monotonic_ms()))
+        except TimeoutError:
+            return
+
+    async def _round(self, body: FetchBody) -> bool:
+        """One request and its answer; False when no answer came."""
+        try:
+            answer = await self._fetch(body)
+        except _NETWORK_ERRORS as error:
+            log.info("fetch failed", extra={"source": self._source.broker_id, "error": str(error) or type(error).__name__})
+            self._plan.failed()
+            return False
+        self._plan.answered(answer.error_code, answer.session_id)
+        for topic in answer.responses:
+            name: UUID | str | None = topic.topic_id if body.version >= 13 else topic.topic
+            for data in topic.partitions:
+                tp = self._plan.resolve(name, data.partition_index)
+                if tp is not None:
+                    await self._take(tp, data)
+        return bool(answer.error_code == ErrorCode.NONE)
+
+    async def _take(self, tp: TopicPartition, data: Any) -> None:
+        """Uses one partition's answer if it is still for where the log stands."""
+        followed, partition = self._plan.get(tp), self._partitions.get(tp)
+        if followed is None or partition is None or followed.sent is None:
+            return
+        if followed.sent != self._position(followed):
+            self._plan.note(tp)
+            return
+        try:
+            await self._use(followed, partition, data)
+        except (KafkaError, CorruptData, *_NETWORK_ERRORS) as error:
+            log.warning("fetched data not taken", extra={"partition": str(tp), "source": self._source.broker_id, "error": str(error)})
+            self._put_off(tp)
+        except Exception:
+            log.exception("replication of a partition failed", extra={"partition": str(tp), "source": self._source.broker_id})
+            self.remove(tp)
+
+    async def _use(self, followed: Followed, partition: Partition, data: Any) -> None:
+        code = data.error_code
+        if code == ErrorCode.NONE:
+            await self._use_data(followed, partition, data)
+        elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            await self._start_over(followed, partition)
+        elif code == ErrorCode.FENCED_LEADER_EPOCH:
+            log.info("fenced by the leader, waiting for LeaderAndIsr", extra={"partition": str(followed.tp)})
+            self.remove(followed.tp)
+        else:
+            log.info("fetch refused", extra={"partition": str(followed.tp), "source": self._source.broker_id, "code": int(code)})
+            self._put_off(followed.tp)
+
+    async def _use_data(self, followed: Followed, partition: Partition, data: Any) -> None:
+        diverging = getattr(data, "diverging_epoch", None)
+        if diverging is not None and diverging.epoch != UNDEFINED_EPOCH:
+            end = EpochEnd(diverging.epoch, diverging.end_offset)
+            moved = await cut_diverging(partition, followed.leader_epoch, end)
+        else:
+            assert partition.log is not None
+            now_ms = self._node.clock.now_ms()
+            moved = store_fetched(partition.log, data.records, data.high_watermark, data.log_start_offset, now_ms)
+        self._plan.note(followed.tp)
+        self._moved(partition, moved)
+
+    async def _start_over(self, followed: Followed, partition: Partition) -> None:
+        leader_end = await self._list_offset(followed, LATEST)
+        leader_start = await self._list_offset(followed, EARLIEST)
+        moved = await restart(partition, followed.leader_epoch, leader_start, leader_end)
+        self._moved(partition, moved)
+        self._put_off(followed.tp) if moved == Moved() else self._plan.note(followed.tp)
+
+    def _put_off(self, tp: TopicPartition) -> None:
+        self._plan.delay(tp, self._node.clock.monotonic_ms() + self._config.current.replica_fetch_backoff_ms)
+
+    def _position(self, followed: Followed) -> Position | None:
+        partition = self._partitions.get(followed.tp)
+        own = following(partition, followed.leader_epoch) if partition is not None else None
+        if own is None:
+            return None
+        epoch = own.latest_epoch
+        return Position(followed.leader_epoch, own.log_end_offset, UNDEFINED_EPOCH if epoch is None else epoch, own.log_start_offset)
+
+    async def _fetch(self, body: FetchBody) -> Any:
+        config = self._config.current
+        request = FollowerFetch(
+            self._source.own_id,
+            self._source.own_epoch(),
+            config.replica_fetch_wait_max_ms,
+            config.replica_fetch_min_bytes,
+            config.replica_fetch_response_max_bytes,
+            body.session_id,
+            body.session_epoch,
+        )
+        wanted = [
+            (followed, FetchPosition(followed.tp.partition, *position, config.replica_fetch_max_bytes))
+            for followed, position in body.wanted
+        ]
+        forgotten = [(followed, followed.tp.partition) for followed in body.forgotten]
+
+        def build(correlation_id: int) -> bytes:
+            return encode_fetch_request(body.version, correlation_id, CLIENT_ID, request, _by_topic(wanted), forgotten=_by_topic(forgotten))
+
+        frame = await self._source.channel().request_raw(build, config.replica_socket_timeout_ms)
+        return decode_response(ApiKey.FETCH, body.version, frame, parse_response_header(ApiKey.FETCH, body.version, frame)[1])
+
+    async def _list_offset(self, followed: Followed, timestamp: int) -> int:
+        partition = {"partition_index": followed.tp.partition, "current_leader_epoch": followed.leader_epoch, "timestamp": timestamp}
+        payload = {
+            "replica_id": self._source.own_id,
+            "isolation_level": 0,
+            "topics": [{"name": followed.tp.topic, "partitions": [partition]}],
+        }
+        timeout_ms = self._config.current.replica_socket_timeout_ms
+        answer = await self._source.channel().request(ApiKey.LIST_OFFSETS, LIST_OFFSETS_VERSION, payload, timeout_ms)
+        found = answer.topics[0].partitions[0]
+        if found.error_code != ErrorCode.NONE:
+            raise KafkaError(ErrorCode(found.error_code), f"broker {self._source.broker_id} does not tell its offsets of {followed.tp}")
+        return int(found.offset)
+
+
+def _by_topic(rows: Sequence[tuple[Followed, T]]) -> list[tuple[str, UUID | None, list[T]]]:
+    grouped: dict[str, tuple[str, UUID | None, list[T]]] = {}
+    for followed, row in rows:
+        grouped.setdefault(followed.tp.topic, (followed.tp.topic, followed.topic_id, []))[2].append(row)
+    return list(grouped.values())

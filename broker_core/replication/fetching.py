@@ -1,0 +1,97 @@
+"""Answers fetch requests: at once when there is enough, an error or no time to wait; else when enough has come (SOURCES P1)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from broker_core.config import ConfigHolder
+from broker_core.errors import ErrorCode
+from broker_core.model import NO_EPOCH
+from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.replication.delayed import DelayedFetch
+from broker_core.replication.fetch_params import FetchParams
+from broker_core.replication.fetch_session import Answer, FetchClock, FetchContext, Reply, WantedPartition
+from broker_core.replication.partition_reader import Limits, PartitionReader
+from broker_core.replication.progress import FetchKey, Progress
+
+
+class Fetching:
+    """All partitions of a fetch, within the response's limit, now or a little later."""
+
+    def __init__(self, config: ConfigHolder, progress: Progress, reader: PartitionReader) -> None:
+        self._config = config
+        self._progress = progress
+        self._reader = reader
+        self._generations: dict[int, int] = {}
+
+    async def fetch(self, params: FetchParams, context: FetchContext) -> Reply:
+        if context.error_code is not ErrorCode.NONE:
+            return context.answer([])
+        if self._is_from_before_a_reboot(params):
+            return context.answer([_stale(wanted) for wanted in context.wanted()])
+        answers = self._read_all(params, context.wanted(), context.clock)
+        if self._has_to_answer(params, context, answers):
+            return context.answer(answers)
+        if context.session is not None:
+            context.session.rest(answers)
+        await self._wait(params, context)
+        return context.answer(self._read_all(params, context.wanted(), None))
+
+    def _is_from_before_a_reboot(self, params: FetchParams) -> bool:
+        """A follower's fetch with an older broker epoch than one it has shown before: it was sent before its reboot (KAFKA-15221)."""
+        if not params.from_follower or params.replica_epoch == NO_EPOCH:
+            return False
+        newest = self._generations.get(params.replica_id, NO_EPOCH)
+        self._generations[params.replica_id] = max(newest, params.replica_epoch)
+        return params.replica_epoch < newest
+
+    def _read_all(self, params: FetchParams, partitions: Iterable[WantedPartition], clock: FetchClock | None) -> list[Answer]:
+        """Reads while the response has room; the first batch of the first partition that has any goes out whatever its size."""
+        room = min(params.max_bytes, self._config.current.fetch_max_bytes)
+        min_one = params.first_batch_whatever_its_size
+        answers: list[Answer] = []
+        for wanted in partitions:
+            answer = self._reader.read(params, wanted, Limits(room, min_one, clock))
+            answers.append(answer)
+            if answer.result.records_bytes > 0:
+                min_one = False
+                room = max(0, room - answer.result.records_bytes)
+        return answers
+
+    def _has_to_answer(self, params: FetchParams, context: FetchContext, answers: list[Answer]) -> bool:
+        if params.max_wait_ms <= 0 or (context.session is None and not answers):
+            return True
+        return any(map(_is_urgent, answers)) or sum(answer.result.records_bytes for answer in answers) >= params.min_bytes
+
+    async def _wait(self, params: FetchParams, context: FetchContext) -> None:
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        operation = DelayedFetch(params.max_wait_ms, lambda: self._is_ready(params, context.wanted()), done)
+        self._progress.fetches.try_complete_else_watch(operation, self._keys(context))
+        await done
+
+    def _keys(self, context: FetchContext) -> list[FetchKey]:
+        if context.session is not None:
+            return [context.session.session_id]
+        named = (self._reader.topic_partition(wanted) for wanted in context.wanted())
+        return [tp for tp in named if tp is not None]
+
+    def _is_ready(self, params: FetchParams, partitions: Iterable[WantedPartition]) -> bool:
+        available = 0
+        for wanted in partitions:
+            size = self._reader.available_bytes(params, wanted)
+            if size is None:
+                return True
+            available += size
+        return available >= params.min_bytes
+
+
+def _is_urgent(answer: Answer) -> bool:
+    """Errors, divergence and redirections are told at once."""
+    result = answer.result
+    return result.error_code != ErrorCode.NONE or result.diverging is not None or result.preferred_read_replica >= 0
+
+
+def _stale(wanted: WantedPartition) -> Answer:
+    result = FetchPartitionResult(wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1, -1)
+    return Answer(wanted, result, settled=False)

@@ -1,0 +1,228 @@
+"""The replica manager: the one door to the partitions a broker hosts.
+
+It owns no rule of its own but the two that stand before every control request: it has to be meant for this registration
+of the broker (KIP-380) and to come from the newest controller. The rest is delegated:
+
+    control   → roles        LeaderAndIsr, StopReplica       periodic → upkeep      ISR shrink, stalled high watermarks
+    produce   → appending    append and wait for replicas    fetchers → following   what we replicate from others
+    fetch     → fetching     read now or wait; sessions      ISR      → isr_changes writes to the store
+    questions → lookups, deletions                           waiting  → progress    purgatories, sessions, watchers
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from broker_core.client.pool import ChannelPool
+from broker_core.config import ConfigHolder
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.metadata.cache import MetadataCache
+from broker_core.model import NO_EPOCH, TopicPartition
+from broker_core.protocol.codec import field
+from broker_core.replication.appending import Appending, AppendResult
+from broker_core.replication.control_requests import leader_and_isr_payload, leader_orders, stop_orders, stop_replica_payload
+from broker_core.replication.deletions import Deletions
+from broker_core.replication.fetch_params import FetchParams
+from broker_core.replication.fetch_session import FetchSession, PartitionKey, Reply, SessionWatch, WantedPartition
+from broker_core.replication.fetchers import Fetchers
+from broker_core.replication.fetching import Fetching
+from broker_core.replication.flaws import NO_FLAWS, Flaws
+from broker_core.replication.hosting import Hosting
+from broker_core.replication.isr_changes import IsrChanges
+from broker_core.replication.leadership import is_old_generation
+from broker_core.replication.lookups import FoundOffset, Lookups
+from broker_core.replication.partition import Partition, Surroundings
+from broker_core.replication.partition_reader import PartitionReader
+from broker_core.replication.progress import Progress, topic_of
+from broker_core.replication.roles import RoleListener, Roles
+from broker_core.replication.session_cache import SessionCache
+from broker_core.replication.upkeep import Upkeep
+from broker_core.seams import Node
+from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
+from broker_core.storage.manager import LogManager
+
+log = logging.getLogger(__name__)
+
+
+class ReplicaManager:
+    """All replicas of one broker. `broker_epoch` gives the czxid of its present registration."""
+
+    def __init__(
+        self,
+        node: Node,
+        broker_id: int,
+        config: ConfigHolder,
+        logs: LogManager,
+        metadata: MetadataCache,
+        *,
+        broker_epoch: Callable[[], int],
+        channels: ChannelPool,
+        flaws: Flaws = NO_FLAWS,
+    ) -> None:
+        self.broker_id = broker_id
+        self.controller_epoch = NO_EPOCH
+        self._node = node
+        self._metadata = metadata
+        self._broker_epoch = broker_epoch
+        self._flaws = flaws
+        self._tasks: list[asyncio.Task[None]] = []
+        current = config.current
+        self.progress = Progress(
+            node.clock,
+            fetch_purge_interval=current.fetch_purgatory_purge_interval_requests,
+            produce_purge_interval=current.producer_purgatory_purge_interval_requests,
+        )
+        self.hosting = Hosting(Surroundings(broker_id, node.clock, config, metadata.is_alive, flaws), metadata)
+        self.isr_changes = IsrChanges(node, self.progress)
+        self.progress.on_isr_change = self.isr_changes.submit
+        self.fetchers = Fetchers(node, config, broker_id, broker_epoch, metadata=metadata, channels=channels, moved=self.progress.moved)
+        self._roles = Roles(broker_id, node.spawn, logs, hosting=self.hosting, fetchers=self.fetchers, progress=self.progress)
+        self._appending = Appending(self.progress, self.hosting.hosted)
+        self._fetching = Fetching(config, self.progress, PartitionReader(node, config, metadata, self.progress, self.hosting.hosted))
+        self._lookups = Lookups(self.hosting.hosted)
+        self._deletions = Deletions(config, self.progress, self.hosting.hosted, metadata.is_alive)
+        self._upkeep = Upkeep(node, config, self.hosting, self.progress)
+        self.fetch_sessions = SessionCache(
+            lambda: config.current.max_incremental_fetch_session_cache_slots,
+            self._draw_session_id,
+            SessionWatch(self._session_gained, self._session_lost),
+        )
+
+    # Start and stop
+
+    def start(self) -> None:
+        """Starts the periodic work."""
+        self._tasks.append(self._node.spawn(self._upkeep.run(), name="replica upkeep"))
+
+    async def shutdown(self) -> None:
+        """Stops replication and lets everything that waits go."""
+        self.fetchers.stop()
+        self.isr_changes.close()
+        for task in self._tasks:
+            task.cancel()
+        self.progress.close()
+
+    def add_role_listener(self, listener: RoleListener) -> None:
+        """Calls `listener(tp, "leader" | "follower" | "none", leader_epoch)` after every change of role here."""
+        self._roles.add_listener(listener)
+
+    def watch_changes(self, watcher: Callable[[TopicPartition], None]) -> Callable[[], None]:
+        """Calls `watcher(tp)` when offsets, ISR or role of a partition changed; returns how to stop that."""
+        return self.progress.watch(watcher)
+
+    # The controller's requests
+
+    async def become_leader_or_follower(self, request: Any) -> dict[str, Any]:
+        refused = self._refuse(request)
+        if refused is not ErrorCode.NONE:
+            return leader_and_isr_payload(refused)
+        for leader in field(request, "live_leaders", None) or ():
+            self.fetchers.learn(leader.broker_id, leader.host_name, leader.port)
+        return leader_and_isr_payload(ErrorCode.NONE, await self._roles.lead_and_follow(leader_orders(request)))
+
+    async def stop_replicas(self, request: Any) -> dict[str, Any]:
+        refused = self._refuse(request)
+        if refused is not ErrorCode.NONE:
+            return stop_replica_payload(refused)
+        return stop_replica_payload(ErrorCode.NONE, await self._roles.stop(stop_orders(request)))
+
+    def update_metadata(self, request: Any) -> dict[str, Any]:
+        refused = self._refuse(request)
+        if refused is ErrorCode.NONE:
+            self._metadata.update(request, self._node.clock.now_ms())
+            self._upkeep.recheck_stalled()
+        return {"error_code": int(refused)}
+
+    def _refuse(self, request: Any) -> ErrorCode:
+        """The verdict on a control request as a whole; a newer controller is remembered."""
+        if not self._flaws.accept_old_generations and is_old_generation(field(request, "broker_epoch", NO_EPOCH), self._broker_epoch()):
+            log.warning("control request for an earlier registration refused", extra={"request_epoch": request.broker_epoch})
+            return ErrorCode.STALE_BROKER_EPOCH
+        if request.controller_epoch < self.controller_epoch:
+            log.warning("control request of a former controller refused", extra={"request_epoch": request.controller_epoch})
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        self.controller_epoch = request.controller_epoch
+        return ErrorCode.NONE
+
+    # Partitions
+
+    def partition(self, tp: TopicPartition) -> Partition | None:
+        return self.hosting.get(tp)
+
+    def partitions(self) -> list[Partition]:
+        return self.hosting.all()
+
+    def leader_log(self, tp: TopicPartition) -> PartitionLog:
+        """The log of a partition led here; NOT_LEADER_OR_FOLLOWER otherwise."""
+        return self.hosting.hosted(tp).leading()[1]
+
+    # Producing
+
+    async def append(
+        self, entries: Mapping[TopicPartition, bytes | memoryview], *, acks: int, timeout_ms: float, origin: AppendOrigin
+    ) -> dict[TopicPartition, AppendResult]:
+        return await self._appending.append(entries, acks=acks, timeout_ms=timeout_ms, origin=origin)
+
+    def append_now(
+        self, tp: TopicPartition, data: bytes | memoryview, origin: AppendOrigin, expected_leader_epoch: int = NO_EPOCH
+    ) -> AppendInfo:
+        """Appends at once under the conditions of acks=all; `KafkaError` when that may not be."""
+        return self._appending.append_now(tp, data, origin, expected_leader_epoch)
+
+    async def wait_replicated(self, tp: TopicPartition, last_offset: int, timeout_ms: float) -> None:
+        """Returns once `last_offset` is committed; `KafkaError` when it is not in time or the leadership ended."""
+        await self._appending.wait_replicated(tp, last_offset, timeout_ms)
+
+    # Fetching
+
+    async def fetch(
+        self,
+        params: FetchParams,
+        partitions: list[WantedPartition],
+        *,
+        session_id: int = 0,
+        session_epoch: int = -1,
+        forgotten: Sequence[PartitionKey] = (),
+    ) -> Reply:
+        """Answers a Fetch request: `Reply.answers` are the partitions to tell, in order."""
+        context = self.fetch_sessions.context(
+            params.version,
+            session_id,
+            session_epoch,
+            partitions=partitions,
+            forgotten=forgotten,
+            now_ms=self._node.clock.monotonic_ms(),
+            from_follower=params.from_follower,
+        )
+        return await self._fetching.fetch(params, context)
+
+    def _draw_session_id(self) -> int:
+        return int.from_bytes(self._node.entropy.bytes(4), "big") & 0x7FFFFFFF
+
+    def _session_gained(self, session: FetchSession, wanted: WantedPartition) -> None:
+        self.progress.gained(session, topic_of(wanted, self._metadata.topic_name), wanted)
+
+    def _session_lost(self, session: FetchSession, wanted: WantedPartition) -> None:
+        topic = topic_of(wanted, self._metadata.topic_name)
+        self.progress.lost(session, topic, wanted)
+        partition = self.hosting.get(TopicPartition(topic, wanted.partition)) if topic is not None else None
+        if partition is not None:
+            partition.session_ended(session.clock)
+
+    # Questions
+
+    def list_offsets(
+        self, tp: TopicPartition, timestamp: int, *, read_committed: bool = False, leader_epoch: int = NO_EPOCH, from_consumer: bool = True
+    ) -> FoundOffset:
+        return self._lookups.list_offsets(
+            tp, timestamp, read_committed=read_committed, leader_epoch=leader_epoch, from_consumer=from_consumer
+        )
+
+    def offset_for_leader_epoch(self, tp: TopicPartition, epoch: int, current_leader_epoch: int = NO_EPOCH) -> tuple[int, int]:
+        return self._lookups.offset_for_leader_epoch(tp, epoch, current_leader_epoch)
+
+    async def delete_records(self, wanted: Mapping[TopicPartition, int], timeout_ms: float) -> dict[TopicPartition, int | KafkaError]:
+        return await self._deletions.delete_records(wanted, timeout_ms)

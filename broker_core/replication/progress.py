@@ -1,0 +1,113 @@
+"""Who has to hear that a partition moved: waiting requests, fetch sessions, and whoever watches the broker.
+
+One event goes to those who asked for that partition, and to nobody else: fetches without a session wait under the
+partition, fetches in a session under the session, and a session learns of a partition by a mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+from broker_core.model import TopicPartition
+from broker_core.purgatory.purgatory import Purgatory
+from broker_core.replication.fetch_session import FetchSession, PartitionKey, WantedPartition
+from broker_core.replication.isr import PendingChange
+from broker_core.replication.partition import Moved, Partition
+from broker_core.seams import Clock
+
+FetchKey = TopicPartition | int
+"""A partition, or the id of a fetch session."""
+
+Watcher = Callable[[TopicPartition], None]
+
+
+class Progress:
+    """The purgatories of a replica manager and what feeds them."""
+
+    def __init__(self, clock: Clock, *, fetch_purge_interval: int, produce_purge_interval: int) -> None:
+        self.produces: Purgatory[TopicPartition] = Purgatory("produce", clock, purge_interval=produce_purge_interval)
+        self.fetches: Purgatory[FetchKey] = Purgatory("fetch", clock, purge_interval=fetch_purge_interval)
+        self.deletions: Purgatory[TopicPartition] = Purgatory("delete records", clock, purge_interval=1)
+        self._sessions: dict[TopicPartition, dict[int, tuple[FetchSession, PartitionKey]]] = {}
+        self._watchers: list[Watcher] = []
+        self.on_isr_change: Callable[[Partition, PendingChange], None] = _ignore
+
+    def close(self) -> None:
+        """Lets everything that waits go with what there is."""
+        for purgatory in (self.produces, self.deletions):
+            purgatory.close()
+        self.fetches.close()
+
+    def watch(self, watcher: Watcher) -> Callable[[], None]:
+        """Calls `watcher` whenever a partition's offsets, ISR or role changed; returns how to stop that."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    def gained(self, session: FetchSession, topic: str | None, wanted: WantedPartition) -> None:
+        """A session has taken a partition in; a topic id that names no topic yet is watched by nobody."""
+        if topic is not None:
+            watching = self._sessions.setdefault(TopicPartition(topic, wanted.partition), {})
+            watching[session.session_id] = (session, wanted.key)
+
+    def lost(self, session: FetchSession, topic: str | None, wanted: WantedPartition) -> None:
+        if topic is None:
+            return
+        tp = TopicPartition(topic, wanted.partition)
+        watching = self._sessions.get(tp, {})
+        watching.pop(session.session_id, None)
+        if not watching:
+            self._sessions.pop(tp, None)
+
+    def moved(self, partition: Partition, moved: Moved) -> None:
+        """Completes what the event allows and sends a change of the ISR on its way."""
+        tp = partition.tp
+        if moved.change is not None:
+            self.on_isr_change(partition, moved.change)
+        if moved.log_end or moved.high_watermark:
+            self._wake_sessions(tp, for_followers=moved.log_end, for_consumers=moved.high_watermark)
+            self.fetches.check_and_complete(tp)
+        if moved.high_watermark:
+            self.produces.check_and_complete(tp)
+        if moved.log_end or moved.high_watermark or moved.isr:
+            self.tell(tp)
+
+    def role_changed(self, tp: TopicPartition) -> None:
+        """Everything that waits for the partition looks again: most of it has to be told that the leader is elsewhere."""
+        self._wake_sessions(tp, for_followers=True, for_consumers=True)
+        self.fetches.check_and_complete(tp)
+        self.produces.check_and_complete(tp)
+        self.deletions.check_and_complete(tp)
+        self.tell(tp)
+
+    def log_start_moved(self, tp: TopicPartition) -> None:
+        """The next answer of every session tells the new start; nobody is woken for it."""
+        for session, key in self._sessions.get(tp, {}).values():
+            session.mark(key)
+        self.tell(tp)
+
+    def follower_fetched(self, tp: TopicPartition) -> None:
+        """A follower told its log start: DeleteRecords may wait for that."""
+        if self.deletions.delayed:
+            self.deletions.check_and_complete(tp)
+
+    def tell(self, tp: TopicPartition) -> None:
+        for watcher in tuple(self._watchers):
+            watcher(tp)
+
+    def _wake_sessions(self, tp: TopicPartition, *, for_followers: bool, for_consumers: bool) -> None:
+        for session, key in tuple(self._sessions.get(tp, {}).values()):
+            session.mark(key)
+            if for_followers if session.privileged else for_consumers:
+                self.fetches.check_and_complete(session.session_id)
+
+
+def _ignore(partition: Partition, change: PendingChange) -> None:
+    """Until somebody writes ISR changes there is nobody to tell."""
+
+
+def topic_of(wanted: WantedPartition, name_of: Callable[[UUID], str | None]) -> str | None:
+    """The name of the topic a fetch wants; None while its id is unknown."""
+    if wanted.topic is not None:
+        return wanted.topic
+    return name_of(wanted.topic_id) if wanted.topic_id is not None else None

@@ -1,0 +1,59 @@
+"""The periodic work of led partitions: members that fell behind leave the ISR, and what no event would notice is looked at."""
+
+from __future__ import annotations
+
+import logging
+
+from broker_core.config import ConfigHolder
+from broker_core.model import TopicPartition
+from broker_core.replication.hosting import Hosting
+from broker_core.replication.partition import Partition
+from broker_core.replication.progress import Progress
+from broker_core.seams import Node
+
+log = logging.getLogger(__name__)
+
+
+class Upkeep:
+    """Runs every half `replica.lag.time.max.ms`; its work follows the number of led partitions."""
+
+    def __init__(self, node: Node, config: ConfigHolder, hosting: Hosting, progress: Progress) -> None:
+        self._node = node
+        self._config = config
+        self._hosting = hosting
+        self._progress = progress
+        self._log_starts: dict[TopicPartition, int] = {}
+
+    async def run(self) -> None:
+        while True:
+            await self._node.clock.sleep(self._config.current.replica_lag_time_max_ms / 2)
+            self.check_all()
+
+    def check_all(self) -> None:
+        led = self._hosting.led()
+        for partition in led:
+            try:
+                self._check(partition)
+            except Exception:
+                log.exception("a led partition could not be checked", extra={"partition": str(partition.tp)})
+        self._log_starts = {partition.tp: partition.log.log_start_offset for partition in led if partition.log is not None}
+
+    def recheck_stalled(self) -> None:
+        """After the live brokers changed: a high watermark may have waited for one that is gone."""
+        for partition in self._hosting.led():
+            self._recheck_if_stalled(partition)
+
+    def _check(self, partition: Partition) -> None:
+        self._progress.moved(partition, partition.shrink_isr())
+        self._recheck_if_stalled(partition)
+        if partition.log is not None and partition.log.log_start_offset != self._log_starts.get(
+            partition.tp, partition.log.log_start_offset
+        ):
+            self._progress.log_start_moved(partition.tp)
+
+    def _recheck_if_stalled(self, partition: Partition) -> None:
+        """A joiner that the high watermark waited for may have lost its right to be waited for, without any event."""
+        if partition.log is not None and partition.log.high_watermark < partition.log.log_end_offset:
+            moved = partition.recheck_high_watermark()
+            if moved.high_watermark:
+                self._progress.moved(partition, moved)
