@@ -1,0 +1,49 @@
+"""The audit row around a change: who, what, to what, from and to, and how it ended. A refused or failed one is kept too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from console.models import AuditEntry, trim
+from console.roles import Actor, Refused
+
+
+class Invalid(Exception):
+    """What was asked for cannot be meant; `field` names the input."""
+
+    def __init__(self, field: str, detail: str) -> None:
+        super().__init__(detail)
+        self.field, self.detail = field, detail
+
+
+class Conflict(Exception):
+    """Something under way stands in the way; the message names it."""
+
+
+@contextmanager
+def audited(actor: Actor, role: str, action: str, target: str, *, before: Any = None, after: Any = None) -> Iterator[AuditEntry]:
+    """Refuses an actor without the role; then runs the change. The row is written before the change begins."""
+    entry = AuditEntry(
+        actor=actor.name[:150], via=actor.via, action=action, target=target[:400], before=before, after=after, outcome="begun"
+    )
+    try:
+        actor.require(role, action)
+    except Refused as error:
+        _end(entry, "refused", error)
+        raise
+    entry.save()
+    try:
+        yield entry
+    except BaseException as error:
+        _end(entry, "failed", error)
+        raise
+    _end(entry, "done")
+
+
+def _end(entry: AuditEntry, outcome: str, error: BaseException | None = None) -> None:
+    entry.outcome, entry.error = outcome, str(error)[:1000] if error else ""
+    entry.save()
+    if entry.pk % 500 == 0:
+        trim(AuditEntry, AuditEntry.KEEP)

@@ -1,0 +1,22 @@
+"""Local brokers: start, stop, kill, pause, resume."""
+
+from __future__ import annotations
+
+from console.actions.audit import Invalid, audited
+from console.gateway import local
+from console.models import Cluster
+from console.roles import ADMIN, Actor
+
+CONFIRMED = ("stop", "kill", "pause")
+
+
+def act_on_broker(actor: Actor, cluster: Cluster, broker_id: int, action: str, *, confirm: str | None) -> None:
+    """Stopping, killing and pausing take replicas away: they want the broker's id typed (`confirm`; None where a script names it already)."""
+    with audited(actor, ADMIN, f"{action} broker", str(broker_id)):
+        if action not in local.ACTIONS:
+            raise Invalid("action", f"A broker can be told to {', '.join(local.ACTIONS)}; not to {action}.")
+        if not cluster.is_local:
+            raise Invalid("cluster", f"{cluster.pk} is not the local cluster: its processes are not ours to control.")
+        if confirm is not None and action in CONFIRMED and confirm != str(broker_id):
+            raise Invalid("confirm", f"Type the broker's id, {broker_id}, to {action} it.")
+        local.act(action, broker_id)

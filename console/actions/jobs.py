@@ -1,0 +1,123 @@
+"""Jobs: ask for one, cancel one. The worker does the rest (`workers/tasks/jobs.py`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from console.actions.audit import Conflict, Invalid, audited
+from console.models import Cluster, Job, job_value, trim
+from console.roles import OPERATOR, Actor
+from console.snapshot.jobs import publish_job
+from workers.enqueue import enqueue_job
+
+ASSIGNMENTS_LIMIT = 1_000
+
+
+def create_job(actor: Actor, cluster: Cluster, kind: str, params: Mapping[str, Any]) -> Job:
+    """The queued row; `Conflict` where another active job has the same partition (or, but for reassignments, is of the same kind)."""
+    with audited(actor, OPERATOR, f"start {kind}"[:60], cluster.pk, after=dict(params)) as entry:
+        checked = check_params(kind, params)
+        entry.after = checked
+        with transaction.atomic():
+            _refuse_clash(cluster, kind, checked)
+            job = Job.objects.create(cluster=cluster, kind=kind, params=checked, created_by=actor.name)
+            trim(Job, Job.KEEP)
+            transaction.on_commit(lambda: _announce(job))
+        return job
+
+
+def _announce(job: Job) -> None:
+    publish_job(job.cluster_id, job_value(job))
+    enqueue_job(job.pk, job.kind)
+
+
+def check_params(kind: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What of `params` the kind knows, in its canonical form; `Invalid` names the field that is wrong."""
+    if kind == "reassignment":
+        return {"assignments": _assignments(params.get("assignments"))}
+    if kind == "preferred_leader_election":
+        topics = params.get("topics")
+        if topics is not None and not (isinstance(topics, list) and all(isinstance(t, str) and t for t in topics)):
+            raise Invalid("topics", "Give a list of topic names, or none for all.")
+        return {"topics": topics} if topics else {}
+    if kind in Job.KINDS:
+        return {}
+    raise Invalid("kind", f"A job is one of {', '.join(Job.KINDS)}.")
+
+
+def _assignments(rows: Any) -> list[dict[str, Any]]:
+    if not isinstance(rows, list) or not rows:
+        raise Invalid("assignments", 'Give a list of {"topic", "partition", "replicas"}.')
+    if len(rows) > ASSIGNMENTS_LIMIT:
+        raise Invalid("assignments", f"A job moves at most {ASSIGNMENTS_LIMIT} partitions.")
+    seen: set[tuple[str, int]] = set()
+    return [_assignment(row, f"assignments.{index}", seen) for index, row in enumerate(rows)]
+
+
+def _assignment(row: Any, field: str, seen: set[tuple[str, int]]) -> dict[str, Any]:
+    topic, partition, replicas = (row.get(name) for name in ("topic", "partition", "replicas")) if isinstance(row, dict) else (None,) * 3
+    if not isinstance(topic, str) or not topic:
+        raise Invalid(f"{field}.topic", "Name the topic.")
+    if not _is_id(partition):
+        raise Invalid(f"{field}.partition", "Give the partition's number.")
+    if not isinstance(replicas, list) or not replicas or not all(_is_id(b) for b in replicas):
+        raise Invalid(f"{field}.replicas", "Give the broker ids, the preferred leader first.")
+    if len(set(replicas)) != len(replicas):
+        raise Invalid(f"{field}.replicas", f"A broker is named twice: {replicas}.")
+    if (topic, partition) in seen:
+        raise Invalid(field, f"{topic}-{partition} is named twice.")
+    seen.add((topic, partition))
+    return {"topic": topic, "partition": partition, "replicas": replicas}
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+
+
+def parse_assignments(text: str) -> Any:
+    """The form's text: JSON as in REST, or a line `topic partition broker,broker,…` for each partition."""
+    if text.lstrip().startswith(("[", "{")):
+        try:
+            found = json.loads(text)
+        except ValueError as error:
+            raise Invalid("assignments", f"This is not JSON: {error}.") from error
+        return found.get("assignments") if isinstance(found, dict) else found
+    return [_line(line) for line in text.splitlines() if line.strip()]
+
+
+def _line(line: str) -> dict[str, Any]:
+    words = line.split(None, 2)
+    brokers = words[2].replace(",", " ").split() if len(words) == 3 else []
+    if len(words) != 3 or not words[1].isdigit() or not all(b.isdigit() for b in brokers):
+        raise Invalid("assignments", f"{line.strip()[:80]!r} is not: topic partition broker,broker,…")
+    return {"topic": words[0], "partition": int(words[1]), "replicas": [int(b) for b in brokers]}
+
+
+def _refuse_clash(cluster: Cluster, kind: str, params: Mapping[str, Any]) -> None:
+    active = Job.objects.select_for_update().filter(cluster=cluster, state__in=Job.ACTIVE, kind=kind)
+    if kind != "reassignment":
+        if other := active.first():
+            raise Conflict(f"Job {other.pk} does the same and is {other.state}.")
+        return
+    wanted = {(a["topic"], a["partition"]) for a in params["assignments"]}
+    for other in active:
+        for taken in other.params["assignments"]:
+            if (taken["topic"], taken["partition"]) in wanted:
+                raise Conflict(f"{taken['topic']}-{taken['partition']} is being moved by job {other.pk}, which is {other.state}.")
+
+
+def cancel_job(actor: Actor, job: Job) -> Job:
+    """Asks for the end; the worker brings it about. `Conflict` when the job is over."""
+    with audited(actor, OPERATOR, f"cancel {job.kind}"[:60], str(job.pk), before={"state": job.state}):
+        with transaction.atomic():
+            fresh = Job.objects.select_for_update().get(pk=job.pk)
+            if not fresh.active:
+                raise Conflict(f"Job {job.pk} has {fresh.state} already.")
+            fresh.cancel_requested, fresh.state = True, Job.CANCELLING
+            fresh.save(update_fields=["cancel_requested", "state"])
+            transaction.on_commit(lambda: _announce(fresh))
+        return fresh

@@ -1,0 +1,78 @@
+"""Topics: create, delete, add partitions, change settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from console.actions.audit import Invalid, audited
+from console.gateway.kafka_cluster import KafkaCluster
+from console.gateway.topic_keys import known
+from console.models import Cluster
+from console.roles import ADMIN, OPERATOR, Actor
+from console.snapshot.read import Snapshot, await_snapshot
+
+NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+PARTITIONS_LIMIT = 10_000
+DEFAULT = -1
+
+
+def check_topic(name: str, partitions: int, replication_factor: int) -> None:
+    """The rules a form can check by itself; everything else is the broker's to say."""
+    if not NAME.fullmatch(name) or name in (".", ".."):
+        raise Invalid("name", "A topic's name has 1 to 249 letters, digits, dots, underscores or hyphens.")
+    if partitions != DEFAULT and not 1 <= partitions <= PARTITIONS_LIMIT:
+        raise Invalid("partitions", f"Give 1 to {PARTITIONS_LIMIT} partitions.")
+    if replication_factor != DEFAULT and not 1 <= replication_factor <= 100:
+        raise Invalid("replication_factor", "Give 1 to 100 replicas, at most one on each broker.")
+
+
+def create_topic(actor: Actor, cluster: Cluster, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]) -> None:
+    after = {"partitions": partitions, "replication_factor": replication_factor, "configs": dict(configs)}
+    with audited(actor, OPERATOR, "create topic", name, after=after):
+        check_topic(name, partitions, replication_factor)
+        KafkaCluster(cluster.bootstrap_servers).create_topic(name, partitions, replication_factor, configs)
+    await_snapshot(lambda: Snapshot(cluster.pk).topic(name) is not None)
+
+
+def preview_topic(
+    cluster: Cluster, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """What creating it would do, checked by the broker without doing it: `[{label, before, after}]`."""
+    check_topic(name, partitions, replication_factor)
+    KafkaCluster(cluster.bootstrap_servers).create_topic(name, partitions, replication_factor, configs, validate_only=True)
+    rows: list[dict[str, Any]] = [
+        {"label": "topic", "before": None, "after": name},
+        {"label": "partitions", "before": None, "after": partitions},
+        {"label": "replicas of each", "before": None, "after": replication_factor},
+    ]
+    return rows + [{"label": key, "before": known(key)["default"], "after": value} for key, value in configs.items()]
+
+
+def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> None:
+    with audited(actor, ADMIN, "delete topic", name):
+        if confirm != name:
+            raise Invalid("confirm", f"Type the topic's name, {name}, to delete it with all its records.")
+        KafkaCluster(cluster.bootstrap_servers).delete_topic(name)
+    await_snapshot(lambda: Snapshot(cluster.pk).topic(name) is None)
+
+
+def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: int | None = None) -> None:
+    with audited(actor, OPERATOR, "add partitions", name, before={"partitions": now}, after={"partitions": total}):
+        if now is not None and total <= now:
+            raise Invalid("count", f"{name} has {now} partitions; give a larger number, partitions cannot be taken away.")
+        if total > PARTITIONS_LIMIT:
+            raise Invalid("count", f"Give at most {PARTITIONS_LIMIT} partitions.")
+        KafkaCluster(cluster.bootstrap_servers).add_partitions(name, total)
+    await_snapshot(lambda: ((Snapshot(cluster.pk).topic(name) or {}).get("partitions") or 0) >= total)
+
+
+def set_config(actor: Actor, cluster: Cluster, name: str, changes: Mapping[str, str | None]) -> None:
+    """None takes an override away."""
+    with audited(actor, OPERATOR, "change topic settings", name, after=dict(changes)) as entry:
+        if not changes:
+            raise Invalid("key", "Name a setting.")
+        kafka = KafkaCluster(cluster.bootstrap_servers)
+        entry.before = {row["name"]: row["value"] for row in kafka.topic_configs(name) if row["name"] in changes}
+        kafka.alter_topic_config(name, changes)

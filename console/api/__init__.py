@@ -1,0 +1,103 @@
+"""REST under /api/v1: bearer tokens, lists with cursors, errors as problem+json."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.security import HttpBearer
+
+from console.actions.audit import Conflict, Invalid
+from console.api import brokers, clusters, groups, jobs, topics
+from console.gateway.errors import GatewayError
+from console.middleware import problem
+from console.models import ApiToken
+from console.queries import BadCursor, NotFound
+from console.roles import Actor, Refused
+from console.snapshot.read import SnapshotUnavailable
+
+NOT_FOUND_CODES = {3, 69}
+CONFLICT_CODES = {36, 60, 68}
+
+
+class Bearer(HttpBearer):
+    def authenticate(self, request: HttpRequest, token: str) -> Actor | None:
+        row = ApiToken.find(token)
+        return Actor(row.name, row.role, "api") if row else None
+
+
+api = NinjaAPI(
+    title="Highwater",
+    version="1",
+    description="Clusters, brokers, topics, groups, events and jobs. Lists answer {items, next}; unknown figures are null.",
+    auth=Bearer(),
+    docs_url=None,
+    openapi_url="/openapi.json",
+    urls_namespace="api-1",
+)
+for module in (clusters, brokers, topics, groups, jobs):
+    api.add_router("", module.router)
+
+
+@api.exception_handler(AuthenticationError)
+def unauthenticated(request: HttpRequest, _error: Exception) -> HttpResponse:
+    response = problem(401, "Unauthorized", "Send Authorization: Bearer with a token made by: highwater token create NAME --role ROLE")
+    response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+@api.exception_handler(ValidationError)
+def malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """The first wrong field is named; all of them are listed."""
+    found = [{"field": _field(e["loc"]), "detail": e["msg"]} for e in error.errors[:20]]
+    return problem(422, "Unprocessable Content", f"{found[0]['field']}: {found[0]['detail']}", field=found[0]["field"], errors=found)
+
+
+def _field(location: Any) -> str:
+    words = [str(word) for word in location if word not in ("body", "query", "path", "payload")]
+    return ".".join(words) or "body"
+
+
+@api.exception_handler(HttpError)
+def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return problem(error.status_code, "Bad Request" if error.status_code == 400 else "Error", str(error))
+
+
+@api.exception_handler(Refused)
+def refused(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(403, "Forbidden", str(error))
+
+
+@api.exception_handler(NotFound)
+def not_found(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(404, "Not Found", str(error))
+
+
+@api.exception_handler(Invalid)
+def invalid(request: HttpRequest, error: Invalid) -> HttpResponse:
+    return problem(422, "Unprocessable Content", error.detail, field=error.field)
+
+
+@api.exception_handler(BadCursor)
+def bad_cursor(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(422, "Unprocessable Content", str(error), field="cursor")
+
+
+@api.exception_handler(Conflict)
+def conflict(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(409, "Conflict", str(error))
+
+
+@api.exception_handler(SnapshotUnavailable)
+def snapshot_away(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(503, "Service Unavailable", str(error))
+
+
+@api.exception_handler(GatewayError)
+def cluster_refused(request: HttpRequest, error: GatewayError) -> HttpResponse:
+    """The broker's own words and code; 503 where trying again may help."""
+    status = 503 if error.retriable and error.code not in NOT_FOUND_CODES else 422
+    status = 404 if error.code in NOT_FOUND_CODES else 409 if error.code in CONFLICT_CODES else status
+    return problem(status, error.name, error.message, code=error.code)

@@ -1,0 +1,36 @@
+"""Brokers, and start, stop, kill, pause, resume of local ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import Router
+
+from console import queries
+from console.actions.brokers import act_on_broker
+from console.api.shapes import Limit, listed, number_cursor
+from console.snapshot.read import Snapshot
+
+router = Router(tags=["brokers"])
+
+
+@router.get("/clusters/{cluster_id}/brokers")
+def brokers(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
+    after = number_cursor(cursor)
+    found = [b for b in Snapshot(queries.cluster_of(cluster_id).pk).brokers() if after is None or b["broker_id"] > after]
+    return listed(found, limit, lambda b: str(b["broker_id"]))
+
+
+@router.get("/clusters/{cluster_id}/brokers/{int:broker_id}")
+def broker(request: Any, cluster_id: str, broker_id: int) -> dict[str, Any]:
+    found = Snapshot(queries.cluster_of(cluster_id).pk).get(f"broker/{broker_id}")
+    if found is None:
+        raise queries.NotFound(f"There is no broker {broker_id}.")
+    return found
+
+
+@router.post("/clusters/{cluster_id}/brokers/{int:broker_id}/{action}")
+def broker_action(request: Any, cluster_id: str, broker_id: int, action: str) -> dict[str, Any]:
+    """Admin only, local cluster only. Answers when it is done."""
+    act_on_broker(request.auth, queries.cluster_of(cluster_id), broker_id, action, confirm=None)
+    return {"broker_id": broker_id, "action": action, "done": True}

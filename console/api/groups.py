@@ -1,0 +1,58 @@
+"""Groups, their lag and their offsets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from ninja import Router
+
+from console import queries
+from console.actions.groups import delete_group, plan_offsets, set_offsets
+from console.api.shapes import Limit, OffsetMove, listed, number_cursor, text_cursor
+from console.roles import OPERATOR
+from console.snapshot.read import Snapshot
+
+router = Router(tags=["groups"])
+ONE = "/clusters/{cluster_id}/groups/{path:group_id}"
+
+
+@router.get("/clusters/{cluster_id}/groups")
+def groups(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
+    """By name."""
+    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    names = snapshot.group_names_after(text_cursor(cursor), limit + 1)
+    return listed(snapshot.groups(names), limit, lambda g: g["group"])
+
+
+@router.get(ONE + "/offsets")
+def offsets(request: Any, cluster_id: str, group_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
+    """Committed, end and lag of each partition."""
+    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    queries.group_or_fail(snapshot, group_id)
+    start = number_cursor(cursor) or 0
+    rows = list(enumerate(snapshot.lag_rows(group_id)))[start : start + limit + 1]
+    page = listed(rows, limit, lambda row: str(row[0] + 1))
+    return {**page, "items": [row for _, row in page["items"]]}
+
+
+@router.post(ONE + "/offsets")
+def move_offsets(request: Any, cluster_id: str, group_id: str, payload: OffsetMove) -> dict[str, Any]:
+    """Moves committed offsets of a group without members; `dry_run` only tells where they would go."""
+    cluster = queries.cluster_of(cluster_id)
+    asked = (payload.topic, payload.partition, str(payload.to))
+    if payload.dry_run:
+        request.auth.require(OPERATOR, "move offsets")
+        return {"items": plan_offsets(cluster, group_id, *asked), "next": None}
+    return {"items": set_offsets(request.auth, cluster, group_id, *asked), "next": None}
+
+
+@router.get(ONE)
+def group(request: Any, cluster_id: str, group_id: str) -> dict[str, Any]:
+    return queries.group_or_fail(Snapshot(queries.cluster_of(cluster_id).pk), group_id)
+
+
+@router.delete(ONE, response={204: None})
+def delete(request: Any, cluster_id: str, group_id: str) -> HttpResponse:
+    delete_group(request.auth, queries.cluster_of(cluster_id), group_id, confirm=group_id)
+    return HttpResponse(status=204)

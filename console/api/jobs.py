@@ -1,0 +1,47 @@
+"""Jobs: ask, look, cancel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import Router
+
+from console import queries
+from console.actions.audit import Invalid
+from console.actions.jobs import cancel_job, create_job
+from console.api.shapes import Limit, NewJob, listed, number_cursor
+from console.models import Job, job_value
+
+router = Router(tags=["jobs"])
+ALLOWED = {"reassignment": {"assignments"}, "preferred_leader_election": {"topics"}}
+
+
+@router.get("/jobs")
+def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: str = "", state: str = "") -> dict[str, Any]:
+    """Newest first."""
+    rows = Job.objects.order_by("-id")
+    before = number_cursor(cursor)
+    rows = rows.filter(id__lt=before) if before is not None else rows
+    rows = rows.filter(cluster_id=cluster) if cluster else rows
+    rows = rows.filter(state=state) if state else rows
+    return listed([job_value(job) for job in rows[: limit + 1]], limit, lambda j: str(j["id"]))
+
+
+@router.post("/jobs", response={202: dict[str, Any]})
+def create(request: Any, payload: NewJob) -> tuple[int, dict[str, Any]]:
+    """409 where an active job already does this."""
+    params = {name: value for name, value in payload.dict(exclude={"cluster", "kind"}).items() if value is not None}
+    for name in params.keys() - ALLOWED.get(payload.kind, set()):
+        raise Invalid(name, f"A job of kind {payload.kind} takes no {name}.")
+    return 202, job_value(create_job(request.auth, queries.cluster_of(payload.cluster), payload.kind, params))
+
+
+@router.get("/jobs/{int:job_id}")
+def job(request: Any, job_id: int) -> dict[str, Any]:
+    return job_value(queries.job_or_fail(job_id))
+
+
+@router.delete("/jobs/{int:job_id}", response={202: dict[str, Any]})
+def cancel(request: Any, job_id: int) -> tuple[int, dict[str, Any]]:
+    """Asks for the end; the job is `cancelling` until the cluster has let go. 409 when it is over."""
+    return 202, job_value(cancel_job(request.auth, queries.job_or_fail(job_id)))

@@ -1,0 +1,104 @@
+"""For machines that watch: `/healthz` and `/metrics` (Prometheus text)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from console.models import Cluster
+from console.snapshot.read import Snapshot, SnapshotUnavailable
+
+LIVE_OLD_MS = 10_000
+SERIES_LIMIT = 2_000
+CLUSTER_GAUGES = (
+    "brokers_online",
+    "brokers_total",
+    "topics",
+    "partitions",
+    "under_replicated",
+    "under_min_isr",
+    "offline",
+    "out_of_sync_replicas",
+    "not_preferred",
+    "groups",
+    "controller_id",
+    "controller_epoch",
+    "produce_bytes_per_s",
+    "fetch_bytes_per_s",
+    "messages_per_s",
+    "requests_per_s",
+)
+BROKER_GAUGES = ("leaders", "replicas", "out_of_sync", "size_bytes", "bytes_in_per_s", "bytes_out_per_s", "messages_in_per_s")
+TOPIC_GAUGES = ("partitions", "under_replicated", "under_min_isr", "offline", "size_bytes", "messages", "messages_per_s")
+
+
+def healthz(request: HttpRequest) -> JsonResponse:
+    """200 while pages can be served; `live` and `redis` tell what they can show. Without the database 503."""
+    state: dict[str, Any] = {"database": _database(), "redis": True, "live_age_ms": None}
+    try:
+        beat = Snapshot("local").beat_ms()
+        state["live_age_ms"] = None if beat is None else max(_now_ms() - beat, 0)
+    except SnapshotUnavailable:
+        state["redis"] = False
+    state["live"] = state["live_age_ms"] is not None and state["live_age_ms"] < LIVE_OLD_MS
+    return JsonResponse({"ok": state["database"], **state}, status=200 if state["database"] else 503)
+
+
+def _database() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        return True
+    except DatabaseError:
+        return False
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Gauges of every cluster, broker, topic and group, as last seen; what is unknown is left out."""
+    lines: dict[str, list[str]] = {}
+    for cluster in Cluster.objects.order_by("pk"):
+        try:
+            for name, labels, value in _gauges(cluster.pk):
+                if value is not None:
+                    lines.setdefault(name, []).append(f"{name}{{{labels}}} {float(value):g}")
+        except SnapshotUnavailable:
+            lines.setdefault("highwater_redis_up", []).append("highwater_redis_up 0")
+            break
+    text = "".join(f"# TYPE {name} gauge\n" + "\n".join(rows) + "\n" for name, rows in lines.items())
+    return HttpResponse(text, content_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _gauges(cluster_id: str) -> Iterator[tuple[str, str, Any]]:
+    snapshot = Snapshot(cluster_id)
+    base = f'cluster="{_escape(cluster_id)}"'
+    beat = snapshot.beat_ms()
+    yield "highwater_live_age_seconds", base, None if beat is None else max(_now_ms() - beat, 0) / 1000
+    live = snapshot.cluster() or {}
+    for name in CLUSTER_GAUGES:
+        yield f"highwater_cluster_{name}", base, live.get(name)
+    for broker in snapshot.brokers():
+        labels = f'{base},broker="{broker["broker_id"]}"'
+        yield "highwater_broker_online", labels, int(broker["state"] == "online")
+        for name in BROKER_GAUGES:
+            yield f"highwater_broker_{name}", labels, broker[name]
+    for topic in snapshot.topics(snapshot.topic_names_after("", SERIES_LIMIT)):
+        labels = f'{base},topic="{_escape(topic["topic"])}"'
+        for name in TOPIC_GAUGES:
+            yield f"highwater_topic_{name}", labels, topic[name]
+    for group in snapshot.groups(snapshot.group_names_after("", SERIES_LIMIT)):
+        labels = f'{base},group="{_escape(group["group"])}"'
+        yield "highwater_group_lag", labels, group["lag"]
+        yield "highwater_group_lag_seconds", labels, group["lag_s"]
+        yield "highwater_group_members", labels, len(group["members"])
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

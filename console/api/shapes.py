@@ -1,0 +1,79 @@
+"""Bodies that REST takes, and how a list is cut into pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
+
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+from console.queries import BadCursor, cursor, read_cursor
+
+LIMIT_MAX = 500
+Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
+Name = Annotated[str, Field(min_length=1, max_length=249)]
+GroupId = Annotated[str, Field(min_length=1, max_length=255)]
+Id = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
+
+
+class Strict(Schema):
+    """A field we do not know is an error: a typing mistake is not a default."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewTopic(Strict):
+    name: Name
+    partitions: Annotated[int, Field(strict=True, ge=1, le=10_000)] = -1
+    replication_factor: Annotated[int, Field(strict=True, ge=1, le=100)] = -1
+    configs: dict[str, str] = Field(default_factory=dict, max_length=100)
+    validate_only: bool = False
+
+
+class TopicChange(Strict):
+    configs: dict[str, str | None] = Field(min_length=1, max_length=100)
+
+
+class NewPartitions(Strict):
+    count: Annotated[int, Field(strict=True, ge=1, le=10_000)]
+
+
+class OffsetMove(Strict):
+    topic: Name
+    partition: Id | None = None
+    to: Literal["earliest", "latest"] | Id
+    dry_run: bool = False
+
+
+class Assignment(Strict):
+    topic: Name
+    partition: Id
+    replicas: list[Id] = Field(min_length=1, max_length=100)
+
+
+class NewJob(Strict):
+    cluster: Annotated[str, Field(max_length=64)] = "local"
+    kind: Literal["preferred_leader_election", "reassignment", "health_report", "analytics"]
+    topics: list[Name] | None = Field(default=None, max_length=1000)
+    assignments: list[Assignment] | None = Field(default=None, min_length=1, max_length=1000)
+
+
+def listed(items: Sequence[Any], limit: int, mark: Callable[[Any], str]) -> dict[str, Any]:
+    """`{items, next}` of up to `limit`; `items` has one more than that where there is a further page."""
+    more = len(items) > limit
+    shown = list(items[:limit])
+    return {"items": shown, "next": cursor(mark(shown[-1])) if more else None}
+
+
+def number_cursor(text: str | None) -> int | None:
+    if not text:
+        return None
+    mark = read_cursor(text)
+    if not mark.isascii() or not mark.isdigit() or len(mark) > 18:
+        raise BadCursor("The cursor is not one of ours: take it from `next` of the page before.")
+    return int(mark)
+
+
+def text_cursor(text: str | None) -> str:
+    return read_cursor(text) if text else ""

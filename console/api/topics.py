@@ -1,0 +1,86 @@
+"""Topics and partitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from ninja import Router
+
+from console import queries
+from console.actions.topics import add_partitions, check_topic, create_topic, delete_topic, preview_topic, set_config
+from console.api.shapes import Limit, NewPartitions, NewTopic, TopicChange, listed, number_cursor, text_cursor
+from console.gateway.errors import GatewayError
+from console.models import Cluster
+from console.roles import OPERATOR
+from console.snapshot.read import Snapshot
+
+router = Router(tags=["topics"])
+ONE = "/clusters/{cluster_id}/topics/{name}"
+
+
+@router.get("/clusters/{cluster_id}/topics")
+def topics(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
+    """By name."""
+    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    names = snapshot.topic_names_after(text_cursor(cursor), limit + 1)
+    return listed(snapshot.topics(names), limit, lambda t: t["topic"])
+
+
+@router.post("/clusters/{cluster_id}/topics", response={201: dict[str, Any], 200: dict[str, Any]})
+def create(request: Any, cluster_id: str, payload: NewTopic) -> tuple[int, dict[str, Any]]:
+    """Partitions and replication_factor left out are the brokers' defaults; `validate_only` only asks whether it could be done."""
+    cluster = queries.cluster_of(cluster_id)
+    check_topic(payload.name, payload.partitions, payload.replication_factor)
+    asked = (payload.name, payload.partitions, payload.replication_factor, payload.configs)
+    if payload.validate_only:
+        request.auth.require(OPERATOR, "create topic")
+        return 200, {"topic": payload.name, "changes": preview_topic(cluster, *asked)}
+    create_topic(request.auth, cluster, *asked)
+    return 201, Snapshot(cluster.pk).topic(payload.name) or {"topic": payload.name}
+
+
+@router.get(ONE)
+def topic(request: Any, cluster_id: str, name: str) -> dict[str, Any]:
+    """The topic with its settings (null when no broker answers)."""
+    cluster = queries.cluster_of(cluster_id)
+    found = queries.topic_or_fail(Snapshot(cluster.pk), name)
+    return {**found, "configs": _configs(cluster, name)}
+
+
+def _configs(cluster: Cluster, name: str) -> list[dict[str, Any]] | None:
+    try:
+        return queries.topic_configs(cluster, name)
+    except GatewayError:
+        return None
+
+
+@router.patch(ONE)
+def change(request: Any, cluster_id: str, name: str, payload: TopicChange) -> dict[str, Any]:
+    """Sets settings; null takes the topic's own value away."""
+    cluster = queries.cluster_of(cluster_id)
+    set_config(request.auth, cluster, name, payload.configs)
+    return {"topic": name, "configs": _configs(cluster, name)}
+
+
+@router.delete(ONE, response={204: None})
+def delete(request: Any, cluster_id: str, name: str) -> HttpResponse:
+    delete_topic(request.auth, queries.cluster_of(cluster_id), name, confirm=name)
+    return HttpResponse(status=204)
+
+
+@router.get(ONE + "/partitions")
+def partitions(request: Any, cluster_id: str, name: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
+    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    total = queries.topic_or_fail(snapshot, name)["partitions"] or 0
+    after = number_cursor(cursor)
+    first = 0 if after is None else after + 1
+    return listed(snapshot.partitions(name, first, min(first + limit, total - 1)), limit, lambda p: str(p["partition"]))
+
+
+@router.post(ONE + "/partitions")
+def grow(request: Any, cluster_id: str, name: str, payload: NewPartitions) -> dict[str, Any]:
+    cluster = queries.cluster_of(cluster_id)
+    now = (Snapshot(cluster.pk).topic(name) or {}).get("partitions")
+    add_partitions(request.auth, cluster, name, payload.count, now)
+    return {"topic": name, "partitions": payload.count}

@@ -1,0 +1,21 @@
+"""The ASGI application: pages and REST by Django, `/ws/v1/live` by Channels (Origin checked)."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import OriginValidator
+from django.conf import settings
+from django.core.asgi import get_asgi_application
+from django.urls import re_path
+
+http = get_asgi_application()
+
+from console.live.consumer import LiveConsumer  # noqa: E402
+
+websocket = AuthMiddlewareStack(URLRouter([re_path(r"^ws/v1/live$", LiveConsumer.as_asgi())]))
+application = ProtocolTypeRouter({"http": http, "websocket": OriginValidator(websocket, settings.WEBSOCKET_ORIGINS)})

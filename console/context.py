@@ -1,0 +1,109 @@
+"""What every page has: cluster, live figures, verdict, role, navigation and the websocket's address."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from urllib.parse import quote
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from console.models import Cluster
+from console.queries import local_cluster
+from console.roles import ADMIN, OPERATOR, actor_of
+from console.snapshot.read import Snapshot, SnapshotUnavailable
+
+FEED_OLD_MS = 3_000
+NAVIGATION = (
+    ("overview", "Overview"),
+    ("brokers", "Brokers"),
+    ("topics", "Topics"),
+    ("groups", "Groups"),
+    ("jobs", "Jobs"),
+    ("analytics", "Analytics"),
+    ("health", "Health"),
+    ("events", "Events"),
+    ("audit", "Audit"),
+    ("settings", "Settings"),
+)
+SECTION = {"topic": "topics", "topic_create": "topics", "group": "groups", "job": "jobs"}
+ABOUT = {"topic": "topic", "group": "group"}
+NOTHING_KNOWN = {"level": "unknown", "text": "Nothing is known of this cluster yet: the live feed has not written anything.", "parts": []}
+
+
+def console(request: HttpRequest) -> dict[str, Any]:
+    """Django's context processor; the login page gets nothing."""
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return {"page": _page(request)}
+    actor = actor_of(request)
+    cluster, live, beat_ms = _cluster(request)
+    page = _page(request)
+    return {
+        "cluster": cluster,
+        "live": live,
+        "verdict": _verdict(live),
+        "role": actor.role,
+        "can_operate": actor.may(OPERATOR),
+        "can_admin": actor.may(ADMIN),
+        "username": actor.name,
+        "nav": [item for item in _navigation(page) if item["name"] != "audit" or actor.may(ADMIN)],
+        "page": page,
+        "ws_url": f"/ws/v1/live?cluster={cluster['id']}" + getattr(request, "live_needs", ""),
+        "now_ms": _now_ms(),
+        "feed": _feed(live, beat_ms),
+    }
+
+
+def live_needs(request: Any, **needs: str) -> None:
+    """What the page at hand shows live: the parameters of its websocket (see `console/live/subscription.py`)."""
+    request.live_needs = "".join(f"&{name}={value}" for name, value in needs.items() if value)
+
+
+def encoded(names: list[str]) -> str:
+    """Group ids as the websocket's query wants them: encoded once for the list, once more for the query."""
+    return ",".join(quote(quote(name, safe=""), safe="") for name in names)
+
+
+def _page(request: HttpRequest) -> str:
+    return (request.resolver_match.url_name or "") if request.resolver_match else ""
+
+
+def _cluster(request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any] | None, int | None]:
+    cluster: Cluster = getattr(request, "cluster", None) or local_cluster()
+    described = {"id": cluster.pk, "name": cluster.name, "bootstrap_servers": cluster.bootstrap_servers, "is_local": cluster.is_local}
+    try:
+        snapshot = Snapshot(cluster.pk)
+        return described, snapshot.cluster(), snapshot.beat_ms()
+    except SnapshotUnavailable:
+        return described, None, None
+
+
+def _verdict(live: dict[str, Any] | None) -> dict[str, Any]:
+    """The live verdict, with links from what each part is about."""
+    said = live["verdict"] if live else NOTHING_KNOWN
+    return {**said, "parts": [{**part, "url": _url(part["about"])} for part in said["parts"]]}
+
+
+def _url(about: str | None) -> str | None:
+    if about is None:
+        return None
+    kind, _, name = about.partition("/")
+    return reverse(ABOUT[kind], args=[name]) if name else reverse(kind)
+
+
+def _navigation(page: str) -> list[dict[str, Any]]:
+    here = SECTION.get(page, page)
+    return [{"name": name, "label": label, "url": reverse(name), "active": name == here} for name, label in NAVIGATION]
+
+
+def _feed(live: dict[str, Any] | None, beat_ms: int | None) -> dict[str, Any]:
+    if live is None or beat_ms is None:
+        return {"state": "lost", "age_ms": None}
+    age_ms = max(_now_ms() - beat_ms, 0)
+    return {"state": "lost" if age_ms > FEED_OLD_MS else live["feed"]["state"], "age_ms": age_ms}
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,89 @@
+"""The Spark driver of an analysis: a local process of its own, proven alive by its lock, so that it outlives the worker that started it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from broker_core.errors import HighwaterError
+from broker_core.local.layout import Layout
+from broker_core.local.process import LocalProcess, allowed_environment
+from console.gateway.errors import GatewayError
+
+NAME = "analytics"
+NICE = 10
+
+
+def folder() -> Path:
+    return settings.CONSOLE_DIR / NAME
+
+
+def _process() -> LocalProcess:
+    return LocalProcess(NAME, Layout.from_environment(settings.DATA_DIR).folder("run"))
+
+
+def start(bootstrap_servers: str, topic: str, window_seconds: int) -> None:
+    """Starts it detached, with a lowered priority and no secret in its environment."""
+    layout = Layout.from_environment(settings.DATA_DIR)
+    folder().mkdir(parents=True, exist_ok=True)
+    options = [
+        "--bootstrap-servers",
+        bootstrap_servers,
+        "--topic",
+        topic,
+        "--folder",
+        str(folder()),
+        "--window-seconds",
+        str(window_seconds),
+    ]
+    command = ["nice", "-n", str(NICE), sys.executable, "-m", "workers.spark.job", *options]
+    for name in ("progress.json", "summary.json"):
+        (folder() / name).unlink(missing_ok=True)
+    environment = allowed_environment({"PYTHONPATH": str(settings.BASE_DIR), "PYTHONUNBUFFERED": "1"})
+    try:
+        _process().start(command, layout.log_file(NAME), environment, folder())
+    except (HighwaterError, OSError) as error:
+        raise GatewayError("NOT_STARTED", str(error)) from error
+
+
+def alive() -> bool:
+    return _process().alive()
+
+
+def stop() -> bool:
+    """False when it was not running."""
+    return _process().stop(5.0)
+
+
+def last_lines(count: int = 5) -> str:
+    path = Layout.from_environment(settings.DATA_DIR).log_file(NAME)
+    if not path.exists():
+        return ""
+    return "\n".join(path.read_text(errors="replace")[-4000:].strip().splitlines()[-count:])
+
+
+def read(name: str) -> Mapping[str, Any] | None:
+    """`progress.json` or `summary.json` of the driver's folder; None while it has not been written."""
+    try:
+        found = json.loads((folder() / name).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def read_up_to(topic: str) -> dict[int, int] | None:
+    """The offsets that the last finished batch had read up to, from Spark's checkpoint; None before the first."""
+    checkpoint = folder() / "checkpoint"
+    done = [int(path.name) for path in (checkpoint / "commits").glob("*") if path.name.isdigit()]
+    if not done:
+        return None
+    try:
+        last = (checkpoint / "offsets" / str(max(done))).read_text(encoding="utf-8").strip().splitlines()[-1]
+        return {int(partition): int(offset) for partition, offset in json.loads(last)[topic].items()}
+    except (OSError, ValueError, KeyError, IndexError):
+        return None

@@ -1,0 +1,49 @@
+"""What the gateway raises: always with the cluster's own words, and its code where there is one."""
+
+from __future__ import annotations
+
+import kafka.errors
+
+from broker_core.errors import RETRIABLE, ErrorCode
+
+
+class GatewayError(Exception):
+    """The cluster refused or did not answer. `code` is Kafka's number or None, `name` Kafka's name or a word of ours."""
+
+    def __init__(self, name: str, message: str, code: int | None = None, *, retriable: bool = False) -> None:
+        self.name, self.message, self.code, self.retriable = name, message, code, retriable
+        super().__init__(f"{name} ({code}): {message}" if code is not None else f"{name}: {message}")
+
+
+class ClusterUnreachable(GatewayError):
+    """No broker of the cluster answers in time."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("CLUSTER_UNREACHABLE", message, retriable=True)
+
+
+UNREACHABLE = (
+    kafka.errors.MetadataEmptyBrokerList,
+    kafka.errors.KafkaConnectionError,
+    kafka.errors.KafkaTimeoutError,
+    kafka.errors.NodeNotReadyError,
+    kafka.errors.RequestTimedOutError,
+)
+
+
+def from_code(code: int, message: str | None) -> GatewayError:
+    try:
+        known = ErrorCode(code)
+    except ValueError:
+        return GatewayError("UNKNOWN_ERROR", message or f"error {code}", code)
+    return GatewayError(known.name, message or known.name.lower().replace("_", " "), code, retriable=known in RETRIABLE)
+
+
+def from_kafka(error: Exception, servers: str) -> GatewayError:
+    """A client library's exception in the gateway's terms."""
+    if isinstance(error, UNREACHABLE):
+        return ClusterUnreachable(f"no broker at {servers} answered in time ({type(error).__name__})")
+    code = getattr(error, "errno", None)
+    if isinstance(error, kafka.errors.BrokerResponseError) and isinstance(code, int):
+        return from_code(code, None)
+    return GatewayError(type(error).__name__, str(error) or type(error).__name__)

@@ -1,0 +1,220 @@
+"""A Kafka cluster through kafka-python's admin client. Blocking: call it from a request's own thread or a worker, never on an event loop.
+
+One client per process and bootstrap list is kept; it runs its I/O on a thread of its own and may be shared. After a failure to
+reach the cluster the client is thrown away, so that the next call starts from the bootstrap list again.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import kafka.errors
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.protocol.consumer import OffsetSpec
+from kafka.structs import OffsetAndMetadata
+
+from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError, from_code, from_kafka
+
+REQUEST_TIMEOUT_MS = 10_000
+BOOTSTRAP_TIMEOUT_MS = 4_000
+SOURCES = {"DYNAMIC_TOPIC_CONFIG": "topic", "DEFAULT_CONFIG": "default"}
+PREFERRED = 0
+Assignment = Mapping[tuple[str, int], Sequence[int] | None]
+
+_lock = threading.Lock()
+_clients: dict[str, KafkaAdminClient] = {}
+
+
+def _client(servers: str) -> KafkaAdminClient:
+    with _lock:
+        if servers not in _clients:
+            _clients[servers] = KafkaAdminClient(
+                bootstrap_servers=servers.split(","),
+                client_id="highwater-console",
+                request_timeout_ms=REQUEST_TIMEOUT_MS,
+                bootstrap_timeout_ms=BOOTSTRAP_TIMEOUT_MS,
+                reconnect_backoff_max_ms=1_000,
+                metadata_max_age_ms=30_000,
+            )
+        return _clients[servers]
+
+
+def _throw_away(servers: str) -> None:
+    with _lock:
+        client = _clients.pop(servers, None)
+    if client is not None:
+        threading.Thread(target=client.close, name="kafka-close", daemon=True).start()
+
+
+class KafkaCluster:
+    """What the console asks of a cluster; each method is one question or one change and raises `GatewayError`."""
+
+    def __init__(self, servers: str) -> None:
+        self.servers = servers
+
+    @contextmanager
+    def _admin(self) -> Iterator[Any]:
+        try:
+            yield _client(self.servers)
+        except UNREACHABLE as error:
+            _throw_away(self.servers)
+            raise from_kafka(error, self.servers) from error
+        except (kafka.errors.KafkaError, ValueError, TypeError) as error:
+            raise from_kafka(error, self.servers) from error
+        except (OSError, RuntimeError) as error:
+            _throw_away(self.servers)
+            raise ClusterUnreachable(f"{self.servers}: {error}") from error
+
+    def brokers(self) -> set[int]:
+        """Ids of the brokers that are registered now."""
+        with self._admin() as admin:
+            return {broker["broker_id"] for broker in admin.describe_cluster()["brokers"]}
+
+    # --- topics
+
+    def topics(self, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """`[{name, topic_id, is_internal, partitions: [{partition_index, leader_id, replica_nodes, isr_nodes}]}]`."""
+        with self._admin() as admin:
+            found = admin.describe_topics(list(names) if names is not None else None)
+        return [topic for topic in found if not topic.get("error_code")]
+
+    def create_topic(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str], *, validate_only: bool = False
+    ) -> None:
+        wanted = {name: {"num_partitions": partitions, "replication_factor": replication_factor, "configs": dict(configs)}}
+        with self._admin() as admin:
+            answer = admin.create_topics(wanted, validate_only=validate_only, raise_errors=False)
+        _raise_first(answer["topics"])
+
+    def delete_topic(self, name: str) -> None:
+        with self._admin() as admin:
+            answer = admin.delete_topics([name], raise_errors=False)
+        _raise_first(answer["topics"])
+
+    def add_partitions(self, name: str, total: int, *, validate_only: bool = False) -> None:
+        with self._admin() as admin:
+            answer = admin.create_partitions({name: total}, validate_only=validate_only, raise_errors=False)
+        _raise_first(answer.to_dict()["results"])
+
+    # --- configs
+
+    def topic_configs(self, name: str) -> list[dict[str, Any]]:
+        return self._configs(ConfigResourceType.TOPIC, name)
+
+    def broker_configs(self, broker_id: int) -> list[dict[str, Any]]:
+        return self._configs(ConfigResourceType.BROKER, str(broker_id))
+
+    def _configs(self, kind: ConfigResourceType, name: str) -> list[dict[str, Any]]:
+        """`[{name, value, source, read_only, sensitive, doc}]` by name."""
+        with self._admin() as admin:
+            found = admin.describe_configs([ConfigResource(kind, name)], config_filter="all")
+        entries = found.get(kind.name.lower(), {}).get(name, {})
+        return sorted((_config_row(key, entry) for key, entry in entries.items()), key=lambda row: row["name"])
+
+    def alter_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
+        """Sets the values; None takes an override away."""
+        configs = {key: ("DELETE", None) if value is None else ("SET", value) for key, value in changes.items()}
+        with self._admin() as admin:
+            answer = admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, configs)], raise_on_unknown=False)
+        outcome = answer.get("topic", {}).get(name, "OK")
+        if outcome != "OK":
+            raise _from_text(outcome)
+
+    # --- groups
+
+    def groups(self) -> list[dict[str, Any]]:
+        """`[{group_id, group_state, protocol_type}]` of all brokers."""
+        with self._admin() as admin:
+            return list(admin.list_groups())
+
+    def describe_group(self, group: str) -> dict[str, Any]:
+        with self._admin() as admin:
+            found: dict[str, Any] = admin.describe_groups([group])[group]
+        return found
+
+    def group_offsets(self, group: str) -> dict[tuple[str, int], int]:
+        with self._admin() as admin:
+            found = admin.list_group_offsets({group: None})[group]
+        return {(tp.topic, tp.partition): committed.offset for tp, committed in found.items() if committed.offset >= 0}
+
+    def set_group_offsets(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Commits for an empty group; a group with members refuses (UNKNOWN_MEMBER_ID)."""
+        wanted = {TopicPartition(*tp): OffsetAndMetadata(offset, "", -1) for tp, offset in offsets.items()}
+        with self._admin() as admin:
+            answers = admin.alter_group_offsets(group, wanted)
+        for tp, error in answers.items():
+            if error is not kafka.errors.NoError:
+                raise from_code(
+                    error.errno, f"{tp.topic}-{tp.partition}: the group's offset was not changed; only a group without members takes one."
+                )
+
+    def delete_group(self, group: str) -> None:
+        with self._admin() as admin:
+            outcome = admin.delete_groups([group]).get(group, "OK")
+        if outcome != "OK":
+            error = getattr(kafka.errors, outcome)
+            raise from_code(error.errno, f"group {group} was not deleted")
+
+    def offsets(self, partitions: Sequence[tuple[str, int]], spec: str) -> dict[tuple[str, int], int]:
+        """`earliest` or `latest` offsets."""
+        wanted = OffsetSpec.EARLIEST if spec == "earliest" else OffsetSpec.LATEST
+        with self._admin() as admin:
+            found = admin.list_partition_offsets({TopicPartition(*tp): wanted for tp in partitions})
+        return {(tp.topic, tp.partition): answer.offset for tp, answer in found.items()}
+
+    # --- leaders and replicas
+
+    def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:
+        """Kafka's code and message per partition (84 = no election needed)."""
+        by_topic: dict[str, list[int]] = {}
+        for topic, partition in partitions:
+            by_topic.setdefault(topic, []).append(partition)
+        with self._admin() as admin:
+            answer = admin.elect_leaders(PREFERRED, by_topic, timeout_ms=8_000, raise_errors=False)
+        if getattr(answer, "error_code", 0):
+            raise from_code(answer.error_code, "the election was refused")
+        return {
+            (result.topic, p.partition_id): (p.error_code, p.error_message or "")
+            for result in answer.replica_election_results
+            for p in result.partition_result
+        }
+
+    def reassign(self, assignments: Assignment) -> dict[tuple[str, int], str | None]:
+        """Starts (or with None cancels) moves; the error's name per partition, None where it was taken."""
+        with self._admin() as admin:
+            answers = admin.alter_partition_reassignments({TopicPartition(*tp): to and list(to) for tp, to in assignments.items()})
+        return {(tp.topic, tp.partition): error and f"{error.__name__} ({error.errno})" for tp, error in answers.items()}
+
+    def reassignments(self) -> dict[tuple[str, int], dict[str, list[int]]]:
+        """`{tp: {replicas, adding_replicas, removing_replicas}}` of all moves under way."""
+        with self._admin() as admin:
+            found = admin.list_partition_reassignments()
+        return {(tp.topic, tp.partition): move for tp, move in found.items()}
+
+
+def _config_row(key: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": key,
+        "value": entry.get("value"),
+        "source": SOURCES.get(str(entry.get("config_source")), "broker"),
+        "read_only": bool(entry.get("read_only")),
+        "sensitive": bool(entry.get("is_sensitive")),
+        "doc": entry.get("documentation") or "",
+    }
+
+
+def _raise_first(results: Sequence[Mapping[str, Any]]) -> None:
+    for result in results:
+        if result.get("error_code"):
+            raise from_code(result["error_code"], result.get("error_message"))
+
+
+def _from_text(text: str) -> GatewayError:
+    """The client gives the answer to a config change as text only: `[Error 40] InvalidConfigurationError: why`."""
+    match = re.match(r"\[Error (-?\d+)\] \w+(?:: (.*))?$", text, re.DOTALL)
+    return from_code(int(match[1]), match[2]) if match else GatewayError("INVALID_CONFIG", text)

@@ -1,0 +1,38 @@
+"""The processes of the local cluster: start, stop, kill, pause, resume, and what runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from broker_core.errors import HighwaterError
+from broker_core.local import control
+from console.gateway.errors import GatewayError
+
+ACTIONS: dict[str, Callable[[Path, int], None]] = {
+    "start": control.start_broker,
+    "stop": control.stop_broker,
+    "kill": control.kill_broker,
+    "pause": control.pause_broker,
+    "resume": control.resume_broker,
+}
+
+
+def act(action: str, broker_id: int) -> None:
+    """Blocking (a stop takes up to 10 s); `GatewayError` says why it could not be done."""
+    try:
+        ACTIONS[action](settings.DATA_DIR, broker_id)
+    except HighwaterError as error:
+        raise GatewayError("NOT_DONE", str(error)) from error
+
+
+def processes() -> dict[int, str]:
+    """`{broker_id: running|starting|paused|stopped}`; empty when there is no local cluster in the data folder."""
+    try:
+        found: dict[str, Any] = control.status(settings.DATA_DIR)
+    except (HighwaterError, OSError):
+        return {}
+    return {broker["broker_id"]: broker["state"] for broker in found["brokers"]}

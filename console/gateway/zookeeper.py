@@ -1,0 +1,211 @@
+"""What ZooKeeper says of a cluster, read only: controller and epoch, registered brokers, topics, assignments and partition states.
+
+One task owns the watches: a watch only puts its path into a queue, and the path is then read again with a new watch. So work is
+proportional to what changed, and a burst of changes to one znode is one read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from broker_core.coordination.store import ConnectionLoss, NoNode, SessionExpired, SessionState, Store, StoreError, WatchEvent
+from broker_core.coordination.znode_data import decode_broker, decode_partition_state, decode_topic, topic_id_text
+from broker_core.model import TopicPartition
+
+log = logging.getLogger(__name__)
+CONNECT_TIMEOUT_MS = 10_000.0
+RETRY_S = 1.0
+STATE_PATH = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
+TOPIC_PATH = re.compile(r"/brokers/topics/([^/]+)")
+CONFIG_PATH = re.compile(r"/config/topics/([^/]+)")
+
+
+class Sink(Protocol):
+    """Takes what was read; `ClusterState` behind the owner's lock-free loop."""
+
+    def controller(self, broker: int | None, epoch: int | None) -> None: ...
+
+    def brokers(self, brokers: Mapping[int, dict[str, Any]]) -> None: ...
+
+    def topic(self, name: str, topic: Mapping[str, Any]) -> None: ...
+
+    def partition(self, topic: str, partition: int, leader: int, leader_epoch: int, isr: list[int]) -> None: ...
+
+    def topic_gone(self, name: str) -> None: ...
+
+    def loaded(self) -> None:
+        """Everything was read once in this session."""
+        ...
+
+
+class ZooKeeperView:
+    def __init__(self, store: Store, sink: Sink, defaults: Callable[[], Mapping[str, str]]) -> None:
+        """`defaults` gives the brokers' own min.insync.replicas and unclean.leader.election.enable for topics without overrides."""
+        self._store, self._sink, self._defaults = store, sink, defaults
+        self._changed: asyncio.Queue[str] = asyncio.Queue()
+        self._queued: set[str] = set()
+        self._topics: dict[str, dict[str, Any]] = {}
+        self._overrides: dict[str, dict[str, str]] = {}
+        self._controller: tuple[int | None, int | None] = (None, None)
+        self._loop = asyncio.get_running_loop()
+        store.add_listener(self._session)
+
+    async def run(self) -> None:
+        """Reads everything, then follows; starts over with each new session."""
+        while True:
+            try:
+                await self._store.connect(CONNECT_TIMEOUT_MS)
+                await self._read_all()
+                self._sink.loaded()
+                await self._follow()
+            except (SessionExpired, ConnectionLoss) as error:
+                log.warning("ZooKeeper is lost: %s", error)
+                await asyncio.sleep(RETRY_S)
+
+    def refresh_defaults(self) -> None:
+        """The brokers' defaults may have changed: topics without overrides say so."""
+        for name in self._topics:
+            self._tell_topic(name)
+
+    def _session(self, state: SessionState) -> None:
+        if state is SessionState.EXPIRED:
+            self._queue("expired")
+
+    def _watch(self, _event: WatchEvent, path: str) -> None:
+        self._queue(path)
+
+    def _queue(self, path: str) -> None:
+        if path not in self._queued:
+            self._queued.add(path)
+            self._changed.put_nowait(path)
+
+    async def _follow(self) -> None:
+        while True:
+            path = await self._changed.get()
+            self._queued.discard(path)
+            if path == "expired":
+                raise SessionExpired("the session ended")
+            await self._read(path)
+
+    async def _read_all(self) -> None:
+        while not self._changed.empty():
+            self._queued.discard(self._changed.get_nowait())
+        await self._read_controller()
+        await self._read_brokers()
+        await self._read_topics(again=True)
+
+    async def _read(self, path: str) -> None:
+        if path in ("/controller", "/controller_epoch"):
+            await self._read_controller()
+        elif path == "/brokers/ids":
+            await self._read_brokers()
+        elif path == "/brokers/topics":
+            await self._read_topics(again=False)
+        elif match := STATE_PATH.fullmatch(path):
+            await self._read_state(match[1], int(match[2]))
+        elif match := TOPIC_PATH.fullmatch(path):
+            await self._read_topic(match[1])
+        elif match := CONFIG_PATH.fullmatch(path):
+            await self._read_config(match[1])
+
+    async def _read_if_there(self, path: str) -> tuple[bytes, int, int] | None:
+        """(data, version, czxid), watched whether it exists or not."""
+        if await self._store.exists(path, self._watch) is None:
+            return None
+        try:
+            data, stat = await self._store.get(path)
+        except NoNode:
+            return None
+        return data, stat.version, stat.czxid
+
+    async def _read_controller(self) -> None:
+        found = await self._read_if_there("/controller")
+        counted = await self._read_if_there("/controller_epoch")
+        broker = int(json.loads(found[0])["brokerid"]) if found else None
+        self._sink.controller(broker, int(counted[0]) if counted else None)
+
+    async def _read_brokers(self) -> None:
+        try:
+            ids = await self._store.children("/brokers/ids", self._watch)
+        except NoNode:
+            await self._store.exists("/brokers/ids", self._watch)
+            ids = []
+        found: dict[int, dict[str, Any]] = {}
+        for broker_id in (int(i) for i in ids):
+            try:
+                data, stat = await self._store.get(f"/brokers/ids/{broker_id}")
+                info = decode_broker(broker_id, data, stat.czxid)
+            except NoNode:
+                continue
+            endpoint = info.endpoints[0]
+            found[broker_id] = {"host": endpoint.host, "port": endpoint.port, "rack": info.rack, "epoch": info.epoch}
+        self._sink.brokers(found)
+
+    async def _read_topics(self, *, again: bool) -> None:
+        try:
+            names = set(await self._store.children("/brokers/topics", self._watch))
+        except NoNode:
+            await self._store.exists("/brokers/topics", self._watch)
+            names = set()
+        for gone in sorted(self._topics.keys() - names):
+            del self._topics[gone]
+            self._overrides.pop(gone, None)
+            self._sink.topic_gone(gone)
+        for name in sorted(names if again else names - self._topics.keys()):
+            await self._read_config(name, tell=False)
+            await self._read_topic(name, states_too=again)
+
+    async def _read_topic(self, name: str, *, states_too: bool = False) -> None:
+        found = await self._read_if_there(f"/brokers/topics/{name}")
+        if found is None:
+            return
+        try:
+            assignment = decode_topic(name, found[0])
+        except StoreError as error:
+            log.warning("topic %s is not understood: %s", name, error)
+            return
+        known = {} if states_too else self._topics.get(name, {}).get("partitions", {})
+        partitions = {
+            p: {"replicas": list(r), "adding": list(assignment.adding.get(p, ())), "removing": list(assignment.removing.get(p, ()))}
+            for p, r in assignment.partitions.items()
+        }
+        self._topics[name] = {"topic_id": topic_id_text(assignment.topic_id) if assignment.topic_id else None, "partitions": partitions}
+        self._tell_topic(name)
+        await asyncio.gather(*(self._read_state(name, p) for p in sorted(partitions.keys() - known.keys())))
+
+    def _tell_topic(self, name: str) -> None:
+        settings = {**self._defaults(), **self._overrides.get(name, {})}
+        least = settings.get("min.insync.replicas", "")
+        unclean = settings.get("unclean.leader.election.enable")
+        self._sink.topic(
+            name,
+            {
+                **self._topics[name],
+                "internal": name.startswith("__"),
+                "min_insync_replicas": int(least) if least.isdigit() else None,
+                "unclean": None if unclean is None else unclean == "true",
+            },
+        )
+
+    async def _read_state(self, topic: str, partition: int) -> None:
+        found = await self._read_if_there(f"/brokers/topics/{topic}/partitions/{partition}/state")
+        if found is None:
+            return
+        try:
+            state, _ = decode_partition_state(TopicPartition(topic, partition), found[0], found[1])
+        except StoreError as error:
+            log.warning("%s-%s is not understood: %s", topic, partition, error)
+            return
+        self._sink.partition(topic, partition, state.leader, state.leader_epoch, list(state.isr))
+
+    async def _read_config(self, name: str, *, tell: bool = True) -> None:
+        found = await self._read_if_there(f"/config/topics/{name}")
+        config = json.loads(found[0]).get("config", {}) if found else {}
+        self._overrides[name] = {str(key): str(value) for key, value in config.items()}
+        if tell and name in self._topics:
+            self._tell_topic(name)

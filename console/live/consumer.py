@@ -1,0 +1,202 @@
+"""`/ws/v1/live`: one browser connection. It says what it shows, and gets a snapshot, then changes, and a beat each second."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import time
+from typing import Any, ClassVar
+
+import redis
+from asgiref.sync import sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from console.live.hub import Hub, hub_of
+from console.live.outbox import Outbox
+from console.live.subscription import BadSubscription, Subscription, key_of, parse
+from console.models import ApiToken
+from console.snapshot import keys
+from console.snapshot.connect import async_client
+
+log = logging.getLogger(__name__)
+SOCKETS_LIMIT = 200
+FRAME_BYTES_LIMIT = 40_000
+SEND_TIMEOUT_S = 15.0
+BEAT_S = 1.0
+EVENTS_SHOWN = 20
+SIGNED_OUT, BAD_QUERY, TOO_MANY, TOO_SLOW, NO_FEED = 4401, 4400, 4429, 1013, 1011
+
+
+def session_group(session_key: str) -> str:
+    """The channel group of all sockets of one session, so that signing out ends them."""
+    return f"session.{session_key}"
+
+
+class LiveConsumer(AsyncWebsocketConsumer):
+    open_sockets: ClassVar[set[int]] = set()
+
+    async def connect(self) -> None:
+        self._tasks: list[asyncio.Task[None]] = []
+        self._hub: Hub | None = None
+        self._group = ""
+        self._live_ms: int | None = None
+        self._wake = asyncio.Event()
+        await self.accept()
+        refused = await self._refusal()
+        if refused:
+            await self.close(*refused)
+            return
+        self.open_sockets.add(id(self))
+        await self._start()
+
+    async def _refusal(self) -> tuple[int, str] | None:
+        if not await self._signed_in():
+            return SIGNED_OUT, "sign in first"
+        if len(self.open_sockets) >= SOCKETS_LIMIT:
+            return TOO_MANY, f"more than {SOCKETS_LIMIT} live pages are open"
+        try:
+            self._outbox = Outbox(parse(self.scope["query_string"].decode("utf-8", "replace")))
+        except BadSubscription as error:
+            return BAD_QUERY, str(error)[:120]
+        return None
+
+    async def _signed_in(self) -> bool:
+        user = self.scope.get("user")
+        if user is not None and user.is_authenticated:
+            return True
+        header = dict(self.scope["headers"]).get(b"authorization", b"").decode("latin-1")
+        if not header.startswith("Bearer "):
+            return False
+        return await sync_to_async(ApiToken.find)(header.removeprefix("Bearer ").strip()) is not None
+
+    async def _start(self) -> None:
+        session = self.scope.get("session")
+        if session is not None and session.session_key:
+            self._group = session_group(session.session_key)
+            with contextlib.suppress(redis.RedisError, OSError):
+                await self.channel_layer.group_add(self._group, self.channel_name)
+        self._hub = hub_of(self._outbox.wanted.cluster)
+        self._tasks = [asyncio.create_task(self._guard(self._send_changes())), asyncio.create_task(self._guard(self._send_beats()))]
+
+    async def _guard(self, work: Any) -> None:
+        """A sender that fails ends the socket; the browser comes back by itself."""
+        try:
+            await work
+        except TimeoutError:
+            await self.close(TOO_SLOW)
+        except (redis.RedisError, OSError) as error:
+            log.warning("live socket ends: %s", error)
+            await self.close(NO_FEED)
+
+    async def disconnect(self, code: int) -> None:
+        self.open_sockets.discard(id(self))
+        if self._hub is not None:
+            self._hub.leave(self)
+        for task in self._tasks:
+            task.cancel()
+        if self._group:
+            with contextlib.suppress(redis.RedisError, OSError):
+                await self.channel_layer.group_discard(self._group, self.channel_name)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """The one thing a page may say: {"subscribe": "<query string>"}."""
+        if text_data is None or len(text_data) > FRAME_BYTES_LIMIT:
+            await self.close(BAD_QUERY, "only short text frames")
+            return
+        try:
+            wanted = parse(json.loads(text_data)["subscribe"].lstrip("?"))
+        except (ValueError, KeyError, TypeError, AttributeError, BadSubscription):
+            await self.close(BAD_QUERY, "not a subscription")
+            return
+        if wanted.cluster != self._outbox.wanted.cluster:
+            await self.close(BAD_QUERY, "another cluster needs another socket")
+            return
+        self._outbox.change(wanted)
+        self._wake.set()
+
+    async def session_ended(self, _message: dict[str, Any]) -> None:
+        await self.close(SIGNED_OUT, "signed out")
+
+    # --- the hub's side: never waits
+
+    def offer(self, seq: int, values: dict[str, Any]) -> None:
+        if self._outbox.offer(seq, values):
+            self._wake.set()
+
+    def start_over(self) -> None:
+        self._outbox.start_over()
+        self._wake.set()
+
+    def beat(self, live_ms: int) -> None:
+        self._live_ms = live_ms
+
+    # --- the browser's side
+
+    async def _send_changes(self) -> None:
+        assert self._hub is not None
+        await self._hub.join(self)
+        while True:
+            if self._outbox.stale:
+                await self._send_snapshot()
+            else:
+                seq, values = self._outbox.take()
+                if values:
+                    await self._write({"type": "changes", "seq": seq, "now_ms": _now_ms(), "values": values})
+            await self._wake.wait()
+            self._wake.clear()
+
+    async def _send_snapshot(self) -> None:
+        asked_in_round = self._outbox.round
+        seq, values = await read_snapshot(self._outbox.wanted)
+        self._outbox.snapshot_taken(seq, asked_in_round)
+        await self._write({"type": "snapshot", "seq": seq, "now_ms": _now_ms(), "values": values})
+        self._wake.set()
+
+    async def _send_beats(self) -> None:
+        cluster = self._outbox.wanted.cluster
+        while True:
+            if self._live_ms is None:
+                self._live_ms = await _stored_beat(cluster)
+            await self._write({"type": "beat", "now_ms": _now_ms(), "live_ms": self._live_ms})
+            await asyncio.sleep(BEAT_S)
+
+    async def _write(self, message: dict[str, Any]) -> None:
+        """The server's send waits while the browser does not read; past the limit it is cut off."""
+        await asyncio.wait_for(self.send(json.dumps(message, separators=(",", ":"))), SEND_TIMEOUT_S)
+
+
+async def read_snapshot(wanted: Subscription) -> tuple[int, dict[str, Any]]:
+    """The sequence number and all values wanted, as they were at one moment."""
+    asked = wanted.reads()
+    client = async_client()
+    try:
+        pipe = client.pipeline(transaction=True)
+        pipe.get(keys.named(wanted.cluster, "seq"))
+        pipe.lrange(keys.named(wanted.cluster, "events"), 0, EVENTS_SHOWN - 1)
+        for _, name, fields in asked:
+            pipe.hgetall(name) if fields is None else pipe.hmget(name, fields)
+        seq, events, *answers = await pipe.execute()
+    finally:
+        await client.aclose()
+    values: dict[str, Any] = {}
+    for (kind, _, fields), answer in zip(asked, answers, strict=True):
+        found = answer.items() if fields is None else zip(fields, answer, strict=True)
+        values |= {key_of(kind, f, value): value for f, text in found if text and (value := json.loads(text))}
+    if wanted.events:
+        values |= {keys.event(event["id"]): event for event in map(json.loads, events)}
+    return int(seq or 0), values
+
+
+async def _stored_beat(cluster_id: str) -> int | None:
+    client = async_client()
+    try:
+        text = await client.get(keys.named(cluster_id, "beat"))
+        return int(text) if text else None
+    finally:
+        await client.aclose()
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

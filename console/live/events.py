@@ -1,0 +1,211 @@
+"""What happened, as sentences with place, cause and effect. Pure: two values of the same thing in, events out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, and_list
+
+Value = dict[str, Any]
+ONE_BY_ONE = 3
+
+
+def event(kind: str, level: str, sentence: str, at_ms: int, **where: Any) -> Value:
+    return {
+        "kind": kind,
+        "level": level,
+        "sentence": sentence,
+        "at_ms": at_ms,
+        "broker_id": where.get("broker_id"),
+        "topic": where.get("topic"),
+        "partition": where.get("partition"),
+        "group": where.get("group"),
+        "cause": where.get("cause", ""),
+    }
+
+
+def number(offset: int | None) -> str:
+    """`18 204 366` with thin spaces, `unknown` where there is none."""
+    return "unknown" if offset is None else f"{offset:,}".replace(",", "\u2009")
+
+
+def partition_events(before: Value | None, after: Value, alive: Collection[int]) -> list[Value]:
+    """Leader moved, ISR shrank or grew, truncation; nothing for a partition seen for the first time."""
+    if before is None:
+        return []
+    return [*_leader_events(before, after, alive), *_isr_events(before, after), *_truncations(before, after)]
+
+
+def _name(value: Value) -> str:
+    return f"{value['topic']}-{value['partition']}"
+
+
+def _leader_events(before: Value, after: Value, alive: Collection[int]) -> list[Value]:
+    old, new, at_ms = before["leader"], after["leader"], after["at_ms"]
+    if old == new:
+        return []
+    where = {"topic": after["topic"], "partition": after["partition"]}
+    if new is None:
+        return [
+            event(
+                "leader_moved",
+                "bad",
+                f"{_name(after)} lost its leader, broker {old}: no reads and no writes until one of its ISR ({_ids(after['isr'])}) is back.",
+                at_ms,
+                broker_id=old,
+                **where,
+            )
+        ]
+    if old is None:
+        text = f"broker {new} leads {_name(after)} in epoch {after['leader_epoch']}: it takes reads and writes again."
+        return [event("leader_moved", "ok", text, at_ms, broker_id=new, **where)]
+    cause = (
+        f"broker {old} is down"
+        if old not in alive
+        else "it is the preferred leader"
+        if new == after["preferred_leader"]
+        else "elected from the ISR"
+    )
+    text = f"broker {new} took over {_name(after)} from broker {old}, epoch {after['leader_epoch']}: {cause}."
+    return [event("leader_moved", "notice", text, at_ms, broker_id=new, cause=cause, **where)]
+
+
+def _isr_events(before: Value, after: Value) -> list[Value]:
+    left = [b for b in before["isr"] if b not in after["isr"]]
+    joined = [b for b in after["isr"] if b not in before["isr"]]
+    reasons = {r["broker_id"]: r for r in after["replicas"]}
+    return [_shrink(after, b, reasons.get(b, {})) for b in left if b in after["assignment"]] + [
+        _expand(after, b, reasons.get(b, {})) for b in joined
+    ]
+
+
+def _ids(ids: Sequence[int]) -> str:
+    return and_list([str(b) for b in sorted(ids)]) or "nobody"
+
+
+def _shrink(after: Value, broker: int, replica: Value) -> Value:
+    reason = replica.get("reason") or "it fell behind"
+    low = after["state"] in (UNDER_MIN_ISR, OFFLINE)
+    effect = (
+        f"acks=all is refused: min.insync.replicas is {after['min_insync_replicas']}" if low else f"HW now waits for {_ids(after['isr'])}"
+    )
+    text = f"broker {broker} left the ISR of {_name(after)}: {reason}. {effect[0].upper()}{effect[1:]}."
+    level = "bad" if low else "warn"
+    where = {"broker_id": broker, "topic": after["topic"], "partition": after["partition"], "cause": reason.split(",", maxsplit=1)[0]}
+    return event("isr_shrink", level, text, after["at_ms"], **where)
+
+
+def _expand(after: Value, broker: int, replica: Value) -> Value:
+    text = f"broker {broker} is back in the ISR of {_name(after)} at {number(replica.get('log_end_offset'))}: it reached the HW. In sync: {_ids(after['isr'])}."
+    return event("isr_expand", "ok", text, after["at_ms"], broker_id=broker, topic=after["topic"], partition=after["partition"])
+
+
+def _truncations(before: Value, after: Value) -> list[Value]:
+    old = {r["broker_id"]: r["truncated"] for r in before["replicas"]}
+    said = []
+    for replica in after["replicas"]:
+        cut = replica["truncated"]
+        if cut and cut != old.get(replica["broker_id"]):
+            text = (
+                f"broker {replica['broker_id']} cut {_name(after)} from {number(cut['from'])} back to {number(cut['to'])} "
+                f"to follow epoch {after['leader_epoch']} of broker {after['leader']}."
+            )
+            where = {"broker_id": replica["broker_id"], "topic": after["topic"], "partition": after["partition"]}
+            said.append(event("truncation", "warn", text, after["at_ms"], **where))
+    return said
+
+
+def broker_events(before: dict[int, Value], after: dict[int, Value], at_ms: int) -> list[Value]:
+    """Brokers that came or went, from the registrations before and after."""
+    gone = [
+        event(
+            "broker_died",
+            "bad",
+            f"broker {b} is gone: its session in ZooKeeper ended. Its leaders move to other replicas.",
+            at_ms,
+            broker_id=b,
+        )
+        for b in sorted(before.keys() - after.keys())
+    ]
+    come = [
+        event(
+            "broker_returned",
+            "ok",
+            f"broker {b} is registered at {after[b].get('host')}:{after[b].get('port')}. Its replicas catch up now.",
+            at_ms,
+            broker_id=b,
+        )
+        for b in sorted(after.keys() - before.keys())
+    ]
+    again = [
+        event(
+            "broker_returned",
+            "warn",
+            f"broker {b} registered anew (epoch {after[b]['epoch']}): it restarted or lost its session.",
+            at_ms,
+            broker_id=b,
+        )
+        for b in sorted(before.keys() & after.keys())
+        if before[b].get("epoch") != after[b].get("epoch")
+    ]
+    return gone + come + again
+
+
+def controller_event(old: int | None, new: int | None, epoch: int | None, alive: Collection[int], at_ms: int) -> Value | None:
+    if new is None or new == old:
+        return None
+    if old is None:
+        return event("controller_moved", "notice", f"broker {new} is the controller, epoch {epoch}.", at_ms, broker_id=new)
+    cause = f"broker {old} is down" if old not in alive else f"broker {old} resigned"
+    return event(
+        "controller_moved",
+        "notice",
+        f"broker {new} is the controller now, epoch {epoch} (was broker {old}): {cause}.",
+        at_ms,
+        broker_id=new,
+    )
+
+
+def group_event(before: Value, after: Value) -> Value | None:
+    """A finished rebalance: another generation, stable or empty again."""
+    if before["generation"] == after["generation"] or after["state"] not in ("Stable", "Empty"):
+        return None
+    was, now = len(before["members"]), len(after["members"])
+    cause = "a member joined" if now > was else "a member left" if now < was else "its members rejoined"
+    text = f"group {after['group']} rebalanced to generation {after['generation']}: {cause}; {now} {'member' if now == 1 else 'members'}."
+    return event("group_rebalance", "notice", text, after["at_ms"], group=after["group"])
+
+
+def condense(events: Sequence[Value]) -> list[Value]:
+    """Many of one kind, broker and cause at once become one sentence that counts them."""
+    alike: dict[tuple[Any, ...], list[Value]] = defaultdict(list)
+    for e in events:
+        alone = None if e["partition"] is not None else id(e)
+        alike[(e["kind"], e["broker_id"], e["level"], e["cause"], alone)].append(e)
+    said: list[Value] = []
+    for members in alike.values():
+        said += members if len(members) <= ONE_BY_ONE else [_summed(members)]
+    return said
+
+
+VERBS = {
+    "isr_shrink": "left the ISR of",
+    "isr_expand": "is back in the ISR of",
+    "leader_moved": "now leads",
+    "truncation": "cut its log of",
+}
+
+
+def _summed(members: list[Value]) -> Value:
+    first = members[0]
+    names = [f"{m['topic']}-{m['partition']}" for m in members]
+    some = ", ".join(sorted(names)[:3])
+    cause = f": {first['cause']}" if first["cause"] else ""
+    if first["kind"] == "leader_moved" and first["level"] == "bad":
+        text = f"{len(members)} partitions lost their leader, broker {first['broker_id']} ({some}, …): no reads and no writes there."
+    else:
+        text = f"broker {first['broker_id']} {VERBS[first['kind']]} {len(members)} partitions ({some}, …){cause}."
+    topics = {m["topic"] for m in members}
+    return {**first, "sentence": text, "topic": topics.pop() if len(topics) == 1 else None, "partition": None}

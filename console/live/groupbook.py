@@ -1,0 +1,116 @@
+"""All groups of a cluster: which are dirty, which partitions they read, and their values when asked. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from console.live import events
+from console.live.groups import End, Ends, GroupFacts, TopicPartition, Value, end_offset, group_value, lag_rows
+from console.snapshot import keys
+from workers.rules.lag import Sample
+
+
+class GroupBook:
+    def __init__(self, partition_of: End) -> None:
+        self._partition_of = partition_of
+        self.groups: dict[str, GroupFacts] = {}
+        self.values: dict[str, Value] = {}
+        self.rows: dict[str, dict[TopicPartition, Value]] = {}
+        self.dirty: set[str] = set()
+        self._readers: dict[TopicPartition, set[str]] = {}
+        self._reads: dict[str, set[TopicPartition]] = {}
+        self._topic_groups: Counter[str] = Counter()
+        self._gone: list[str] = []
+        self._ends = Ends()
+
+    def take(self, claim: Value, coordinator: int, now_ms: int) -> None:
+        group = claim["group"]
+        facts = self.groups.get(group)
+        if facts is None:
+            facts = self.groups[group] = GroupFacts(group, coordinator, claim)
+        facts.take(claim, coordinator, lambda tp: end_offset(self._partition_of(tp)), now_ms)
+        self._index(group, set(facts.committed) | set(facts.owners()))
+        for tp in facts.committed:
+            self._sample(tp, now_ms)
+        self.dirty.add(group)
+
+    def drop(self, group: str, coordinator: int) -> None:
+        """Forgets a group unless another coordinator has claimed it since."""
+        facts = self.groups.get(group)
+        if facts is None or facts.coordinator != coordinator:
+            return
+        del self.groups[group]
+        self._index(group, set())
+        self._gone.append(group)
+        self.dirty.discard(group)
+
+    def keep_only(self, coordinator: int, named: set[str]) -> None:
+        """A coordinator told all its groups: those it no longer names are gone."""
+        for group in [g for g, facts in self.groups.items() if facts.coordinator == coordinator and g not in named]:
+            self.drop(group, coordinator)
+
+    def partition_changed(self, tp: TopicPartition) -> None:
+        self.dirty |= self._readers.get(tp, set())
+
+    def tick(self, now_ms: int) -> None:
+        for tp in self._readers:
+            self._sample(tp, now_ms)
+        self._ends.keep_only(set(self._readers))
+        for group, facts in self.groups.items():
+            lag = self.values.get(group, {}).get("lag")
+            if lag is not None:
+                facts.totals.append(Sample(now_ms, lag))
+            if lag or len({s.value for s in facts.totals}) > 1:
+                self.dirty.add(group)
+
+    def take_changes(self, now_ms: int) -> Iterator[tuple[str, Value | None, Value | None]]:
+        """(key, value, event) of what changed; a gone group gives None for itself and each of its rows."""
+        for group in self._gone:
+            self.values.pop(group, None)
+            yield keys.group(group), None, None
+            for tp in self.rows.pop(group, {}):
+                yield keys.lag(group, *tp), None, None
+        dirty, self.dirty, self._gone = sorted(self.dirty), set(), []
+        for group in dirty:
+            yield from self._group_changes(group, now_ms)
+
+    def _group_changes(self, group: str, now_ms: int) -> Iterator[tuple[str, Value | None, Value | None]]:
+        facts = self.groups[group]
+        rows = {(r["topic"], r["partition"]): r for r in lag_rows(facts, self._partition_of, self._ends, now_ms)}
+        before_rows, before = self.rows.get(group, {}), self.values.get(group)
+        after = group_value(facts, list(rows.values()), now_ms)
+        self.rows[group], self.values[group] = rows, after
+        for tp in before_rows.keys() - rows.keys():
+            yield keys.lag(group, *tp), None, None
+        for tp, row in rows.items():
+            if row != before_rows.get(tp):
+                yield keys.lag(group, *tp), row, None
+        yield keys.group(group), after, events.group_event(before, after) if before else None
+
+    def values_behind(self) -> list[Value]:
+        return [v for v in self.values.values() if v["lag"]]
+
+    def reading(self, topic: str) -> int:
+        return self._topic_groups[topic]
+
+    def _sample(self, tp: TopicPartition, now_ms: int) -> None:
+        end: Any = end_offset(self._partition_of(tp))
+        if end is not None:
+            self._ends.sample(tp, end, now_ms)
+
+    def _index(self, group: str, reads: set[TopicPartition]) -> None:
+        before = self._reads.get(group, set())
+        for tp in before - reads:
+            self._readers[tp].discard(group)
+            if not self._readers[tp]:
+                del self._readers[tp]
+        for tp in reads - before:
+            self._readers.setdefault(tp, set()).add(group)
+        self._topic_groups.subtract({topic for topic, _ in before})
+        self._topic_groups.update({topic for topic, _ in reads})
+        if reads:
+            self._reads[group] = reads
+        else:
+            self._reads.pop(group, None)

@@ -1,0 +1,142 @@
+"""Groups and their lag, merged from the coordinators' claims and the partitions' ends. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from workers.rules import lag as rules
+
+Value = dict[str, Any]
+TopicPartition = tuple[str, int]
+End = Callable[[TopicPartition], Value | None]
+HISTORY_S = 180
+
+
+@dataclass(slots=True)
+class GroupFacts:
+    """One group as its coordinator last told it, with short histories for trend and lag rules."""
+
+    group: str
+    coordinator: int
+    claim: Value
+    committed: dict[TopicPartition, tuple[int, int | None]] = field(default_factory=dict)
+    commits: dict[TopicPartition, deque[rules.Commit]] = field(default_factory=dict)
+    totals: deque[rules.Sample] = field(default_factory=lambda: deque(maxlen=HISTORY_S))
+
+    def take(self, claim: Value, coordinator: int, end_of: Callable[[TopicPartition], int | None], now_ms: int) -> None:
+        """A newer claim: its offsets are all of the group's (absolute)."""
+        self.claim, self.coordinator = claim, coordinator
+        fresh: dict[TopicPartition, tuple[int, int | None]] = {}
+        for row in claim.get("offsets") or []:
+            tp = (row["topic"], row["partition"])
+            fresh[tp] = (row["offset"], row.get("commit_ms"))
+            if self.committed.get(tp) != fresh[tp]:
+                lag = rules.partition_lag(row["offset"], end_of(tp)) or 0
+                ring = self.commits.setdefault(tp, deque(maxlen=rules.WINDOW))
+                ring.append(rules.Commit(row.get("commit_ms") or now_ms, row["offset"], lag))
+        for gone in self.committed.keys() - fresh.keys():
+            self.commits.pop(gone, None)
+        self.committed = fresh
+
+    def owners(self) -> dict[TopicPartition, Value]:
+        return {
+            (topic, partition): member
+            for member in self.claim.get("members") or []
+            for topic, partitions in (member.get("assignment") or {}).items()
+            for partition in partitions
+        }
+
+
+class Ends:
+    """The end offsets that groups read towards, sampled once a second for lag in seconds."""
+
+    def __init__(self) -> None:
+        self._rings: dict[TopicPartition, deque[rules.Sample]] = {}
+
+    def sample(self, tp: TopicPartition, end: int, now_ms: int) -> None:
+        ring = self._rings.setdefault(tp, deque(maxlen=HISTORY_S))
+        if len(ring) >= 2 and ring[-1].value == ring[-2].value == end:
+            ring[-1] = rules.Sample(now_ms, end)
+        else:
+            ring.append(rules.Sample(now_ms, end))
+
+    def seconds(self, tp: TopicPartition, committed: int, now_ms: int) -> float | None:
+        return rules.lag_seconds(list(self._rings.get(tp, ())), committed, now_ms)
+
+    def keep_only(self, wanted: set[TopicPartition]) -> None:
+        for tp in self._rings.keys() - wanted:
+            del self._rings[tp]
+
+
+def end_offset(partition: Value | None) -> int | None:
+    """What a consumer can read up to: the HW, else the log end."""
+    if partition is None:
+        return None
+    return partition["high_watermark"] if partition["high_watermark"] is not None else partition["log_end_offset"]
+
+
+def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int) -> Iterator[Value]:
+    owners = facts.owners()
+    for tp in sorted(facts.committed.keys() | owners.keys()):
+        committed, commit_ms = facts.committed.get(tp, (None, None))
+        partition = partition_of(tp)
+        end = end_offset(partition)
+        lag = rules.partition_lag(committed, end)
+        member = owners.get(tp, {})
+        seconds = 0.0 if lag == 0 else None if lag is None or committed is None else ends.seconds(tp, committed, now_ms)
+        yield {
+            "group": facts.group,
+            "topic": tp[0],
+            "partition": tp[1],
+            "committed": committed,
+            "log_end_offset": partition and partition["log_end_offset"],
+            "high_watermark": partition and partition["high_watermark"],
+            "lag": lag,
+            "lag_s": None if seconds is None else round(seconds, 1),
+            "member_id": member.get("member_id"),
+            "client_id": member.get("client_id"),
+            "host": member.get("client_host"),
+            "committed_at_ms": commit_ms,
+            "status": rules.partition_status(list(facts.commits.get(tp, ())), lag, now_ms),
+        }
+
+
+def group_value(facts: GroupFacts, rows: list[Value], now_ms: int) -> Value:
+    claim = facts.claim
+    known = [row["lag"] for row in rows if row["lag"] is not None]
+    lag = sum(known) if known else None
+    seconds = [row["lag_s"] for row in rows if row["lag_s"] is not None]
+    lag_s = max(seconds, default=None)
+    word, eta = rules.trend(
+        list(facts.totals), now_ms, active=bool(claim.get("members")), statuses=[r["status"] for r in rows if r["status"] != rules.UNKNOWN]
+    )
+    return {
+        "group": facts.group,
+        "state": claim.get("state"),
+        "protocol_type": claim.get("protocol_type"),
+        "protocol": claim.get("protocol"),
+        "generation": claim.get("generation"),
+        "coordinator": facts.coordinator,
+        "members": [_member(m) for m in claim.get("members") or []],
+        "topics": sorted({row["topic"] for row in rows}),
+        "lag": lag,
+        "lag_s": lag_s,
+        "trend": word if lag is not None else "unknown",
+        "eta_s": None if eta is None else round(eta, 1),
+        "sentence": rules.group_sentence(facts.group, lag, lag_s, word, eta),
+        "at_ms": now_ms,
+    }
+
+
+def _member(member: Value) -> Value:
+    assigned = member.get("assignment") or {}
+    return {
+        "member_id": member["member_id"],
+        "client_id": member.get("client_id"),
+        "host": member.get("client_host"),
+        "instance_id": member.get("group_instance_id"),
+        "partitions": [{"topic": t, "partition": p} for t in sorted(assigned) for p in sorted(assigned[t])],
+    }

@@ -1,0 +1,105 @@
+"""One listener per process and cluster: takes announcements from Redis and hands each connection what it wants.
+
+A connection is never waited for: it keeps one latest value per key, so however slow a browser is, its backlog is bounded by the
+number of keys it shows. A gap in the sequence (Redis dropped us, or a message was lost) makes every connection read the snapshot again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any, Protocol
+
+import redis
+
+from console.snapshot import keys
+from console.snapshot.connect import async_client
+
+log = logging.getLogger(__name__)
+RETRY_S = 1.0
+
+
+class Listener(Protocol):
+    def offer(self, seq: int, values: dict[str, Any]) -> None: ...
+
+    def start_over(self) -> None: ...
+
+    def beat(self, live_ms: int) -> None: ...
+
+
+class Hub:
+    """Runs while it has listeners."""
+
+    def __init__(self, cluster_id: str) -> None:
+        self.cluster_id = cluster_id
+        self.listeners: set[Listener] = set()
+        self._seq: int | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._subscribed = asyncio.Event()
+
+    async def join(self, listener: Listener) -> None:
+        """Returns once announcements reach the listener, so that a snapshot read afterwards misses nothing."""
+        self.listeners.add(listener)
+        if self._task is None or self._task.done():
+            self._subscribed.clear()
+            self._task = asyncio.get_running_loop().create_task(self._run())
+        await asyncio.wait_for(self._subscribed.wait(), 5)
+
+    def leave(self, listener: Listener) -> None:
+        self.listeners.discard(listener)
+        if not self.listeners and self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._listen()
+            except (redis.RedisError, OSError) as error:
+                log.warning("the hub of %s lost Redis: %s", self.cluster_id, error)
+            self._subscribed.clear()
+            await asyncio.sleep(RETRY_S)
+
+    async def _listen(self) -> None:
+        client = async_client(timeout_s=None)
+        try:
+            async with client.pubsub(ignore_subscribe_messages=False) as channel:
+                await channel.subscribe(keys.named(self.cluster_id, "changes"))
+                async for message in channel.listen():
+                    if message["type"] == "subscribe":
+                        self._begin()
+                    elif message["type"] == "message":
+                        self._take(message["data"])
+        finally:
+            await client.aclose()
+
+    def _begin(self) -> None:
+        self._seq = None
+        self._subscribed.set()
+        for listener in list(self.listeners):
+            listener.start_over()
+
+    def _take(self, text: str) -> None:
+        head, _, body = text.partition(" ")
+        if head == "beat":
+            for listener in list(self.listeners):
+                listener.beat(int(body))
+            return
+        seq, message = int(head), json.loads(body)
+        gap = self._seq is not None and seq != self._seq + 1
+        self._seq = seq
+        for listener in list(self.listeners):
+            if gap or message.get("reset"):
+                listener.start_over()
+            else:
+                listener.offer(seq, message["values"])
+
+
+_hubs: dict[tuple[int, str], Hub] = {}
+
+
+def hub_of(cluster_id: str) -> Hub:
+    """The process's hub for a cluster (one for each event loop, which in a server is one)."""
+    loop = id(asyncio.get_running_loop())
+    return _hubs.setdefault((loop, cluster_id), Hub(cluster_id))

@@ -1,0 +1,38 @@
+"""One owner per cluster: a lease in Redis that is renewed while its holder works."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import redis
+
+from console.snapshot import keys
+
+TTL_MS = 8_000
+RENEW_S = 2.0
+RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) else return 0 end"
+RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end"
+
+
+class Lease:
+    def __init__(self, client: Any, cluster_id: str) -> None:
+        self._redis, self._key = client, keys.named(cluster_id, "lease")
+        self._owner = secrets.token_hex(8)
+
+    async def take(self) -> bool:
+        """True when the lease is now ours; False while another holds it."""
+        return bool(await self._redis.set(self._key, self._owner, nx=True, px=TTL_MS))
+
+    async def renew(self) -> bool:
+        """False when it is lost: somebody else owns the cluster, or Redis forgot it and it could not be had again.
+
+        A Redis that does not answer is not a loss: nobody else can take the lease from it either.
+        """
+        try:
+            return bool(await self._redis.eval(RENEW, 1, self._key, self._owner, TTL_MS)) or await self.take()
+        except (redis.RedisError, OSError):
+            return True
+
+    async def release(self) -> None:
+        await self._redis.eval(RELEASE, 1, self._key, self._owner)

@@ -1,0 +1,43 @@
+"""The samples that analytics reads: what one moment's state becomes, as JSON records of the topic `__cluster_samples`. Pure.
+
+Record key: `["local", "orders", 3]` (partition), `["local", "orders", 3, "billing"]` (group on a partition).
+Record value: {"v": 1, "at_ms", "cluster", "kind": "partition", "topic", "partition", "leader", "leader_epoch", "high_watermark",
+"log_end_offset", "log_start_offset", "size_bytes", "isr", "replicas"} or {..., "kind": "group", "group", "topic", "partition",
+"committed", "log_end_offset", "high_watermark", "lag"}. Unknown is null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+SAMPLES_TOPIC = "__cluster_samples"
+SAMPLES_CONFIG = {
+    "cleanup.policy": "delete",
+    "retention.ms": str(7 * 24 * 3600 * 1000),
+    "retention.bytes": str(128 * 1024 * 1024),
+    "segment.bytes": str(16 * 1024 * 1024),
+}
+SAMPLES_PARTITIONS = 3
+Record = tuple[bytes, bytes]
+
+
+def samples(
+    cluster_id: str, partitions: Iterable[Mapping[str, Any]], lag_rows: Iterable[Mapping[str, Any]], at_ms: int
+) -> Iterator[Record]:
+    base = {"v": 1, "at_ms": at_ms, "cluster": cluster_id}
+    for value in partitions:
+        if value["topic"] == SAMPLES_TOPIC:
+            continue
+        names = ("topic", "partition", "leader", "leader_epoch", "high_watermark", "log_end_offset", "log_start_offset", "size_bytes")
+        row = {**base, "kind": "partition", **{n: value[n] for n in names}, "isr": len(value["isr"]), "replicas": len(value["assignment"])}
+        yield _json([cluster_id, value["topic"], value["partition"]]), _json(row)
+    for value in lag_rows:
+        names = ("group", "topic", "partition", "committed", "log_end_offset", "high_watermark", "lag")
+        row = {**base, "kind": "group", **{n: value[n] for n in names}}
+        yield _json([cluster_id, value["topic"], value["partition"], value["group"]]), _json(row)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()

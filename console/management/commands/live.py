@@ -1,0 +1,114 @@
+"""`manage.py live`: owns a cluster's live state (one owner per cluster, by a lease in Redis) until stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from typing import Any
+
+import redis
+from asgiref.sync import sync_to_async
+from broker_core.coordination.zookeeper import ZooKeeperStore
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from console.gateway import local
+from console.gateway.feed import batches
+from console.gateway.sample_topic import SampleTopic
+from console.gateway.zookeeper import ZooKeeperView
+from console.live.lease import RENEW_S, Lease
+from console.live.owner import LiveOwner
+from console.live.publisher import Publisher
+from console.live.sampler import Sampler
+from console.live.samples import SAMPLES_CONFIG, SAMPLES_PARTITIONS, SAMPLES_TOPIC
+from console.live.spool import Spool
+from console.live.state import ClusterState
+from console.models import Cluster
+from console.snapshot.connect import async_client
+
+log = logging.getLogger("console.live")
+SESSION_TIMEOUT_MS = 6_000
+
+
+class Command(BaseCommand):
+    help = "Merges feeds, ZooKeeper and processes of one cluster into the live snapshot."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--cluster", default=settings.LOCAL_CLUSTER)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        asyncio.run(run(options["cluster"]))
+
+
+async def run(cluster_id: str) -> None:
+    cluster = await sync_to_async(lambda: Cluster.objects.filter(pk=cluster_id).first())()
+    if cluster is None:
+        raise CommandError(f"there is no cluster {cluster_id!r}: run manage.py bootstrap first")
+    task = asyncio.current_task()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)  # type: ignore[union-attr]
+    client = async_client()
+    lease = Lease(client, cluster_id)
+    try:
+        while True:
+            await _wait_for(lease)
+            log.info("owner of %s", cluster_id)
+            await _own(cluster, lease)
+            log.warning("the lease of %s is lost", cluster_id)
+    except asyncio.CancelledError:
+        log.info("stopped")
+    finally:
+        try:
+            await lease.release()
+        except (redis.RedisError, OSError):
+            log.info("the lease ends by itself")
+        await client.aclose()
+
+
+async def _wait_for(lease: Lease) -> None:
+    while True:
+        try:
+            if await lease.take():
+                return
+        except (redis.RedisError, OSError) as error:
+            log.warning("Redis is not there: %s", error)
+        await asyncio.sleep(1)
+
+
+async def _own(cluster: Cluster, lease: Lease) -> None:
+    """Runs all tasks until the lease is lost or one of them fails."""
+    state = ClusterState(cluster.pk)
+    owner = LiveOwner(cluster.pk, Publisher(state), state, batches)
+    store = ZooKeeperStore(cluster.zookeeper)
+    view = ZooKeeperView(store, owner, lambda: owner.broker_defaults)
+    sink = SampleTopic(cluster.bootstrap_servers, SAMPLES_TOPIC, SAMPLES_PARTITIONS, SAMPLES_CONFIG)
+    sampler = Sampler(owner.take_samples, sink, Spool(settings.CONSOLE_DIR / "spool" / f"{cluster.pk}.samples"))
+    work = [
+        _renew(lease),
+        view.run(),
+        owner.run_ticks(),
+        owner.publisher.run(),
+        owner.publisher.run_events(),
+        owner.run_points(),
+        owner.run_defaults(cluster.bootstrap_servers, view.refresh_defaults),
+    ]
+    if cluster.is_local:
+        work += [owner.run_processes(local.processes), sampler.run()]
+    tasks = [asyncio.create_task(w) for w in work]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await owner.close()
+        await store.close()
+        await asyncio.to_thread(sink.close)
+
+
+async def _renew(lease: Lease) -> None:
+    while await lease.renew():
+        await asyncio.sleep(RENEW_S)

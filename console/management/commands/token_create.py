@@ -1,0 +1,27 @@
+"""`manage.py token_create NAME --role ROLE`: prints a new API token on the last line, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from console.actions.audit import Conflict, Invalid
+from console.actions.tokens import create_token
+from console.roles import ADMIN, ROLES, Actor
+
+
+class Command(BaseCommand):
+    help = "Makes an API token and prints it, once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("--role", choices=ROLES, required=True)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            row, token = create_token(Actor("shell", ADMIN, "shell"), options["name"], options["role"])
+        except (Invalid, Conflict) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"token {row.name!r} with the role {row.role}; it is shown only now:")
+        self.stdout.write(token)

@@ -1,0 +1,256 @@
+"""What is kept in the database. Every table that grows by itself is bounded by `trim` (rows kept, newest first)."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Any, ClassVar
+
+from django.db import models
+from django.utils import timezone
+
+
+def trim(model: type[models.Model], keep: int) -> int:
+    """Deletes all but the newest `keep` rows (by id); returns how many went."""
+    edge = model._default_manager.order_by("-id").values_list("id", flat=True)[keep : keep + 1].first()
+    if edge is None:
+        return 0
+    deleted, _ = model._default_manager.filter(id__lte=edge).delete()
+    return deleted
+
+
+class Cluster(models.Model):
+    """A Kafka-protocol cluster; `local` is the one of `make up`, the only one whose processes we control."""
+
+    id = models.SlugField(primary_key=True, max_length=64)
+    name = models.CharField(max_length=100)
+    bootstrap_servers = models.CharField(max_length=1000)
+    zookeeper = models.CharField(max_length=1000, blank=True)
+    is_local = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class Job(models.Model):
+    """Work on a cluster that takes longer than a request: the row is the plan, the cluster is the truth.
+
+    `params` is what was asked for, `plan` what steps have found out. A step runs under a lease: `lease_owner` until `lease_until`.
+    """
+
+    QUEUED, RUNNING, CANCELLING = "queued", "running", "cancelling"
+    SUCCEEDED, FAILED, CANCELLED = "succeeded", "failed", "cancelled"
+    ACTIVE = (QUEUED, RUNNING, CANCELLING)
+    KINDS = ("preferred_leader_election", "reassignment", "health_report", "analytics")
+    KEEP = 2000
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    kind = models.CharField(max_length=40)
+    params = models.JSONField(default=dict)
+    state = models.CharField(max_length=12, default=QUEUED)
+    step = models.CharField(max_length=40, default="start")
+    plan = models.JSONField(default=dict)
+    cancel_requested = models.BooleanField(default=False)
+    done = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(default=0)
+    unit = models.CharField(max_length=20, default="partitions")
+    message = models.CharField(max_length=1000, blank=True)
+    result = models.JSONField(null=True)
+    log = models.JSONField(default=list)
+    lease_owner = models.CharField(max_length=100, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    created_by = models.CharField(max_length=150)
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["state"]), models.Index(fields=["cluster", "-id"])]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+    @property
+    def active(self) -> bool:
+        return self.state in self.ACTIVE
+
+
+class Event(models.Model):
+    """Something that happened in a cluster, as a sentence with cause and effect."""
+
+    KEEP = 20_000
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    at_ms = models.BigIntegerField()
+    kind = models.CharField(max_length=32)
+    level = models.CharField(max_length=8)
+    sentence = models.CharField(max_length=1000)
+    broker_id = models.IntegerField(null=True)
+    topic = models.CharField(max_length=249, blank=True)
+    partition = models.IntegerField(null=True)
+    group = models.CharField(max_length=255, blank=True)
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["cluster", "-id"]), models.Index(fields=["cluster", "topic", "-id"])]
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class AuditEntry(models.Model):
+    """One change someone asked for, whether it was allowed and whether it worked."""
+
+    KEEP = 50_000
+
+    at = models.DateTimeField(default=timezone.now)
+    actor = models.CharField(max_length=150)
+    via = models.CharField(max_length=8)
+    action = models.CharField(max_length=60)
+    target = models.CharField(max_length=400)
+    before = models.JSONField(null=True)
+    after = models.JSONField(null=True)
+    outcome = models.CharField(max_length=10)
+    error = models.CharField(max_length=1000, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.actor} {self.action} {self.target}"
+
+
+class ApiToken(models.Model):
+    """A bearer token; only its SHA-256 is kept, so a stolen database opens nothing."""
+
+    name = models.CharField(max_length=100)
+    digest = models.CharField(max_length=64, unique=True)
+    role = models.CharField(max_length=10)
+    created_by = models.CharField(max_length=150, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @staticmethod
+    def digest_of(token: str) -> str:
+        return hashlib.sha256(token.encode()).hexdigest()
+
+    @classmethod
+    def issue(cls, name: str, role: str, created_by: str) -> tuple[ApiToken, str]:
+        """The row and the token itself, which is shown once and never again."""
+        token = "hw_" + secrets.token_urlsafe(32)
+        return cls.objects.create(name=name, digest=cls.digest_of(token), role=role, created_by=created_by), token
+
+    @classmethod
+    def find(cls, token: str) -> ApiToken | None:
+        """The live token's row; notes its use at most once a minute."""
+        row = cls.objects.filter(digest=cls.digest_of(token), revoked_at=None).first()
+        now = timezone.now()
+        if row and (row.last_used_at is None or (now - row.last_used_at).total_seconds() > 60):
+            cls.objects.filter(pk=row.pk).update(last_used_at=now)
+        return row
+
+
+class HealthReport(models.Model):
+    """A health report as the rules gave it, with what changed since the one before."""
+
+    KEEP = 400
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    at = models.DateTimeField(default=timezone.now)
+    level = models.CharField(max_length=8)
+    sentence = models.CharField(max_length=1000)
+    checks = models.JSONField(default=list)
+    changed = models.JSONField(default=dict)
+
+    def __str__(self) -> str:
+        return f"{self.cluster_id} {self.at:%Y-%m-%d %H:%M} {self.level}"
+
+
+class ThroughputSummary(models.Model):
+    """Throughput of one topic in one window, as the analytics job found it."""
+
+    KEEP = 100_000
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    topic = models.CharField(max_length=249)
+    window_start = models.DateTimeField()
+    window_seconds = models.IntegerField()
+    bytes_per_s = models.FloatField(null=True)
+    messages_per_s = models.FloatField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["cluster", "topic", "window_start", "window_seconds"], name="throughput_window")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic} {self.window_start:%H:%M:%S}"
+
+
+class LagSummary(models.Model):
+    """Lag of one group on one topic in one window, as the analytics job found it."""
+
+    KEEP = 100_000
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    group = models.CharField(max_length=255)
+    topic = models.CharField(max_length=249)
+    window_start = models.DateTimeField()
+    window_seconds = models.IntegerField()
+    lag_max = models.BigIntegerField(null=True)
+    lag_avg = models.FloatField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["cluster", "group", "topic", "window_start", "window_seconds"], name="lag_window")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.group} {self.topic} {self.window_start:%H:%M:%S}"
+
+
+def job_value(job: Job) -> dict[str, Any]:
+    """A job as pages, REST and the websocket show it."""
+    return {
+        "id": job.pk,
+        "cluster": job.cluster_id,
+        "kind": job.kind,
+        "state": job.state,
+        "progress": {"done": job.done, "total": job.total, "unit": job.unit},
+        "message": job.message,
+        "result": job.result,
+        "created_at": _iso(job.created_at),
+        "started_at": _iso(job.started_at),
+        "ended_at": _iso(job.ended_at),
+        "params": job.params,
+        "created_by": job.created_by,
+        "can_cancel": job.state in (Job.QUEUED, Job.RUNNING),
+        "cancel_means": CANCEL_MEANS.get(job.kind, ""),
+    }
+
+
+CANCEL_MEANS = {
+    "reassignment": "Replicas that were being added are dropped again and each partition keeps the replicas it had; moves already finished stay.",
+    "preferred_leader_election": "Elections already done stay; the rest is not asked for.",
+    "health_report": "No report is written.",
+    "analytics": "The running Spark driver is ended; what it has not written yet is read again next time.",
+}
+
+
+def event_value(event: Event) -> dict[str, Any]:
+    return {
+        "id": event.pk,
+        "at_ms": event.at_ms,
+        "kind": event.kind,
+        "level": event.level,
+        "sentence": event.sentence,
+        "broker_id": event.broker_id,
+        "topic": event.topic or None,
+        "partition": event.partition,
+        "group": event.group or None,
+    }
+
+
+def _iso(moment: Any) -> str | None:
+    return None if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,267 @@
+"""What pages and REST read: from the Redis snapshot and the database, a page at a time. Nothing here asks a broker but `topic_configs`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from console.gateway.kafka_cluster import KafkaCluster
+from console.gateway.topic_keys import CREATE_KEYS, known
+from console.models import AuditEntry, Cluster, Event, HealthReport, Job, LagSummary, ThroughputSummary, event_value, job_value
+from console.snapshot.read import Snapshot, SnapshotUnavailable
+from workers.rules.partitions import partition_sentence
+
+Value = dict[str, Any]
+TROUBLE_SHOWN = 20
+GROUPS_SHOWN = 10
+GROUPS_LOOKED_AT = 500
+
+
+class BadCursor(Exception):
+    """A page cursor that was not made by us."""
+
+
+class NotFound(Exception):
+    """The thing asked for is not in the snapshot or the database; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of rows out of `total`."""
+
+    rows: list[Value]
+    page: int
+    last: int
+    total: int
+
+
+def local_cluster() -> Cluster:
+    return Cluster.objects.get(pk=settings.LOCAL_CLUSTER)
+
+
+def cluster_of(cluster_id: str) -> Cluster:
+    found = Cluster.objects.filter(pk=cluster_id).first()
+    if found is None:
+        raise NotFound(f"There is no cluster {cluster_id!r}.")
+    return found
+
+
+def cluster_value(cluster: Cluster) -> Value:
+    """The cluster with what is known of it live; live figures are null while nothing was ever seen."""
+    try:
+        live = Snapshot(cluster.pk).cluster()
+    except SnapshotUnavailable:
+        live = None
+    return {
+        "id": cluster.pk,
+        "name": cluster.name,
+        "bootstrap_servers": cluster.bootstrap_servers,
+        "is_local": cluster.is_local,
+        "live": live,
+    }
+
+
+# --- pages of names
+
+
+def page_of(names: Sequence[str], page: int, size: int) -> tuple[Sequence[str], int, int]:
+    """The names on a page (the nearest there is), its number, and the last page's."""
+    last = max((len(names) + size - 1) // size, 1)
+    page = min(max(page, 1), last)
+    return names[(page - 1) * size : page * size], page, last
+
+
+def topics_page(snapshot: Snapshot, query: str, page: int, size: int = 50) -> Page:
+    names = [n for n in snapshot.topic_names() if query.lower() in n.lower()]
+    shown, page, last = page_of(sorted(names, key=lambda n: (n.startswith("__"), n)), page, size)
+    return Page(snapshot.topics(shown), page, last, len(names))
+
+
+def groups_page(snapshot: Snapshot, query: str, page: int, size: int = 50) -> Page:
+    names = [n for n in snapshot.group_names() if query.lower() in n.lower()]
+    shown, page, last = page_of(names, page, size)
+    return Page(snapshot.groups(shown), page, last, len(names))
+
+
+def partitions_page(snapshot: Snapshot, topic: Value, page: int, size: int = 100) -> Page:
+    total = topic["partitions"] or 0
+    last = max((total + size - 1) // size, 1)
+    page = min(max(page, 1), last)
+    first = (page - 1) * size
+    return Page(snapshot.partitions(topic["topic"], first, min(first + size, total) - 1), page, last, total)
+
+
+def topic_or_fail(snapshot: Snapshot, name: str) -> Value:
+    topic = snapshot.topic(name)
+    if topic is None:
+        raise NotFound(f"There is no topic {name!r}.")
+    return topic
+
+
+def group_or_fail(snapshot: Snapshot, name: str) -> Value:
+    group = snapshot.group(name)
+    if group is None:
+        raise NotFound(f"There is no group {name!r}.")
+    return group
+
+
+def trouble(snapshot: Snapshot, count: int = TROUBLE_SHOWN) -> tuple[list[Value], int]:
+    """The worst partitions with a sentence each, and how many more there are."""
+    found, total = snapshot.trouble(count)
+    rows = [{"topic": v["topic"], "partition": v["partition"], "state": v["state"], "sentence": sentence_of(v)} for v in found]
+    return rows, max(total - len(rows), 0)
+
+
+def sentence_of(partition: Value) -> str:
+    missing = [b for b in partition["assignment"] if b not in partition["isr"]]
+    return partition_sentence(
+        f"{partition['topic']}-{partition['partition']}", partition["state"], missing, partition["min_insync_replicas"]
+    )
+
+
+def groups_behind(snapshot: Snapshot) -> list[Value]:
+    groups = snapshot.groups(snapshot.group_names()[:GROUPS_LOOKED_AT])
+    return sorted((g for g in groups if g["lag"]), key=lambda g: (-(g["lag_s"] or 0), -g["lag"]))[:GROUPS_SHOWN]
+
+
+def groups_reading(snapshot: Snapshot, topic: str) -> list[Value]:
+    groups = snapshot.groups(snapshot.group_names()[:GROUPS_LOOKED_AT])
+    return [{"group": g["group"], "lag": g["lag"], "state": g["state"], "trend": g["trend"]} for g in groups if topic in g["topics"]]
+
+
+def series(snapshot: Snapshot) -> Value:
+    points = snapshot.series()
+    return {
+        "t": [p["at_ms"] for p in points],
+        "produce": [p["produce_bytes_per_s"] for p in points],
+        "fetch": [p["fetch_bytes_per_s"] for p in points],
+        "messages": [p["messages_per_s"] for p in points],
+    }
+
+
+# --- configs
+
+
+def topic_configs(cluster: Cluster, name: str) -> list[Value]:
+    """The topic's settings with what Kafka's table says of each."""
+    return [{**row, **known(row["name"], row["doc"])} for row in KafkaCluster(cluster.bootstrap_servers).topic_configs(name)]
+
+
+def creation_settings(chosen: Value) -> list[Value]:
+    """The settings offered when a topic is created, with the defaults of a local broker."""
+    rows = [{"name": name, "value": known(name)["default"], **known(name), "chosen": chosen.get(name, "")} for name in CREATE_KEYS]
+    rows[0]["value"] = "2"
+    return rows
+
+
+# --- database
+
+
+def jobs(cluster: Cluster, page: int, size: int = 25) -> Page:
+    rows = Job.objects.filter(cluster=cluster).order_by("-id")
+    return _database_page(rows, page, size, job_value)
+
+
+def active_jobs(cluster: Cluster) -> list[Value]:
+    return [job_value(job) for job in Job.objects.filter(cluster=cluster, state__in=Job.ACTIVE).order_by("-id")[:20]]
+
+
+def job_or_fail(job_id: int) -> Job:
+    found = Job.objects.filter(pk=job_id).first()
+    if found is None:
+        raise NotFound(f"There is no job {job_id}.")
+    return found
+
+
+def _database_page(rows: QuerySet[Any], page: int, size: int, value: Any) -> Page:
+    total = rows.count()
+    last = max((total + size - 1) // size, 1)
+    page = min(max(page, 1), last)
+    return Page([value(row) for row in rows[(page - 1) * size : page * size]], page, last, total)
+
+
+def events(
+    cluster: Cluster,
+    *,
+    kind: str = "",
+    topic: str = "",
+    broker: int | None = None,
+    group: str = "",
+    before: int | None = None,
+    count: int = 50,
+) -> list[Value]:
+    """Newest first; `before` is an event id."""
+    rows = Event.objects.filter(cluster=cluster)
+    if kind:
+        rows = rows.filter(kind=kind)
+    if topic:
+        rows = rows.filter(topic=topic)
+    if broker is not None:
+        rows = rows.filter(broker_id=broker)
+    if group:
+        rows = rows.filter(group=group)
+    if before is not None:
+        rows = rows.filter(id__lt=before)
+    return [event_value(row) for row in rows.order_by("-id")[:count]]
+
+
+def audit(before: int | None, count: int = 50) -> list[AuditEntry]:
+    rows = AuditEntry.objects.order_by("-id")
+    return list((rows.filter(id__lt=before) if before is not None else rows)[:count])
+
+
+def report_value(report: HealthReport) -> Value:
+    return {
+        "id": report.pk,
+        "at": report.at,
+        "level": report.level,
+        "sentence": report.sentence,
+        "checks": report.checks,
+        "changed": report.changed,
+    }
+
+
+def reports(cluster: Cluster, count: int = 20) -> list[Value]:
+    return [report_value(r) for r in HealthReport.objects.filter(cluster=cluster).order_by("-id")[:count]]
+
+
+def throughput_series(cluster: Cluster, since: Any) -> Value:
+    """`{topic: {t, bytes_per_s, messages_per_s}}`, oldest first."""
+    found: Value = {}
+    for row in ThroughputSummary.objects.filter(cluster=cluster, window_start__gte=since).order_by("window_start"):
+        line = found.setdefault(row.topic, {"t": [], "bytes_per_s": [], "messages_per_s": []})
+        line["t"].append(int(row.window_start.timestamp() * 1000))
+        line["bytes_per_s"].append(row.bytes_per_s)
+        line["messages_per_s"].append(row.messages_per_s)
+    return found
+
+
+def lag_series(cluster: Cluster, since: Any) -> Value:
+    """`{group: {t, lag}}` (largest lag of the window summed over topics), oldest first."""
+    sums: dict[str, dict[int, int]] = {}
+    for row in LagSummary.objects.filter(cluster=cluster, window_start__gte=since).order_by("window_start"):
+        at_ms = int(row.window_start.timestamp() * 1000)
+        windows = sums.setdefault(row.group, {})
+        windows[at_ms] = windows.get(at_ms, 0) + (row.lag_max or 0)
+    return {group: {"t": list(windows), "lag": list(windows.values())} for group, windows in sums.items()}
+
+
+# --- cursors
+
+
+def cursor(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def read_cursor(text: str) -> str:
+    """What `cursor` was made of."""
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError) as error:
+        raise BadCursor("The cursor is not one of ours: take it from `next` of the page before.") from error

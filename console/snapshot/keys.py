@@ -1,0 +1,61 @@
+"""Names: of values (`partition/orders/3`, as the websocket has them) and of the Redis keys they lie in. Pure."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+CLUSTER = "cluster"
+SAFE = "!~*'()"
+"""What a browser's encodeURIComponent leaves as it is, beside letters, digits and `-_.`."""
+
+
+def broker(broker_id: int) -> str:
+    return f"broker/{broker_id}"
+
+
+def topic(name: str) -> str:
+    return f"topic/{name}"
+
+
+def partition(name: str, number: int) -> str:
+    return f"partition/{name}/{number}"
+
+
+def group(name: str) -> str:
+    return f"group/{quote(name, safe=SAFE)}"
+
+
+def lag(name: str, topic_name: str, number: int) -> str:
+    return f"lag/{quote(name, safe=SAFE)}/{topic_name}/{number}"
+
+
+def job(job_id: int) -> str:
+    return f"job/{job_id}"
+
+
+def event(event_id: int) -> str:
+    return f"event/{event_id}"
+
+
+def prefix(cluster_id: str) -> str:
+    return f"hw:{{{cluster_id}}}:"
+
+
+def place(cluster_id: str, key: str) -> tuple[str, str]:
+    """The Redis hash and the field in it that hold a value."""
+    kind, _, rest = key.partition("/")
+    base = prefix(cluster_id)
+    if kind == "partition":
+        name, _, number = rest.rpartition("/")
+        return f"{base}partitions:{name}", number
+    if kind == "lag":
+        name, topic_name, number = rest.split("/")
+        return f"{base}lag:{unquote(name)}", f"{topic_name}/{number}"
+    if kind == "group":
+        return f"{base}groups", unquote(rest)
+    return f"{base}{kind}s", rest or kind
+
+
+def named(cluster_id: str, name: str) -> str:
+    """Redis keys that are not hashes of values: `seq`, `changes`, `lease`, `beat`, `events`, `trouble`, `topic_names`, `series`."""
+    return prefix(cluster_id) + name

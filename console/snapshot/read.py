@@ -1,0 +1,127 @@
+"""Reading the snapshot: for pages and REST (sync) and for websockets (a pipeline that the caller runs)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import redis
+
+from console.snapshot import keys
+from console.snapshot.connect import sync_client
+
+Value = dict[str, Any]
+
+
+class SnapshotUnavailable(Exception):
+    """Redis does not answer: nothing live can be shown; the message says where it was asked."""
+
+
+SETTLE_S = 2.0
+SETTLE_STEP_S = 0.05
+
+
+def await_snapshot(shown: Callable[[], bool]) -> bool:
+    """Waits a little until a change that the cluster has taken is shown too, so that whoever made it reads it back."""
+    end = time.monotonic() + SETTLE_S
+    try:
+        while not shown():
+            if time.monotonic() >= end:
+                return False
+            time.sleep(SETTLE_STEP_S)
+    except SnapshotUnavailable:
+        return False
+    return True
+
+
+class Snapshot:
+    """One cluster's snapshot, read with as few round trips as there are questions."""
+
+    def __init__(self, cluster_id: str, client: redis.Redis | None = None) -> None:
+        self.cluster_id = cluster_id
+        self._redis: Any = client or sync_client()
+
+    def _ask(self, command: str, *args: Any, **options: Any) -> Any:
+        try:
+            return getattr(self._redis, command)(*args, **options)
+        except redis.RedisError as error:
+            raise SnapshotUnavailable(f"Redis does not answer: {error}") from error
+
+    def _name(self, name: str) -> str:
+        return keys.named(self.cluster_id, name)
+
+    def get(self, key: str) -> Value | None:
+        text = self._ask("hget", *keys.place(self.cluster_id, key))
+        return json.loads(text) if text else None
+
+    def many(self, kind_key: Sequence[str]) -> list[Value]:
+        """The values of several keys that lie in one hash, without those that are gone."""
+        if not kind_key:
+            return []
+        places = [keys.place(self.cluster_id, key) for key in kind_key]
+        texts = self._ask("hmget", places[0][0], [field for _, field in places])
+        return [json.loads(text) for text in texts if text]
+
+    def cluster(self) -> Value | None:
+        return self.get(keys.CLUSTER)
+
+    def beat_ms(self) -> int | None:
+        text = self._ask("get", self._name("beat"))
+        return int(text) if text else None
+
+    def brokers(self) -> list[Value]:
+        found = self._ask("hgetall", self._name("brokers"))
+        return sorted((json.loads(text) for text in found.values()), key=lambda b: b["broker_id"])
+
+    def topic(self, name: str) -> Value | None:
+        return self.get(keys.topic(name))
+
+    def topic_names(self) -> list[str]:
+        return list(self._ask("zrange", self._name("topic_names"), 0, -1))
+
+    def topic_names_after(self, after: str, count: int) -> list[str]:
+        low = f"({after}" if after else "-"
+        return list(self._ask("zrangebylex", self._name("topic_names"), low, "+", 0, count))
+
+    def topics(self, names: Iterable[str]) -> list[Value]:
+        return self.many([keys.topic(name) for name in names])
+
+    def group(self, name: str) -> Value | None:
+        return self.get(keys.group(name))
+
+    def group_names(self) -> list[str]:
+        return list(self._ask("zrange", self._name("group_names"), 0, -1))
+
+    def group_names_after(self, after: str, count: int) -> list[str]:
+        low = f"({after}" if after else "-"
+        return list(self._ask("zrangebylex", self._name("group_names"), low, "+", 0, count))
+
+    def groups(self, names: Iterable[str]) -> list[Value]:
+        return self.many([keys.group(name) for name in names])
+
+    def lag_rows(self, group: str) -> list[Value]:
+        found = self._ask("hgetall", self._name(f"lag:{group}"))
+        return sorted((json.loads(text) for text in found.values()), key=lambda r: (r["topic"], r["partition"]))
+
+    def partitions(self, topic: str, first: int, last: int) -> list[Value]:
+        """Partitions `first` to `last`, both included."""
+        return self.many([keys.partition(topic, number) for number in range(first, last + 1)])
+
+    def partition(self, topic: str, number: int) -> Value | None:
+        return self.get(keys.partition(topic, number))
+
+    def trouble(self, count: int) -> tuple[list[Value], int]:
+        """The worst partitions that are not safe, worst first, and how many there are in all."""
+        names = self._ask("zrevrange", self._name("trouble"), 0, count - 1)
+        total = self._ask("zcard", self._name("trouble"))
+        found = [self.get(f"partition/{name}") for name in names]
+        return [value for value in found if value], total
+
+    def events(self, count: int) -> list[Value]:
+        return [json.loads(text) for text in self._ask("lrange", self._name("events"), 0, count - 1)]
+
+    def series(self) -> list[Value]:
+        """Points of the overview's plot, oldest first."""
+        return [json.loads(text) for text in reversed(self._ask("lrange", self._name("series"), 0, -1))]

@@ -1,0 +1,69 @@
+"""Addresses of pages and of the REST interface. A view, its URL and its template share a name."""
+
+from __future__ import annotations
+
+from django.urls import path, register_converter
+from django.urls.converters import StringConverter
+
+from console.api import api
+from console.api.probes import healthz, metrics
+from console.views.brokers import broker_action, brokers
+from console.views.group import group, group_delete, group_offsets
+from console.views.groups import groups
+from console.views.jobs import job, job_cancel, job_create, jobs
+from console.views.overview import overview
+from console.views.records import audit, events
+from console.views.reports import analytics, health, health_run
+from console.views.session import login, logout
+from console.views.settings import settings, token_create, token_revoke
+from console.views.topic import topic, topic_config, topic_delete, topic_partitions
+from console.views.topics import topic_create, topics
+
+
+class TopicName(StringConverter):
+    """Anything but a slash: names Kafka would refuse get a page that says so."""
+
+    regex = "[^/]{1,300}"
+
+
+class GroupName(StringConverter):
+    """Groups may be called anything, slashes included."""
+
+    regex = ".+?"
+
+
+register_converter(TopicName, "topic")
+register_converter(GroupName, "group")
+
+urlpatterns = [
+    path("login", login, name="login"),
+    path("logout", logout, name="logout"),
+    path("", overview, name="overview"),
+    path("brokers", brokers, name="brokers"),
+    path("brokers/<int:broker_id>/<slug:action>", broker_action, name="broker_action"),
+    path("topics", topics, name="topics"),
+    path("new-topic", topic_create, name="topic_create"),
+    path("topics/<topic:name>/delete", topic_delete, name="topic_delete"),
+    path("topics/<topic:name>/partitions", topic_partitions, name="topic_partitions"),
+    path("topics/<topic:name>/config", topic_config, name="topic_config"),
+    path("topics/<topic:name>", topic, name="topic"),
+    path("groups", groups, name="groups"),
+    path("group-offsets/<group:group_id>", group_offsets, name="group_offsets"),
+    path("group-delete/<group:group_id>", group_delete, name="group_delete"),
+    path("groups/<group:group_id>", group, name="group"),
+    path("jobs", jobs, name="jobs"),
+    path("jobs/new", job_create, name="job_create"),
+    path("jobs/<int:job_id>", job, name="job"),
+    path("jobs/<int:job_id>/cancel", job_cancel, name="job_cancel"),
+    path("analytics", analytics, name="analytics"),
+    path("health", health, name="health"),
+    path("health/run", health_run, name="health_run"),
+    path("events", events, name="events"),
+    path("audit", audit, name="audit"),
+    path("settings", settings, name="settings"),
+    path("settings/tokens/new", token_create, name="token_create"),
+    path("settings/tokens/<int:token_id>/revoke", token_revoke, name="token_revoke"),
+    path("api/v1/", api.urls),
+    path("healthz", healthz, name="healthz"),
+    path("metrics", metrics, name="metrics"),
+]

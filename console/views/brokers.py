@@ -1,0 +1,36 @@
+"""Brokers, and what can be done to a local one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from console.actions.brokers import act_on_broker
+from console.context import live_needs
+from console.roles import actor_of
+from console.snapshot.read import Snapshot
+from console.views.support import KNOWN, done, explain, page, show
+
+DONE = {"start": "is starting", "stop": "has stopped", "kill": "was killed", "pause": "is paused", "resume": "goes on"}
+
+
+def _context(request: Any) -> dict[str, Any]:
+    live_needs(request, brokers="1")
+    return {"rows": Snapshot(request.cluster.pk).brokers(), "events": []}
+
+
+@page()
+def brokers(request: Any) -> HttpResponse:
+    return show(request, "brokers", _context(request))
+
+
+@page("POST")
+def broker_action(request: Any, broker_id: int, action: str) -> HttpResponse:
+    try:
+        act_on_broker(actor_of(request), request.cluster, broker_id, action, confirm=request.POST.get("confirm", ""))
+    except KNOWN as error:
+        status, shown = explain(error)
+        return show(request, "brokers", {**_context(request), "form_error": shown}, status)
+    return done(request, reverse("brokers"), f"Broker {broker_id} {DONE[action]}.")

@@ -1,0 +1,72 @@
+"""Jobs: the list, asking for one, one, and cancelling it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from console import queries
+from console.actions.jobs import cancel_job, create_job, parse_assignments
+from console.context import live_needs
+from console.models import Job, job_value
+from console.roles import actor_of
+from console.snapshot.read import Snapshot
+from console.views.support import KNOWN, done, explain, number, page, pages, show
+
+
+def _context(request: Any) -> dict[str, Any]:
+    found = queries.jobs(request.cluster, (number(request, "page", 1) or 1) if request.method == "GET" else 1)
+    live_needs(request, jobs="1")
+    snapshot = Snapshot(request.cluster.pk)
+    return {
+        "rows": found.rows,
+        "kinds": Job.KINDS,
+        "brokers": snapshot.brokers(),
+        "topics": snapshot.topic_names()[:1000],
+        "pages": pages(request, found.page, found.last, found.total),
+    }
+
+
+@page()
+def jobs(request: Any) -> HttpResponse:
+    return show(request, "jobs", _context(request))
+
+
+@page("POST")
+def job_create(request: Any) -> HttpResponse:
+    try:
+        made = create_job(actor_of(request), request.cluster, request.POST.get("kind", ""), _params(request))
+    except KNOWN as error:
+        status, shown = explain(error)
+        return show(request, "jobs", {**_context(request), "form_error": shown, "values": request.POST.dict()}, status)
+    return done(request, reverse("job", args=[made.pk]), f"Job {made.pk} is queued.")
+
+
+def _params(request: Any) -> dict[str, Any]:
+    if request.POST.get("kind") == "reassignment":
+        return {"assignments": parse_assignments(request.POST.get("assignments", ""))}
+    topics = [t for t in request.POST.get("topics", "").replace(",", " ").split() if t]
+    return {"topics": topics} if topics else {}
+
+
+def _job_context(request: Any, found: Job) -> dict[str, Any]:
+    live_needs(request, jobs=str(found.pk))
+    return {"job": {**job_value(found), "detail": found.plan.get("detail", [])}, "steps": found.log}
+
+
+@page()
+def job(request: Any, job_id: int) -> HttpResponse:
+    return show(request, "job", _job_context(request, queries.job_or_fail(job_id)))
+
+
+@page("POST")
+def job_cancel(request: Any, job_id: int) -> HttpResponse:
+    found = queries.job_or_fail(job_id)
+    try:
+        cancel_job(actor_of(request), found)
+    except KNOWN as error:
+        status, shown = explain(error)
+        return show(request, "job", {**_job_context(request, found), "form_error": shown}, status)
+    return done(request, reverse("job", args=[job_id]), f"Job {job_id} is being cancelled.")

@@ -1,0 +1,80 @@
+"""Health and analytics."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from console import queries
+from console.actions.jobs import create_job
+from console.context import live_needs
+from console.models import Job, LagSummary, ThroughputSummary, job_value
+from console.roles import actor_of
+from console.views.support import KNOWN, done, explain, number, page, show
+
+
+def _last_job(request: Any, kind: str) -> dict[str, Any] | None:
+    found = Job.objects.filter(cluster=request.cluster, kind=kind).order_by("-id").first()
+    return job_value(found) if found else None
+
+
+def _health_context(request: Any) -> dict[str, Any]:
+    live_needs(request, jobs="1")
+    found = queries.reports(request.cluster)
+    last = _last_job(request, "health_report")
+    running = last if last and last["state"] in Job.ACTIVE else None
+    return {"report": found[0] if found else None, "reports": found[1:], "job_running": running}
+
+
+@page()
+def health(request: Any) -> HttpResponse:
+    return show(request, "health", _health_context(request))
+
+
+@page("POST")
+def health_run(request: Any) -> HttpResponse:
+    try:
+        create_job(actor_of(request), request.cluster, "health_report", {})
+    except KNOWN as error:
+        status, shown = explain(error)
+        return show(request, "health", {**_health_context(request), "form_error": shown}, status)
+    return done(request, reverse("health"), "The report is being made.")
+
+
+@page()
+def analytics(request: Any) -> HttpResponse:
+    live_needs(request, jobs="1")
+    hours = min(max(number(request, "hours", 6) or 6, 1), 24 * 7)
+    since = timezone.now() - timedelta(hours=hours)
+    throughput, lag = queries.throughput_series(request.cluster, since), queries.lag_series(request.cluster, since)
+    last = _last_job(request, "analytics")
+    return show(
+        request,
+        "analytics",
+        {
+            "available": bool(throughput or lag),
+            "reason": _why_nothing(request, last),
+            "throughput": throughput,
+            "lag": lag,
+            "summaries": {
+                "throughput": ThroughputSummary.objects.filter(cluster=request.cluster).count(),
+                "lag": LagSummary.objects.filter(cluster=request.cluster).count(),
+            },
+            "hours": hours,
+            "job_last": last,
+        },
+    )
+
+
+def _why_nothing(request: Any, last: dict[str, Any] | None) -> str:
+    if last is None:
+        return "No analysis has run yet. Samples are taken every 10 s; start an analysis once some are there."
+    if last["state"] == Job.FAILED:
+        return f"The last analysis failed: {last['message']}"
+    if last["state"] in Job.ACTIVE:
+        return "The first analysis is under way."
+    return "There are no samples in this span of time."

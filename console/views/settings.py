@@ -1,0 +1,51 @@
+"""Settings: the cluster's addresses and API tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings as django_settings
+from django.http import HttpResponse
+from django.urls import reverse
+
+from console.actions.tokens import create_token, revoke_token
+from console.models import ApiToken
+from console.queries import NotFound
+from console.roles import ADMIN, ROLES, actor_of
+from console.views.support import KNOWN, done, explain, page, show
+
+
+def _context(request: Any) -> dict[str, Any]:
+    actor = actor_of(request)
+    tokens = ApiToken.objects.order_by("-id")[:200] if actor.may(ADMIN) else []
+    where = {
+        "bootstrap_servers": request.cluster.bootstrap_servers,
+        "zookeeper": request.cluster.zookeeper,
+        "data_folder": str(django_settings.DATA_DIR),
+    }
+    return {"tokens": tokens, "roles": ROLES, "addresses": where}
+
+
+@page()
+def settings(request: Any) -> HttpResponse:
+    return show(request, "settings", _context(request))
+
+
+@page("POST")
+def token_create(request: Any) -> HttpResponse:
+    """The answer shows the token; it cannot be shown again."""
+    try:
+        row, token = create_token(actor_of(request), request.POST.get("name", "").strip(), request.POST.get("role", ""))
+    except KNOWN as error:
+        status, shown = explain(error)
+        return show(request, "settings", {**_context(request), "form_error": shown}, status)
+    return show(request, "settings", {**_context(request), "new_token": token, "new_token_name": row.name})
+
+
+@page("POST")
+def token_revoke(request: Any, token_id: int) -> HttpResponse:
+    found = ApiToken.objects.filter(pk=token_id).first()
+    if found is None:
+        raise NotFound(f"There is no token {token_id}.")
+    revoke_token(actor_of(request), found)
+    return done(request, reverse("settings"), f"Token {found.name} is revoked.")

@@ -1,0 +1,110 @@
+"""What views share: sign-in, the cluster, page or partial, and how a refused change is answered."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from console.actions.audit import Conflict, Invalid
+from console.gateway.errors import ClusterUnreachable, GatewayError
+from console.queries import NotFound, local_cluster
+from console.roles import Refused
+from console.snapshot.read import SnapshotUnavailable
+
+View = Callable[..., HttpResponse]
+
+
+def page(*methods: str) -> Callable[[View], View]:
+    """A signed-in view of the local cluster; what it raises becomes an error page with the right status."""
+
+    def decorate(view: View) -> View:
+        @require_http_methods(methods or ("GET", "HEAD"))
+        @login_required
+        @functools.wraps(view)
+        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            request.cluster = local_cluster()  # type: ignore[attr-defined]
+            try:
+                return view(request, *args, **kwargs)
+            except (*KNOWN, NotFound) as error:
+                status, shown = explain(error)
+                return render(request, "error.html", {"form_error": shown, "status": status}, status=status)
+
+        return wrapped
+
+    return decorate
+
+
+KNOWN = (Refused, Invalid, Conflict, GatewayError, SnapshotUnavailable)
+
+
+def explain(error: Exception) -> tuple[int, dict[str, str]]:
+    """Status and `form_error` of something that was refused or could not be done."""
+    match error:
+        case Refused():
+            return 403, {"title": "Not allowed", "detail": str(error), "field": ""}
+        case Invalid():
+            return 422, {"title": "This cannot be done so", "detail": error.detail, "field": error.field}
+        case Conflict():
+            return 409, {"title": "Something is under way", "detail": str(error), "field": ""}
+        case NotFound():
+            return 404, {"title": "Not found", "detail": str(error), "field": ""}
+        case SnapshotUnavailable():
+            return 503, {"title": "The live snapshot is away", "detail": str(error), "field": ""}
+        case ClusterUnreachable():
+            return 503, {"title": "The cluster does not answer", "detail": str(error), "field": ""}
+    return 422, {"title": "The cluster refused", "detail": str(error), "field": ""}
+
+
+def show(request: HttpRequest, name: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    """`<name>.html`, or `<name>_partial.html` for htmx."""
+    template = f"{name}_partial.html" if is_htmx(request) else f"{name}.html"
+    return render(request, template, context, status=status)
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true" and request.headers.get("HX-Boosted") != "true"
+
+
+def done(request: HttpRequest, url: str, said: str) -> HttpResponse:
+    """After a change: back to a page that says so (303, or HX-Redirect for htmx)."""
+    messages.success(request, said)
+    if is_htmx(request):
+        response = HttpResponse(status=204)
+        response.headers["HX-Redirect"] = url
+        return response
+    redirect = HttpResponseRedirect(url)
+    redirect.status_code = 303
+    return redirect
+
+
+def number(request: HttpRequest, name: str, default: int | None = None) -> int | None:
+    """A whole number from the query or form; the default where there is none or it is none."""
+    text = (request.POST if request.method == "POST" else request.GET).get(name, "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else default
+
+
+def required_number(request: HttpRequest, name: str) -> int:
+    found = number(request, name)
+    if found is None:
+        raise Invalid(name, f"Give a whole number for {name}.")
+    return found
+
+
+def pages(request: HttpRequest, page: int, last: int, total: int) -> dict[str, Any]:
+    """What a list needs to link its neighbours."""
+
+    def url(wanted: int) -> str | None:
+        if not 1 <= wanted <= last:
+            return None
+        query = request.GET.copy()
+        query["page"] = str(wanted)
+        return f"?{query.urlencode()}"
+
+    return {"page": page, "last": last, "total": total, "prev_url": url(page - 1), "next_url": url(page + 1)}

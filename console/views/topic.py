@@ -1,0 +1,92 @@
+"""One topic: its partitions as ladders, its settings, who reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from console import queries
+from console.actions.topics import add_partitions, delete_topic, set_config
+from console.context import live_needs
+from console.gateway.errors import GatewayError
+from console.queries import NotFound
+from console.roles import actor_of
+from console.snapshot.read import Snapshot
+from console.views.support import KNOWN, done, explain, number, page, pages, required_number, show
+
+PARTITIONS_SHOWN = 50
+
+
+def _context(request: Any, name: str) -> dict[str, Any]:
+    snapshot = Snapshot(request.cluster.pk)
+    topic = queries.topic_or_fail(snapshot, name)
+    found = queries.partitions_page(snapshot, topic, number(request, "page", 1) or 1 if request.method == "GET" else 1, PARTITIONS_SHOWN)
+    first = (found.page - 1) * PARTITIONS_SHOWN
+    live_needs(request, topics=f"{name}:{first}-{first + PARTITIONS_SHOWN - 1}", events="1")
+    configs, error = _configs(request, name)
+    return {
+        "topic": topic,
+        "name": name,
+        "rows": found.rows,
+        "pages": pages(request, found.page, found.last, found.total),
+        "configs": configs,
+        "configs_error": error,
+        "groups": queries.groups_reading(snapshot, name),
+        "events": queries.events(request.cluster, topic=name, count=20),
+    }
+
+
+def _configs(request: Any, name: str) -> tuple[list[dict[str, Any]], str]:
+    """The settings come from a broker: without one the page still shows everything else."""
+    try:
+        return queries.topic_configs(request.cluster, name), ""
+    except GatewayError as error:
+        return [], str(error)
+
+
+@page()
+def topic(request: Any, name: str) -> HttpResponse:
+    return show(request, "topic", _context(request, name))
+
+
+@page("POST")
+def topic_delete(request: Any, name: str) -> HttpResponse:
+    try:
+        delete_topic(actor_of(request), request.cluster, name, confirm=request.POST.get("confirm", ""))
+    except KNOWN as error:
+        return _refused(request, name, error)
+    return done(request, reverse("topics"), f"Topic {name} is being deleted.")
+
+
+@page("POST")
+def topic_partitions(request: Any, name: str) -> HttpResponse:
+    try:
+        now = (Snapshot(request.cluster.pk).topic(name) or {}).get("partitions")
+        count = required_number(request, "count")
+        add_partitions(actor_of(request), request.cluster, name, count, now)
+    except KNOWN as error:
+        return _refused(request, name, error)
+    return done(request, reverse("topic", args=[name]), f"{name} has {count} partitions now.")
+
+
+@page("POST")
+def topic_config(request: Any, name: str) -> HttpResponse:
+    """One setting; an empty value takes the topic's own away again."""
+    key, value = request.POST.get("key", "").strip()[:200], request.POST.get("value", "").strip()
+    try:
+        set_config(actor_of(request), request.cluster, name, {key: value or None} if key else {})
+    except KNOWN as error:
+        return _refused(request, name, error)
+    said = f"{key} of {name} is {value}." if value else f"{key} of {name} is the default again."
+    return done(request, reverse("topic", args=[name]), said)
+
+
+def _refused(request: Any, name: str, error: Exception) -> HttpResponse:
+    status, shown = explain(error)
+    try:
+        context = _context(request, name)
+    except NotFound:
+        raise error from None
+    return show(request, "topic", {**context, "form_error": shown}, status)

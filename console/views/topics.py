@@ -1,0 +1,48 @@
+"""Topics: the list, and creating one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from console import queries
+from console.actions.topics import create_topic, preview_topic
+from console.context import live_needs
+from console.gateway.topic_keys import CREATE_KEYS
+from console.roles import OPERATOR, actor_of
+from console.snapshot.read import Snapshot
+from console.views.support import KNOWN, done, explain, number, page, pages, required_number, show
+
+
+@page()
+def topics(request: Any) -> HttpResponse:
+    query = request.GET.get("q", "")[:249]
+    found = queries.topics_page(Snapshot(request.cluster.pk), query, number(request, "page", 1) or 1)
+    live_needs(request, topic_rows=",".join(row["topic"] for row in found.rows))
+    return show(request, "topics", {"rows": found.rows, "q": query, "pages": pages(request, found.page, found.last, found.total)})
+
+
+@page("GET", "HEAD", "POST")
+def topic_create(request: Any) -> HttpResponse:
+    """`preview=1` shows what would happen, checked by the brokers, and creates nothing."""
+    if request.method != "POST":
+        actor_of(request).require(OPERATOR, "create topic")
+        return show_form(request, {"name": "", "partitions": 3, "replication_factor": 3}, {})
+    values = {name: request.POST.get(name, "").strip() for name in ("name", "partitions", "replication_factor")}
+    configs = {key: text for key in CREATE_KEYS if (text := request.POST.get(f"config.{key}", "").strip())}
+    try:
+        asked = (values["name"], required_number(request, "partitions"), required_number(request, "replication_factor"), configs)
+        if request.POST.get("preview") == "1":
+            actor_of(request).require(OPERATOR, "create topic")
+            return show_form(request, values, configs, diff=preview_topic(request.cluster, *asked))
+        create_topic(actor_of(request), request.cluster, *asked)
+    except KNOWN as error:
+        status, shown = explain(error)
+        return show_form(request, values, configs, status=status, form_error=shown)
+    return done(request, reverse("topics"), f"Topic {values['name']} is created.")
+
+
+def show_form(request: Any, values: dict[str, Any], chosen: dict[str, str], *, status: int = 200, **more: Any) -> HttpResponse:
+    return show(request, "topic_create", {"values": values, "defaults": queries.creation_settings(chosen), **more}, status)

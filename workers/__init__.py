@@ -1,0 +1,1 @@
+"""What runs beside the pages: jobs, reports and analytics."""

@@ -1,0 +1,135 @@
+"""An analysis: a Spark driver is started, watched, and its summary put into rows. Steps: start → run.
+
+Before a driver is started, the samples' end offsets are compared with Spark's checkpoint: nothing new, no driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from console.gateway import driver
+from console.gateway.errors import GatewayError
+from console.gateway.kafka_cluster import KafkaCluster
+from console.live.samples import SAMPLES_TOPIC
+from console.models import Cluster, Job, LagSummary, ThroughputSummary, trim
+from workers.kinds.step import Step
+from workers.spark.jars import JarsMissing, paths
+
+WINDOW_S = 60
+STEPS = 4
+RUN_LIMIT_S = 1_200
+UNKNOWN_TOPIC = 3
+
+
+def missing() -> str:
+    """What keeps Spark from running, as a sentence; empty when it can."""
+    try:
+        paths()
+    except JarsMissing as error:
+        return str(error)
+    return ""
+
+
+def advance(job: Job) -> Step:
+    return _start(job) if job.step == "start" else _watch(job)
+
+
+def _start(job: Job) -> Step:
+    if why := missing():
+        return _failed(why)
+    if driver.alive():
+        return Step("start", {}, 0, STEPS, "steps", "Waiting for the analysis before to end.")
+    servers = job.cluster.bootstrap_servers
+    if not _anything_new(servers):
+        said = "Nothing new since the last analysis; no driver was started."
+        return Step("end", {}, STEPS, STEPS, "steps", said, said, Job.SUCCEEDED, {"samples": 0, "new": False})
+    driver.start(servers, SAMPLES_TOPIC, WINDOW_S)
+    return Step("run", {"started": _now().timestamp()}, 0, STEPS, "steps", "Spark is starting.", "The Spark driver is started.")
+
+
+def _anything_new(servers: str) -> bool:
+    kafka = KafkaCluster(servers)
+    found = [t for t in kafka.topics([SAMPLES_TOPIC]) if t["partitions"]]
+    if not found:
+        raise GatewayError(
+            "NO_SAMPLES", f"The topic {SAMPLES_TOPIC} is not there yet: samples are taken every 10 s.", UNKNOWN_TOPIC, retriable=True
+        )
+    ends = kafka.offsets([(SAMPLES_TOPIC, p["partition_index"]) for p in found[0]["partitions"]], "latest")
+    read = driver.read_up_to(SAMPLES_TOPIC)
+    return read is None or any(end > read.get(partition, 0) for (_, partition), end in ends.items())
+
+
+def _watch(job: Job) -> Step:
+    progress = driver.read("progress.json") or {}
+    done, words = int(progress.get("done", 0)), str(progress.get("message", "starting"))
+    if driver.alive():
+        if _now().timestamp() - job.plan["started"] > RUN_LIMIT_S:
+            driver.stop()
+            return _failed(f"The driver ran for more than {RUN_LIMIT_S // 60} minutes and was ended.")
+        return Step("run", job.plan, done, STEPS, "steps", f"Spark: {words}.")
+    summary = driver.read("summary.json")
+    if summary is None:
+        why = words if done == 0 and progress else driver.last_lines() or "it wrote no log"
+        return _failed(f"The driver ended without a summary: {why}"[:1000])
+    kept = save(job.cluster, summary)
+    said = f"{summary['samples']} samples gave {kept['throughput']} windows of throughput and {kept['lag']} of lag."
+    return Step("end", {}, STEPS, STEPS, "steps", said, said, Job.SUCCEEDED, {"samples": summary["samples"], "new": True, **kept})
+
+
+def save(cluster: Cluster, summary: Mapping[str, Any]) -> dict[str, int]:
+    """Rows of the cluster's windows, replacing those of the same windows."""
+    throughput = [
+        ThroughputSummary(
+            cluster=cluster,
+            topic=row["topic"],
+            window_start=_moment(row["window_start_ms"]),
+            window_seconds=WINDOW_S,
+            bytes_per_s=row["bytes_per_s"],
+            messages_per_s=row["messages_per_s"],
+        )
+        for row in _of(cluster, summary["throughput"])
+    ]
+    lag = [
+        LagSummary(
+            cluster=cluster,
+            group=row["group"],
+            topic=row["topic"],
+            window_start=_moment(row["window_start_ms"]),
+            window_seconds=WINDOW_S,
+            lag_max=row["lag_max"],
+            lag_avg=row["lag_avg"],
+        )
+        for row in _of(cluster, summary["lag"])
+    ]
+    _upsert(ThroughputSummary, throughput, ["cluster", "topic", "window_start", "window_seconds"], ["bytes_per_s", "messages_per_s"])
+    _upsert(LagSummary, lag, ["cluster", "group", "topic", "window_start", "window_seconds"], ["lag_max", "lag_avg"])
+    return {"throughput": len(throughput), "lag": len(lag)}
+
+
+def _of(cluster: Cluster, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [row for row in rows if row["cluster"] == cluster.pk]
+
+
+def _upsert(model: Any, rows: list[Any], unique: list[str], values: list[str]) -> None:
+    model.objects.bulk_create(rows, batch_size=500, update_conflicts=True, unique_fields=unique, update_fields=values)
+    trim(model, model.KEEP)
+
+
+def _moment(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _failed(why: str) -> Step:
+    return Step("end", {}, 0, STEPS, "steps", why, why[:300], Job.FAILED)
+
+
+def cancel(job: Job) -> Step:
+    if job.step == "run":
+        driver.stop()
+    return Step("end", {}, job.done, STEPS, "steps", "Cancelled.", "Cancelled.", Job.CANCELLED)

@@ -1,0 +1,64 @@
+"""A health report: facts from the live snapshot, judged by the rules, kept with what changed since the last one."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from console.models import HealthReport, Job, trim
+from console.queries import sentence_of
+from console.snapshot.read import Snapshot
+from workers.kinds.step import Step
+from workers.rules.report import changes, report
+
+FRESH_MS = 15_000
+TROUBLE_LIMIT = 2_000
+GIVE_UP_TRIES = 10
+
+
+def advance(job: Job) -> Step:
+    snapshot = Snapshot(job.cluster_id)
+    beat = snapshot.beat_ms()
+    age_ms = None if beat is None else time.time_ns() // 1_000_000 - beat
+    if age_ms is None or age_ms > FRESH_MS:
+        return _wait(job, age_ms)
+    made = report(facts(snapshot))
+    last = HealthReport.objects.filter(cluster_id=job.cluster_id).order_by("-id").first()
+    changed = changes({"checks": last.checks} if last else None, made)
+    row = HealthReport.objects.create(
+        cluster_id=job.cluster_id, level=made["level"], sentence=made["sentence"], checks=made["checks"], changed=changed
+    )
+    trim(HealthReport, HealthReport.KEEP)
+    result = {"report": row.pk, "level": made["level"], "new": len(changed["new"]), "gone": len(changed["gone"])}
+    return Step("end", {}, 1, 1, "reports", made["sentence"], made["sentence"], Job.SUCCEEDED, result)
+
+
+def _wait(job: Job, age_ms: int | None) -> Step:
+    """A report on old figures would be wrong: wait for the live feed a little, then give up."""
+    tries = job.plan.get("tries", 0) + 1
+    why = "nothing live was ever written" if age_ms is None else f"the last live figures are {age_ms / 1000:.0f} s old"
+    if tries > GIVE_UP_TRIES:
+        return Step("end", {}, 0, 1, "reports", f"No report: {why}. Is manage.py live running?", "gave up", Job.FAILED)
+    return Step("start", {"tries": tries}, 0, 1, "reports", f"Waiting: {why}.")
+
+
+def facts(snapshot: Snapshot) -> dict[str, Any]:
+    """What the report's rules judge."""
+    found, _ = snapshot.trouble(TROUBLE_LIMIT)
+    online = [b for b in snapshot.brokers() if b["state"] == "online"]
+    acks: dict[str, int] = {}
+    for broker in online:
+        for name, count in (broker.get("produce_by_acks") or {}).items():
+            acks[name] = acks.get(name, 0) + count
+    return {
+        "trouble": [{**v, "sentence": sentence_of(v)} for v in found],
+        "leaders": {b["broker_id"]: b["leaders"] for b in online},
+        "preferred": {b["broker_id"]: b["preferred"] for b in online},
+        "groups": snapshot.groups(snapshot.group_names()),
+        "topics": snapshot.topics(snapshot.topic_names()),
+        "produce_by_acks": acks or None,
+    }
+
+
+def cancel(job: Job) -> Step:
+    return Step("end", {}, 0, 1, "reports", "Cancelled.", "Cancelled.", Job.CANCELLED)

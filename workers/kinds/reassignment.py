@@ -1,0 +1,158 @@
+"""Moving replicas: check, ask the controller, watch until each move is over, and undo what is under way when cancelled.
+
+A row of the plan is {topic, partition, from, to, state: waiting | moving | done | failed | cancelled, done, total (records), message}.
+Steps: start → submit → watch, and cancel → cancelled. Asking twice for the same move changes nothing, so any step may be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from console.gateway.kafka_cluster import KafkaCluster
+from console.models import Job
+from console.snapshot.read import Snapshot, SnapshotUnavailable
+from workers.kinds.step import Step
+from workers.rules.moves import progress, settle
+
+NONE_UNDER_WAY = "(85)"
+Row = dict[str, Any]
+TopicPartition = tuple[str, int]
+
+
+def advance(job: Job) -> Step:
+    kafka = KafkaCluster(job.cluster.bootstrap_servers)
+    return {"start": _check, "submit": _submit, "watch": _watch}[job.step](job, kafka)
+
+
+def _check(job: Job, kafka: KafkaCluster) -> Step:
+    """Every named partition and broker is there, and nobody else moves it; nothing is changed yet."""
+    wanted = job.params["assignments"]
+    found = _replicas(kafka, sorted({a["topic"] for a in wanted}))
+    online = kafka.brokers()
+    for a in wanted:
+        name = f"{a['topic']}-{a['partition']}"
+        if (a["topic"], a["partition"]) not in found:
+            return _refused(f"There is no partition {name}.")
+        if gone := sorted(set(a["replicas"]) - online):
+            return _refused(f"{name} cannot move to broker {gone[0]}: it is not online.")
+    rows = [
+        {
+            **{k: a[k] for k in ("topic", "partition")},
+            "from": found[(a["topic"], a["partition"])],
+            "to": a["replicas"],
+            "state": "waiting",
+            "message": "",
+        }
+        for a in wanted
+    ]
+    same = sum(row["from"] == row["to"] for row in rows)
+    said = f"{len(rows)} partitions to move" + (f", {same} of them are where they should be." if same else ".")
+    return Step("submit", {"detail": rows}, 0, len(rows), message=said, said=said, again=True)
+
+
+def _refused(why: str) -> Step:
+    return Step("end", state=Job.FAILED, message=why, said=why, result={"partitions": 0, "moved": 0})
+
+
+def _replicas(kafka: KafkaCluster, topics: list[str]) -> dict[TopicPartition, list[int]]:
+    return {(t["name"], p["partition_index"]): list(p["replica_nodes"]) for t in kafka.topics(topics) for p in t["partitions"]}
+
+
+def _tp(row: Row) -> TopicPartition:
+    return row["topic"], row["partition"]
+
+
+def _submit(job: Job, kafka: KafkaCluster) -> Step:
+    rows = job.plan["detail"]
+    moves = kafka.reassignments()
+    for row in rows:
+        move = moves.get(_tp(row))
+        if move and set(move["replicas"]) - set(move["removing_replicas"]) != set(row["to"]):
+            row.update(state="failed", message="it is being moved to other brokers by somebody else")
+    ask = [row for row in rows if row["state"] == "waiting"]
+    answers = kafka.reassign({_tp(row): row["to"] for row in ask}) if ask else {}
+    for row in ask:
+        error = answers.get(_tp(row))
+        row.update(state="failed", message=error) if error else row.update(state="moving")
+    if all(row["state"] == "failed" for row in rows):
+        return _ended(job, rows, Job.FAILED)
+    said = f"The controller has taken {sum(row['state'] == 'moving' for row in rows)} moves."
+    return Step("watch", {"detail": rows}, 0, len(rows), message=said, said=said)
+
+
+def _watch(job: Job, kafka: KafkaCluster) -> Step:
+    rows = job.plan["detail"]
+    moving = [row for row in rows if row["state"] == "moving"]
+    moves = kafka.reassignments()
+    now = _replicas(kafka, sorted({row["topic"] for row in moving})) if moving else {}
+    for row in moving:
+        row.update(settle(row, _tp(row) in moves, now.get(_tp(row))))
+    _measure(job.cluster_id, rows)
+    if not any(row["state"] == "moving" for row in rows):
+        failed = any(row["state"] == "failed" for row in rows)
+        return _ended(job, rows, Job.FAILED if failed else Job.SUCCEEDED)
+    done, total, unit = progress(rows)
+    left = sum(row["state"] == "moving" for row in rows)
+    return Step("watch", {"detail": rows}, done, total, unit, message=f"{left} of {len(rows)} partitions are still moving.")
+
+
+def _measure(cluster_id: str, rows: list[Row]) -> None:
+    """How far the new replicas have come, from the live snapshot; unknown stays as it was."""
+    snapshot = Snapshot(cluster_id)
+    for row in [row for row in rows if row["state"] == "moving"]:
+        try:
+            value = snapshot.partition(*_tp(row))
+        except SnapshotUnavailable:
+            return
+        if value and value["log_end_offset"] is not None:
+            row.update(_records(row, value))
+
+
+def _records(row: Row, value: Mapping[str, Any]) -> dict[str, int]:
+    added = [b for b in row["to"] if b not in row["from"]]
+    ends = {r["broker_id"]: r["log_end_offset"] for r in value["replicas"]}
+    start = value["log_start_offset"] or 0
+    length = value["log_end_offset"] - start
+    return {"done": sum(min(max((ends.get(b) or start) - start, 0), length) for b in added), "total": length * len(added)}
+
+
+def _ended(job: Job, rows: list[Row], state: str) -> Step:
+    moved = sum(row["state"] == "done" for row in rows)
+    wrong = [row for row in rows if row["state"] == "failed"]
+    said = f"{moved} of {len(rows)} partitions have moved."
+    if wrong:
+        said += f" {wrong[0]['topic']}-{wrong[0]['partition']}: {wrong[0]['message']}."
+    done, total, unit = progress(rows)
+    return Step("end", {"detail": rows}, done, total, unit, said, said, state, {"partitions": len(rows), "moved": moved})
+
+
+def cancel(job: Job) -> Step:
+    """Takes back what is under way (null replicas), then waits until the controller lists none of it."""
+    rows = job.plan.get("detail") or []
+    moving = [row for row in rows if row["state"] == "moving"]
+    if job.step in ("start", "submit") and not moving:
+        return _cancelled(job, rows)
+    kafka = KafkaCluster(job.cluster.bootstrap_servers)
+    moves = kafka.reassignments()
+    open_moves = [row for row in moving if _tp(row) in moves]
+    if open_moves:
+        answers = kafka.reassign({_tp(row): None for row in open_moves})
+        wrong = [error for error in answers.values() if error and NONE_UNDER_WAY not in error]
+        said = "" if job.step == "cancel" else f"Taking back {len(open_moves)} moves."
+        message = f"Taking back {len(open_moves)} moves" + (f": {wrong[0]}" if wrong else ".")
+        return Step("cancel", {"detail": rows}, job.done, job.total, job.unit, message, said)
+    now = _replicas(kafka, sorted({row["topic"] for row in moving})) if moving else {}
+    for row in moving:
+        row["state"] = "done" if now.get(_tp(row)) == row["to"] else "cancelled"
+    return _cancelled(job, rows)
+
+
+def _cancelled(job: Job, rows: list[Row]) -> Step:
+    for row in rows:
+        row["state"] = "cancelled" if row["state"] == "waiting" else row["state"]
+    moved = sum(row["state"] == "done" for row in rows)
+    said = f"Cancelled; {moved} of {len(rows) or len(job.params['assignments'])} partitions had moved."
+    return Step(
+        "end", {"detail": rows}, job.done, job.total, job.unit, said, said, Job.CANCELLED, {"partitions": len(rows), "moved": moved}
+    )

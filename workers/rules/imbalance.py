@@ -1,0 +1,28 @@
+"""How evenly leaders and replicas lie on the brokers (O3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SKEW_NOTICE = 0.34
+
+
+def skew(count: int, counts: Mapping[int, int]) -> float | None:
+    """How far `count` is from an equal share of all: +0.5 is half as much again; None when there is nothing to share."""
+    total = sum(counts.values())
+    if not counts or not total:
+        return None
+    share = total / len(counts)
+    return round(count / share - 1, 3)
+
+
+def leader_findings(leaders: Mapping[int, int], preferred: Mapping[int, int]) -> list[str]:
+    """Sentences on brokers that lead fewer partitions than they are preferred for; `leaders` has online brokers only."""
+    said = []
+    for broker in sorted(leaders):
+        wanted, led = preferred.get(broker, 0), leaders[broker]
+        if wanted and led == 0:
+            said.append(f"Broker {broker} leads nothing, though it is the preferred leader of {wanted}: run a preferred election.")
+        elif wanted and led < wanted * (1 - SKEW_NOTICE):
+            said.append(f"Broker {broker} leads {led} of the {wanted} partitions it is preferred for.")
+    return said

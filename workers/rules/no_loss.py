@@ -1,0 +1,51 @@
+"""The settings without which an acknowledged record can be lost (SOURCES O2).
+
+Rules for one topic:
+1. replication factor ≥ 3.          2. 2 ≤ min.insync.replicas < replication factor.
+3. unclean.leader.election.enable is false.
+And for producers, as far as brokers tell: 4. none was seen with acks other than all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def topic_findings(topic: str, replication_factor: int | None, min_insync_replicas: int | None, unclean: bool | None) -> list[str]:
+    """What keeps this topic from "no loss", as sentences; unknown settings are not judged."""
+    found = []
+    if replication_factor is not None and replication_factor < 3:
+        found.append(f"{topic}: {replication_factor} {'copy' if replication_factor == 1 else 'copies'} of each record, 3 wanted.")
+    if min_insync_replicas is not None and min_insync_replicas < 2:
+        found.append(f"{topic}: min.insync.replicas is {min_insync_replicas}; with 2 an acknowledged record is on two brokers.")
+    if _never_writable(replication_factor, min_insync_replicas):
+        found.append(
+            f"{topic}: min.insync.replicas {min_insync_replicas} of {replication_factor} replicas: one broker down stops all writes."
+        )
+    if unclean:
+        found.append(f"{topic}: unclean.leader.election.enable is true: a replica that lacks records may lead.")
+    return found
+
+
+def _never_writable(replication_factor: int | None, min_insync_replicas: int | None) -> bool:
+    if replication_factor is None or min_insync_replicas is None:
+        return False
+    return replication_factor > 1 and min_insync_replicas >= replication_factor
+
+
+def producer_findings(produce_by_acks: Mapping[str, int] | None) -> list[str]:
+    """`{"0": n, "1": n, "-1": n}` requests seen by the brokers since they started, or None where they do not tell."""
+    weak = {acks: count for acks, count in (produce_by_acks or {}).items() if acks in ("0", "1") and count}
+    return [
+        f"{count} produce requests with acks={acks}: their records can be lost with one broker." for acks, count in sorted(weak.items())
+    ]
+
+
+def findings(topics: Sequence[Mapping[str, Any]], produce_by_acks: Mapping[str, int] | None = None) -> list[str]:
+    """All of a cluster; topics are {topic, replication_factor, min_insync_replicas, unclean, internal}."""
+    said: list[str] = []
+    for topic in topics:
+        if not topic.get("internal"):
+            said += topic_findings(topic["topic"], topic.get("replication_factor"), topic.get("min_insync_replicas"), topic.get("unclean"))
+    return said + producer_findings(produce_by_acks)

@@ -1,0 +1,53 @@
+"""How safe one partition is, and in what words.
+
+Rules, first match wins:
+1. OFFLINE: no leader: neither reads nor writes.
+2. UNDER MIN ISR: fewer in-sync replicas than `min.insync.replicas`: producers with acks=all are refused, the HW stands still.
+3. UNDER REPLICATED: fewer in-sync replicas than assigned ones: one copy less than wanted.
+4. SAFE: all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+SAFE, UNDER_REPLICATED, UNDER_MIN_ISR, OFFLINE = "safe", "under_replicated", "under_min_isr", "offline"
+LEVEL = {SAFE: "ok", UNDER_REPLICATED: "warn", UNDER_MIN_ISR: "bad", OFFLINE: "bad"}
+
+
+def partition_state(leader: int | None, isr: Sequence[int], assignment: Sequence[int], min_insync_replicas: int | None) -> str:
+    if leader is None or leader < 0:
+        return OFFLINE
+    if min_insync_replicas is not None and len(isr) < min(min_insync_replicas, max(len(assignment), 1)):
+        return UNDER_MIN_ISR
+    if len(isr) < len(assignment):
+        return UNDER_REPLICATED
+    return SAFE
+
+
+def not_preferred(leader: int | None, assignment: Sequence[int]) -> bool:
+    """Led by another than the first assigned replica (O3)."""
+    return leader is not None and leader >= 0 and bool(assignment) and leader != assignment[0]
+
+
+def partition_sentence(name: str, state: str, missing: Sequence[int], min_insync_replicas: int | None) -> str:
+    """Why the partition is not safe; `missing` are the assigned brokers outside the ISR."""
+    who = brokers(missing)
+    if state == OFFLINE:
+        return f"{name} has no leader: it takes no reads and no writes. Start {who}." if missing else f"{name} has no leader."
+    if state == UNDER_MIN_ISR:
+        return f"{name} refuses acks=all: {who} out of the ISR and min.insync.replicas is {min_insync_replicas}."
+    if state == UNDER_REPLICATED:
+        return f"{name} has fewer copies than wanted: {who} out of the ISR."
+    return f"{name} is safe."
+
+
+def brokers(ids: Sequence[int]) -> str:
+    """`broker 2`, `brokers 1 and 3`."""
+    return ("broker " if len(ids) == 1 else "brokers ") + and_list([str(i) for i in sorted(ids)])
+
+
+def and_list(words: Sequence[str]) -> str:
+    if len(words) < 2:
+        return "".join(words)
+    return ", ".join(words[:-1]) + " and " + words[-1]

@@ -1,0 +1,63 @@
+"""The health report: six numbered checks over a cluster's facts, and what changed since the last one.
+
+1. offline partitions   2. under min ISR   3. under-replicated   4. leader imbalance   5. group lag   6. "no loss" settings (O2)
+A check is {id, title, level, sentence, items}; its items are sentences that stay the same while the finding does, so that
+two reports can be compared by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from workers.rules import imbalance, no_loss
+from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED
+from workers.rules.verdict import LAG_NOTICE_S, LEVELS
+
+ITEMS_LIMIT = 200
+
+
+def report(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """`facts`: trouble [{topic, partition, state, sentence}], leaders, preferred {broker: n}, groups, topics, produce_by_acks."""
+    trouble = facts.get("trouble", [])
+    checks = [
+        _partitions("offline", "Partitions without a leader", OFFLINE, "bad", trouble),
+        _partitions("under_min_isr", "Partitions under min ISR", UNDER_MIN_ISR, "bad", trouble),
+        _partitions("under_replicated", "Under-replicated partitions", UNDER_REPLICATED, "warn", trouble),
+        _check("leader_imbalance", "Leader balance", "notice", imbalance.leader_findings(facts["leaders"], facts["preferred"])),
+        _lag(facts.get("groups", [])),
+        _check("no_loss", "Settings against loss", "notice", no_loss.findings(facts.get("topics", []), facts.get("produce_by_acks"))),
+    ]
+    level = max((check["level"] for check in checks), key=LEVELS.index)
+    return {"level": level, "sentence": _sentence(checks), "checks": checks}
+
+
+def _check(identity: str, title: str, level: str, items: Sequence[str]) -> dict[str, Any]:
+    said = "Nothing found." if not items else f"{len(items)} found."
+    return {"id": identity, "title": title, "level": level if items else "ok", "sentence": said, "items": list(items)[:ITEMS_LIMIT]}
+
+
+def _partitions(identity: str, title: str, state: str, level: str, trouble: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return _check(identity, title, level, [t["sentence"] for t in trouble if t["state"] == state])
+
+
+def _lag(groups: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    behind = [g for g in groups if (g.get("lag_s") or 0) >= LAG_NOTICE_S or g.get("trend") in ("stalled", "falling_behind")]
+    return _check("lag", "Group lag", "warn", [f"Group {g['group']} is behind." for g in behind])
+
+
+def _sentence(checks: Sequence[Mapping[str, Any]]) -> str:
+    found = [check["title"].lower() for check in checks if check["level"] != "ok"]
+    return "All six checks are clean." if not found else "Look at: " + ", ".join(found) + "."
+
+
+def changes(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Items that are new and items that are gone since the report before (none before: nothing changed)."""
+    if before is None:
+        return {"new": [], "gone": []}
+    old, new = _items(before), _items(after)
+    return {"new": [i for i in new if i not in old], "gone": [i for i in old if i not in new]}
+
+
+def _items(report_: Mapping[str, Any]) -> dict[str, None]:
+    return {item: None for check in report_["checks"] for item in check["items"]}

@@ -1,0 +1,24 @@
+"""Queue `jobs`: one step of a job, and the beat's look at unfinished ones."""
+
+from __future__ import annotations
+
+from workers.app import app
+from workers.enqueue import enqueue_job
+from workers.runner import advance, unfinished
+
+SOFT_S, HARD_S = 20, 30
+STEPS_AT_ONCE = 5
+
+
+@app.task(name="workers.tasks.jobs.advance_job", soft_time_limit=SOFT_S, time_limit=HARD_S)
+def advance_job(job_id: int) -> None:
+    """Safe to run twice: the lease lets one through, and each step may be repeated."""
+    for _ in range(STEPS_AT_ONCE):
+        if not advance(job_id):
+            return
+
+
+@app.task(name="workers.tasks.jobs.advance_unfinished", soft_time_limit=SOFT_S, time_limit=HARD_S)
+def advance_unfinished() -> None:
+    for job_id, kind in unfinished():
+        enqueue_job(job_id, kind)
