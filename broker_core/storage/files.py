@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import NamedTuple
 
-from broker_core.seams import Disk, DiskFile
+from broker_core.seams import Disk, DiskFile, Node
 
 OPEN_FILES_LIMIT = 1024
 
@@ -66,3 +67,11 @@ class FilePool:
     def close(self) -> None:
         for path in list(self._open):
             self.forget(path)
+
+
+class LogFolder(NamedTuple):
+    """Where one log lives, and what its parts reach the disk and the clock through."""
+
+    node: Node
+    pool: FilePool
+    path: str

@@ -7,17 +7,21 @@ import uuid
 from dataclasses import dataclass
 
 from broker_core.config import TopicConfig
-from broker_core.seams import Node
+from broker_core.errors import CorruptData
+from broker_core.records.batch import parse_header
 from broker_core.storage import names
+from broker_core.storage.batch_scan import HEADER_BYTES
 from broker_core.storage.checkpoints import CHECKPOINT_LIMIT_BYTES, decode_epochs, decode_partition_metadata
 from broker_core.storage.epoch_cache import EpochCache
-from broker_core.storage.files import FilePool
+from broker_core.storage.files import LogFolder
 from broker_core.storage.producer_state import ProducerState
 from broker_core.storage.recovery import complete_swaps, rebuild_producers, recover_segment, snapshot_offsets
 from broker_core.storage.segment import Segment
 from broker_core.storage.segments import Segments
 
 logger = logging.getLogger(__name__)
+
+METADATA_LIMIT_BYTES = 4096
 
 
 @dataclass(slots=True)
@@ -31,107 +35,123 @@ class LoadedLog:
     topic_id: uuid.UUID | None
 
 
-async def load_log(
-    node: Node, pool: FilePool, directory: str, config: TopicConfig, *, recovery_point: int, log_start_offset: int, clean: bool
-) -> LoadedLog:
-    """Opens or makes the log in `directory`. After an unclean stop it is checked from the recovery point on."""
-    node.disk.make_dirs(directory)
-    complete_swaps(pool, directory)
-    epochs = EpochCache(_read_epochs(node, directory))
-    segments = await _take_segments(node, pool, directory, epochs, config, log_start_offset)
-    if not clean:
-        await _recover(node, pool, directory, segments, epochs, config, recovery_point, log_start_offset)
-    end_offset = segments.active.next_offset() if len(segments) else log_start_offset
-    if end_offset < log_start_offset:
-        logger.warning(
-            "log ends below its start, all segments go", extra={"folder": directory, "end": end_offset, "start": log_start_offset}
-        )
-        await _drop(pool, segments, list(segments))
-        epochs.clear()
-    if not len(segments):
-        segments.add(Segment.create(pool, directory, log_start_offset, node.clock.now_ms()))
-        end_offset = log_start_offset
-    start_offset = max(log_start_offset, segments[0].base_offset)
-    epochs.truncate_from_end(end_offset)
-    epochs.truncate_from_start(start_offset)
-    _remove_stray_snapshots(pool, directory, segments)
-    producers = await rebuild_producers(node, pool, directory, segments, start_offset, end_offset)
-    point = end_offset if clean else min(recovery_point, end_offset)
-    return LoadedLog(segments, epochs, producers, start_offset, end_offset, point, _read_topic_id(node, directory))
+class LogLoader:
+    """Opens or makes the log in a folder; used once."""
 
+    def __init__(self, folder: LogFolder, config: TopicConfig, *, recovery_point: int, log_start_offset: int, clean: bool) -> None:
+        self._folder = folder
+        self._disk = folder.node.disk
+        self._interval_bytes = config.index_interval_bytes
+        self._recovery_point = recovery_point
+        self._log_start_offset = log_start_offset
+        self._clean = clean
+        self._segments = Segments()
+        self._epochs = EpochCache()
 
-async def _take_segments(
-    node: Node, pool: FilePool, directory: str, epochs: EpochCache, config: TopicConfig, log_start_offset: int
-) -> Segments:
-    """All segments of the folder; one whose indexes are missing or broken is checked and gets new ones."""
-    segments = Segments()
-    for name in node.disk.list_dir(directory):
-        parsed = names.parse_file(name)
-        if parsed is None or parsed[1] == names.SNAPSHOT:
-            continue
-        if parsed[1] != names.LOG:
-            if not node.disk.exists(names.segment_path(directory, parsed[0], names.LOG)):
-                node.disk.remove_now(f"{directory}/{name}")
-            continue
-        segment = Segment.existing(pool, directory, parsed[0])
+    async def load(self) -> LoadedLog:
+        """After an unclean stop the log is checked from the recovery point on. `OSError` when the disk refuses."""
+        self._disk.make_dirs(self._folder.path)
+        complete_swaps(self._folder)
+        epochs_known = self._read_epochs()
+        await self._take_segments()
+        if not epochs_known:
+            self._collect_epochs()
+        if not self._clean and len(self._segments):
+            await self._recover()
+        end_offset = await self._settle_end()
+        start_offset = max(self._log_start_offset, self._segments[0].base_offset)
+        self._epochs.truncate_from_end(end_offset)
+        self._epochs.truncate_from_start(start_offset)
+        self._remove_stray_snapshots()
+        producers = await rebuild_producers(self._folder, self._segments, start_offset, end_offset)
+        point = end_offset if self._clean else min(self._recovery_point, end_offset)
+        return LoadedLog(self._segments, self._epochs, producers, start_offset, end_offset, point, self._read_topic_id())
+
+    async def _take_segments(self) -> None:
+        """All segments of the folder; one whose indexes are missing or broken is checked and gets new ones."""
+        for name in self._disk.list_dir(self._folder.path):
+            parsed = names.parse_file(name)
+            if parsed is None or parsed[1] == names.SNAPSHOT:
+                continue
+            if parsed[1] == names.LOG:
+                self._segments.add(await self._take_segment(parsed[0]))
+            elif not self._disk.exists(names.segment_path(self._folder.path, parsed[0], names.LOG)):
+                self._disk.remove_now(f"{self._folder.path}/{name}")
+
+    async def _take_segment(self, base_offset: int) -> Segment:
+        segment = Segment.existing(self._folder.pool, self._folder.path, base_offset)
         if not segment.has_sane_indexes():
             logger.warning("segment has no usable indexes, making them anew", extra={"file": segment.path})
-            state = await rebuild_producers(node, pool, directory, segments, log_start_offset, segment.base_offset)
-            await recover_segment(node, segment, state, epochs, config.index_interval_bytes)
-        segments.add(segment)
-    return segments
+            state = await rebuild_producers(self._folder, self._segments, self._log_start_offset, base_offset)
+            await recover_segment(self._folder.node, segment, state, self._epochs, self._interval_bytes)
+        return segment
 
+    async def _recover(self) -> None:
+        """Checks the segments from the recovery point on; after a cut all later ones go."""
+        unflushed = self._segments.from_offset(self._recovery_point)
+        state = await rebuild_producers(self._folder, self._segments, self._log_start_offset, unflushed[0].base_offset)
+        for number, segment in enumerate(unflushed):
+            cut = await recover_segment(self._folder.node, segment, state, self._epochs, self._interval_bytes)
+            if cut:
+                logger.warning("log cut at its first bad batch", extra={"file": segment.path, "bytes": cut, "kept": segment.size_bytes})
+                await self._drop(unflushed[number + 1 :])
+                return
 
-async def _recover(
-    node: Node,
-    pool: FilePool,
-    directory: str,
-    segments: Segments,
-    epochs: EpochCache,
-    config: TopicConfig,
-    recovery_point: int,
-    log_start_offset: int,
-) -> None:
-    """Checks the segments from the recovery point on; after a cut all later ones go."""
-    if not len(segments):
-        return
-    unflushed = segments.from_offset(recovery_point)
-    state = await rebuild_producers(node, pool, directory, segments, log_start_offset, unflushed[0].base_offset)
-    for number, segment in enumerate(unflushed):
-        cut = await recover_segment(node, segment, state, epochs, config.index_interval_bytes)
-        if cut:
-            logger.warning("log cut at its first bad batch", extra={"file": segment.path, "bytes": cut, "kept": segment.size_bytes})
-            await _drop(pool, segments, unflushed[number + 1 :])
-            return
+    async def _settle_end(self) -> int:
+        """The log's end; a log that ends below its start is emptied, and one without a segment gets one."""
+        end_offset = self._segments.active.next_offset() if len(self._segments) else self._log_start_offset
+        if end_offset < self._log_start_offset:
+            logger.warning("log ends below its start, all goes", extra={"folder": self._folder.path, "end": end_offset})
+            await self._drop(list(self._segments))
+            self._epochs.clear()
+        if len(self._segments):
+            return end_offset
+        self._segments.add(Segment.create(self._folder.pool, self._folder.path, self._log_start_offset, self._folder.node.clock.now_ms()))
+        return self._log_start_offset
 
+    async def _drop(self, gone: list[Segment]) -> None:
+        """Removes segments from the end backwards, so that a crash leaves a log without a hole."""
+        for segment in reversed(gone):
+            await segment.remove()
+            await self._disk.remove(names.segment_path(segment.directory, segment.base_offset, names.SNAPSHOT))
+        self._segments.remove(gone)
 
-async def _drop(pool: FilePool, segments: Segments, gone: list[Segment]) -> None:
-    """Removes segments from the end backwards, so that a crash leaves a log without a hole."""
-    for segment in reversed(gone):
-        await segment.remove()
-        snapshot = names.segment_path(segment.directory, segment.base_offset, names.SNAPSHOT)
-        await pool.disk.remove(snapshot)
-    segments.remove(gone)
+    def _read_epochs(self) -> bool:
+        """False when the checkpoint is there but unreadable."""
+        path = f"{self._folder.path}/{names.EPOCH_CHECKPOINT}"
+        if not self._disk.exists(path):
+            return True
+        try:
+            self._epochs = EpochCache(decode_epochs(self._disk.read_bytes(path, limit_bytes=CHECKPOINT_LIMIT_BYTES), path))
+        except CorruptData as error:
+            logger.warning("epoch checkpoint is unreadable, taking epochs from the batches", extra={"file": path, "error": str(error)})
+            return False
+        return True
 
+    def _collect_epochs(self) -> None:
+        """Leader epochs as the batches have them."""
+        self._epochs.clear()
+        for segment in self._segments:
+            for span in segment.spans():
+                if span.magic >= 2:
+                    header = parse_header(segment.file.pread(span.position, HEADER_BYTES))
+                    if header.leader_epoch > (-1 if self._epochs.latest is None else self._epochs.latest):
+                        self._epochs.assign(header.leader_epoch, header.base_offset)
 
-def _read_epochs(node: Node, directory: str) -> list[tuple[int, int]]:
-    path = f"{directory}/{names.EPOCH_CHECKPOINT}"
-    if not node.disk.exists(path):
-        return []
-    return decode_epochs(node.disk.read_bytes(path, limit_bytes=CHECKPOINT_LIMIT_BYTES), path)
+    def _read_topic_id(self) -> uuid.UUID | None:
+        """None where there is no file, or an unreadable one: the controller will tell the id again."""
+        path = f"{self._folder.path}/{names.PARTITION_METADATA}"
+        if not self._disk.exists(path):
+            return None
+        try:
+            return decode_partition_metadata(self._disk.read_bytes(path, limit_bytes=METADATA_LIMIT_BYTES), path)
+        except CorruptData as error:
+            logger.warning("topic id is unreadable", extra={"file": path, "error": str(error)})
+            return None
 
-
-def _read_topic_id(node: Node, directory: str) -> uuid.UUID | None:
-    path = f"{directory}/{names.PARTITION_METADATA}"
-    if not node.disk.exists(path):
-        return None
-    return decode_partition_metadata(node.disk.read_bytes(path, limit_bytes=4096), path)
-
-
-def _remove_stray_snapshots(pool: FilePool, directory: str, segments: Segments) -> None:
-    """Keeps the snapshots at segments' bases, and the newest of all (a clean stop's)."""
-    offsets = snapshot_offsets(pool, directory)
-    bases = segments.bases
-    for offset in offsets[:-1]:
-        if offset not in bases:
-            pool.disk.remove_now(names.segment_path(directory, offset, names.SNAPSHOT))
+    def _remove_stray_snapshots(self) -> None:
+        """Keeps the snapshots at segments' bases, and the newest of all (a clean stop's)."""
+        bases = self._segments.bases
+        for offset in snapshot_offsets(self._folder)[:-1]:
+            if offset not in bases:
+                self._disk.remove_now(names.segment_path(self._folder.path, offset, names.SNAPSHOT))

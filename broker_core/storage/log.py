@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -21,17 +21,18 @@ from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.records.batch import BatchHeader
 from broker_core.seams import Node
+from broker_core.storage import names
 from broker_core.storage.epoch_cache import EpochCache
-from broker_core.storage.files import FilePool
-from broker_core.storage.loading import LoadedLog, load_log
+from broker_core.storage.files import FilePool, LogFolder
+from broker_core.storage.loading import LoadedLog, LogLoader
 from broker_core.storage.producer_state import AppendOrigin, BatchMeta, ProducerState, ProducerUpdate
-from broker_core.storage.reader import FoundTimestamp, LogSlice, Reader
+from broker_core.storage.reader import FoundTimestamp, LogSlice, Reader, ReadLimits
 from broker_core.storage.recovery import commit_update, rebuild_producers, recover_segment
 from broker_core.storage.retention import RollState, SegmentAge, expired_count, should_roll
 from broker_core.storage.segment import Segment
 from broker_core.storage.segments import Segments
 from broker_core.storage.side_files import SideFiles
-from broker_core.storage.validation import NO_TIMESTAMP, Prepared, prepare_follower, prepare_leader
+from broker_core.storage.validation import NO_TIMESTAMP, Prepared, Rules, prepare_follower, prepare_leader
 
 logger = logging.getLogger(__name__)
 
@@ -60,14 +61,13 @@ class PartitionLog:
 
     __slots__ = (
         "_config",
+        "_folder",
         "_node",
-        "_pool",
         "_reader",
         "_segments",
         "_side_files",
         "_truncations",
         "closed",
-        "directory",
         "failure",
         "high_watermark",
         "last_flush_ms",
@@ -82,21 +82,18 @@ class PartitionLog:
 
     def __init__(
         self,
-        node: Node,
-        pool: FilePool,
-        directory: str,
+        folder: LogFolder,
         topic_partition: TopicPartition,
         config: Callable[[], TopicConfig],
         loaded: LoadedLog,
     ) -> None:
-        self._node = node
-        self._pool = pool
-        self.directory = directory
+        self._folder = folder
+        self._node = folder.node
         self.topic_partition = topic_partition
         self._config = config
         self._segments: Segments = loaded.segments
         self._reader = Reader(self._segments)
-        self._side_files = SideFiles(node, pool, directory, loaded.epochs)
+        self._side_files = SideFiles(folder, loaded.epochs)
         self._truncations = 0
         self.topic_id = loaded.topic_id
         self.log_start_offset = loaded.log_start_offset
@@ -104,7 +101,7 @@ class PartitionLog:
         self.high_watermark = loaded.log_start_offset
         self.recovery_point = loaded.recovery_point
         self.producer_state: ProducerState = loaded.producers
-        self.last_flush_ms = node.clock.now_ms()
+        self.last_flush_ms = folder.node.clock.now_ms()
         self.failure: OSError | None = None
         self.closed = False
         self.on_truncated: Callable[[], Awaitable[None]] | None = None
@@ -123,12 +120,14 @@ class PartitionLog:
         clean: bool = False,
         pool: FilePool | None = None,
     ) -> Self:
-        """Opens or makes the log; `OSError` when the disk refuses, `CorruptData` for an unreadable epoch checkpoint."""
-        pool = pool or FilePool(node.disk)
-        loaded = await load_log(
-            node, pool, directory, config(), recovery_point=recovery_point, log_start_offset=log_start_offset, clean=clean
-        )
-        return cls(node, pool, directory, topic_partition, config, loaded)
+        """Opens or makes the log; `OSError` when the disk refuses."""
+        folder = LogFolder(node, pool or FilePool(node.disk), directory)
+        loader = LogLoader(folder, config(), recovery_point=recovery_point, log_start_offset=log_start_offset, clean=clean)
+        return cls(folder, topic_partition, config, await loader.load())
+
+    @property
+    def directory(self) -> str:
+        return self._folder.path
 
     @property
     def config(self) -> TopicConfig:
@@ -167,7 +166,7 @@ class PartitionLog:
         OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR.
         """
         self._check_writable()
-        prepared = prepare_leader(data, self.log_end_offset, leader_epoch, origin, self._config(), now_ms)
+        prepared = prepare_leader(data, self.log_end_offset, leader_epoch, Rules(origin, self._config(), now_ms))
         if origin is AppendOrigin.CLIENT:
             duplicate = self._duplicate(prepared.headers)
             if duplicate is not None:
@@ -238,9 +237,9 @@ class PartitionLog:
         `KafkaError` KAFKA_STORAGE_ERROR when records that were there are not readable any more: then the replica is lost.
         """
         end_offset = self.log_end_offset
-        self._pool.forget_folder(self.directory)
+        self._folder.pool.forget_folder(self.directory)
         active = self._segments.active
-        state = await rebuild_producers(self._node, self._pool, self.directory, self._segments, self.log_start_offset, active.base_offset)
+        state = await rebuild_producers(self._folder, self._segments, self.log_start_offset, active.base_offset)
         await recover_segment(self._node, active, state, self.epochs, self._config().index_interval_bytes)
         self._reader.forget()
         if state.end_offset < end_offset:
@@ -274,7 +273,7 @@ class PartitionLog:
         if active.base_offset == base_offset:
             return active
         active.finish()
-        segment = Segment.create(self._pool, self.directory, base_offset, now_ms)
+        segment = Segment.create(self._folder.pool, self._folder.path, base_offset, now_ms)
         config = self._config()
         segment.roll_jitter_ms = (
             self._node.entropy.random() * min(config.segment_jitter_ms, config.segment_ms) if config.segment_jitter_ms else 0
@@ -295,7 +294,9 @@ class PartitionLog:
                 f"offset {offset} of {self.topic_partition} is not in [{self.log_start_offset}, {self.log_end_offset}]",
             )
         try:
-            return self._reader.read(offset, max_bytes, min(end_offset, self.log_end_offset), self.log_end_offset, min_one_batch)
+            return self._reader.read(
+                offset, ReadLimits(max_bytes, min(end_offset, self.log_end_offset), self.log_end_offset, min_one_batch)
+            )
         except OSError as error:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"read of {self.topic_partition} at {offset} failed: {error}") from error
 
@@ -372,7 +373,7 @@ class PartitionLog:
         """Empties the log; the next record has `offset`."""
         try:
             self._retire(list(reversed(list(self._segments))))
-            self._segments.add(Segment.create(self._pool, self.directory, offset, self._node.clock.now_ms()))
+            self._segments.add(Segment.create(self._folder.pool, self._folder.path, offset, self._node.clock.now_ms()))
         except OSError as error:
             raise self._failed(error, "truncation") from error
         self.epochs.clear()
@@ -387,7 +388,7 @@ class PartitionLog:
         self.high_watermark = min(max(self.high_watermark, self.log_start_offset), end_offset)
         truncations = self._truncations
         await self._side_files.drop_snapshots(end_offset + 1)
-        state = await rebuild_producers(self._node, self._pool, self.directory, self._segments, self.log_start_offset, end_offset)
+        state = await rebuild_producers(self._folder, self._segments, self.log_start_offset, end_offset)
         if truncations == self._truncations:
             self._take_producers(state)
         await self._write_side_files()
@@ -442,11 +443,28 @@ class PartitionLog:
     def _retire(self, gone: list[Segment]) -> None:
         """Takes segments out of the log in the given order; their files go after `file.delete.delay.ms`."""
         for segment in gone:
-            segment.rename(".deleted")
+            segment.rename(names.DELETED)
             self._segments.remove([segment])
         self._reader.forget()
         if gone:
             self._node.spawn(self._remove_later(gone), name=f"remove segments {self.topic_partition}")
+
+    def new_segment(self, base_offset: int, suffix: str) -> Segment:
+        """An empty segment in the log's folder that is not part of the log; `OSError` when the disk refuses."""
+        return Segment.create(self._folder.pool, self._folder.path, base_offset, self._node.clock.now_ms(), suffix)
+
+    def replace_segments(self, old: Sequence[Segment], new: Segment) -> bool:
+        """Puts a compacted segment in the place of those it was made from; False when they are not all in the log any more."""
+        if self.closed or self.failure is not None or not all(any(each is kept for kept in self._segments) for each in old):
+            return False
+        try:
+            new.rename(names.SWAP)
+            self._retire(list(old))
+            new.rename("")
+        except OSError as error:
+            raise self._failed(error, "compaction") from error
+        self._segments.add(new)
+        return True
 
     async def _remove_later(self, gone: list[Segment]) -> None:
         await self._node.clock.sleep(self._config().file_delete_delay_ms)
@@ -487,7 +505,7 @@ class PartitionLog:
             await self._write_side_files()
             await self.flush()
         self.closed = True
-        self._pool.forget_folder(self.directory)
+        self._folder.pool.forget_folder(self.directory)
 
 
 def duplicate_time(prepared: Prepared, duplicate: BatchMeta) -> int:

@@ -48,4 +48,4 @@ class OffsetIndex(IndexFile):
         if self._pool.size(self.path) % self.layout.size:
             return False
         last = self.last_raw()
-        return last is None or (0 <= last[0] and 0 <= last[1] < log_bytes and (self.count == 1 or last[0] > 0))
+        return last is None or (last[0] >= 0 and 0 <= last[1] < log_bytes and (self.count == 1 or last[0] > 0))

@@ -205,7 +205,7 @@ class ProducerUpdate:
         if marker.coordinator_epoch < entry.coordinator_epoch and self._origin is not AppendOrigin.REPLICATION:
             raise KafkaError(
                 ErrorCode.TRANSACTION_COORDINATOR_FENCED,
-                f"marker for producer {entry.producer_id} has coordinator epoch {marker.coordinator_epoch}, {entry.coordinator_epoch} was seen",
+                f"marker for producer {entry.producer_id} has epoch {marker.coordinator_epoch}, {entry.coordinator_epoch} was seen",
             )
         if entry.txn_first_offset >= 0:
             self.completed.append(CompletedTxn(entry.producer_id, entry.txn_first_offset, header.base_offset, not marker.commit))

@@ -34,6 +34,15 @@ class LogSlice:
     aborted: list[tuple[int, int]]
 
 
+class ReadLimits(NamedTuple):
+    """How far a read may go: at most `max_bytes` (or one batch), only batches below `end_offset`."""
+
+    max_bytes: int
+    end_offset: int
+    log_end_offset: int
+    min_one_batch: bool
+
+
 class FoundTimestamp(NamedTuple):
     offset: int
     timestamp: int
@@ -65,18 +74,15 @@ class Reader:
         hint = self._hints.get(offset) if self._hints else None
         return hint[1] if hint is not None and hint[0] is segment and hint[1] < segment.size_bytes else None
 
-    def read(self, offset: int, max_bytes: int, end_offset: int, log_end_offset: int, min_one_batch: bool) -> LogSlice:
-        """Batches from the one that has `offset` on, all below `end_offset`, from one segment."""
-        if offset >= end_offset:
+    def read(self, offset: int, limits: ReadLimits) -> LogSlice:
+        """Batches of one segment from the one that has `offset` on."""
+        if offset >= limits.end_offset:
             return LogSlice(None, 0, offset, offset, [])
-        index = max(self._segments.floor_index(offset), 0)
-        while index < len(self._segments):
-            segment = self._segments[index]
+        for segment in self._segments.from_offset(offset):
             start = self._start(segment, offset)
             if start is not None:
-                return self._slice(segment, start, offset, max_bytes, end_offset, log_end_offset, min_one_batch)
-            index += 1
-        return LogSlice(None, 0, offset, end_offset, [])
+                return self._slice(segment, start, offset, limits)
+        return LogSlice(None, 0, offset, limits.end_offset, [])
 
     def _start(self, segment: Segment, offset: int) -> tuple[int, int] | None:
         """(position, base offset) of the batch that has `offset` or is the next one after it in the segment."""
@@ -86,23 +92,19 @@ class Reader:
         span = segment.find(offset)
         return (span.position, span.base_offset) if span is not None else None
 
-    def _slice(
-        self, segment: Segment, start: tuple[int, int], offset: int, max_bytes: int, end_offset: int, log_end_offset: int, min_one: bool
-    ) -> LogSlice:
+    def _slice(self, segment: Segment, start: tuple[int, int], offset: int, limits: ReadLimits) -> LogSlice:
         position, first_offset = start
-        segment_end = self._segments.end_offset(segment, log_end_offset)
-        next_offset = min(end_offset, segment_end)
-        bound = segment.size_bytes if end_offset >= segment_end else self._bound(segment, end_offset)
-        if bound - position > max_bytes:
-            last = segment.last_span_before(position + max_bytes, position)
-            if last is None and min_one:
+        segment_end = self._segments.end_offset(segment, limits.log_end_offset)
+        next_offset = min(limits.end_offset, segment_end)
+        bound = segment.size_bytes if limits.end_offset >= segment_end else self._bound(segment, limits.end_offset)
+        if bound - position > limits.max_bytes:
+            last = segment.last_span_before(position + limits.max_bytes, position)
+            if last is None and limits.min_one_batch:
                 last = next(segment.spans(position), None)
-            if last is None:
-                return LogSlice(None, 0, offset, offset, [])
-            bound, next_offset = last.end, last.last_offset + 1
+            bound, next_offset = (last.end, last.last_offset + 1) if last is not None else (position, offset)
         if bound <= position:
             return LogSlice(None, 0, offset, offset, [])
-        if bound < segment.size_bytes or end_offset == log_end_offset:
+        if next_offset < segment_end or segment is self._segments.active:
             self.remember(next_offset, segment, bound)
         records = FileRange(segment.file, position, bound - position)
         return LogSlice(records, bound - position, first_offset, next_offset, self._aborted(segment, offset, next_offset))

@@ -16,7 +16,7 @@ from broker_core.seams import DiskFile, Node
 from broker_core.storage import names
 from broker_core.storage.batch_scan import HEADER_BYTES, spans
 from broker_core.storage.epoch_cache import EpochCache
-from broker_core.storage.files import FilePool
+from broker_core.storage.files import LogFolder
 from broker_core.storage.producer_state import AppendOrigin, ProducerState, ProducerUpdate
 from broker_core.storage.segment import Segment
 from broker_core.storage.segments import Segments
@@ -144,31 +144,29 @@ async def recover_segment(node: Node, segment: Segment, state: ProducerState, ep
     return cut
 
 
-def snapshot_offsets(pool: FilePool, directory: str) -> list[int]:
+def snapshot_offsets(folder: LogFolder) -> list[int]:
     """Offsets of the producer snapshots in a log's folder, rising."""
-    found = (names.parse_file(name) for name in pool.disk.list_dir(directory))
+    found = (names.parse_file(name) for name in folder.node.disk.list_dir(folder.path))
     return [entry[0] for entry in found if entry is not None and entry[1:] == (names.SNAPSHOT, "")]
 
 
-def load_snapshot(pool: FilePool, directory: str, log_start_offset: int, up_to_offset: int) -> ProducerState:
+def load_snapshot(folder: LogFolder, log_start_offset: int, up_to_offset: int) -> ProducerState:
     """The newest usable producer state in (log start, up to]; corrupt snapshots are removed on the way."""
-    for offset in reversed(snapshot_offsets(pool, directory)):
+    for offset in reversed(snapshot_offsets(folder)):
         if not log_start_offset < offset <= up_to_offset:
             continue
-        path = names.segment_path(directory, offset, names.SNAPSHOT)
+        path = names.segment_path(folder.path, offset, names.SNAPSHOT)
         try:
-            return ProducerState(offset, decode_snapshot(pool.disk.read_bytes(path, limit_bytes=SNAPSHOT_LIMIT_BYTES), path))
+            return ProducerState(offset, decode_snapshot(folder.node.disk.read_bytes(path, limit_bytes=SNAPSHOT_LIMIT_BYTES), path))
         except CorruptData:
-            pool.disk.remove_now(path)
+            folder.node.disk.remove_now(path)
     return ProducerState(log_start_offset)
 
 
-async def rebuild_producers(
-    node: Node, pool: FilePool, directory: str, segments: Segments, log_start_offset: int, up_to_offset: int
-) -> ProducerState:
+async def rebuild_producers(folder: LogFolder, segments: Segments, log_start_offset: int, up_to_offset: int) -> ProducerState:
     """Producer state at `up_to_offset`: the newest snapshot before it, and the batches since."""
-    state = load_snapshot(pool, directory, log_start_offset, up_to_offset)
-    slices = Slices(node)
+    state = load_snapshot(folder, log_start_offset, up_to_offset)
+    slices = Slices(folder.node)
     for segment in segments.from_offset(state.end_offset):
         if segment.base_offset >= up_to_offset or state.end_offset >= up_to_offset:
             break
@@ -191,13 +189,13 @@ def _batch_for_state(segment: Segment, position: int, size_bytes: int) -> Checke
     return CheckedBatch(position, header, data)
 
 
-def complete_swaps(pool: FilePool, directory: str) -> None:
+def complete_swaps(folder: LogFolder) -> None:
     """Brings a compaction or deletion that a crash interrupted to one of its two ends.
 
     `.cleaned` files, and `.swap` files at or above the lowest of them, are dropped: the compaction had not finished and the old
     segments are all there. Otherwise the `.swap` files take the place of every segment in the range they cover. `.deleted` goes.
     """
-    disk = pool.disk
+    disk, directory = folder.node.disk, folder.path
     found = [(name, parsed) for name in disk.list_dir(directory) if (parsed := names.parse_file(name)) is not None]
     cleaned = [parsed[0] for _, parsed in found if parsed[2] == names.CLEANED]
     swaps = []
@@ -206,7 +204,7 @@ def complete_swaps(pool: FilePool, directory: str) -> None:
             disk.remove_now(f"{directory}/{name}")
         elif suffix == names.SWAP:
             swaps.append((offset, kind))
-    ranges = [_swap_range(pool, directory, offset) for offset, kind in swaps if kind == names.LOG]
+    ranges = [_swap_range(folder, offset) for offset, kind in swaps if kind == names.LOG]
     if ranges:
         low, high = min(first for first, _ in ranges), max(end for _, end in ranges)
         for name, (offset, kind, suffix) in found:
@@ -216,11 +214,11 @@ def complete_swaps(pool: FilePool, directory: str) -> None:
         disk.rename(names.segment_path(directory, offset, kind, names.SWAP), names.segment_path(directory, offset, kind))
 
 
-def _swap_range(pool: FilePool, directory: str, base_offset: int) -> tuple[int, int]:
+def _swap_range(folder: LogFolder, base_offset: int) -> tuple[int, int]:
     """[first, end) of the offsets that a finished compaction's segment stands for."""
-    path = names.segment_path(directory, base_offset, names.LOG, names.SWAP)
+    path = names.segment_path(folder.path, base_offset, names.LOG, names.SWAP)
     end = base_offset
-    for span in spans(pool.get(path), 0, pool.size(path)):
+    for span in spans(folder.pool.get(path), 0, folder.pool.size(path)):
         end = span.last_offset + 1
-    pool.forget(path)
-    return base_offset, end
+    folder.pool.forget(path)
+    return base_offset, max(end, base_offset + 1)

@@ -37,7 +37,8 @@ def should_roll(active: RollState, config: TopicConfig, incoming_bytes: int, inc
     if active.size_bytes > config.segment_bytes - incoming_bytes:
         return True
     age_ms = incoming_timestamp - active.first_timestamp if active.first_timestamp >= 0 else now_ms - active.created_ms
-    if age_ms > config.segment_ms - active.roll_jitter_ms:
+    segment_ms = min(config.segment_ms, config.max_compaction_lag_ms) if "compact" in config.cleanup_policy else config.segment_ms
+    if age_ms > segment_ms - active.roll_jitter_ms:
         return True
     offset_entries_max = config.segment_index_bytes // OFFSET_ENTRY_BYTES
     time_entries_max = config.segment_index_bytes // TIME_ENTRY_BYTES - 1
@@ -54,7 +55,7 @@ def expired_count(segments: Sequence[SegmentAge], config: TopicConfig, log_start
     spare_bytes = sum(segment.size_bytes for segment in segments) - config.retention_bytes
     count = 0
     for segment in segments:
-        if segment.end_offset > high_watermark or segment.size_bytes == 0:
+        if segment.end_offset > high_watermark or (segment is segments[-1] and segment.size_bytes == 0):
             break
         too_old = by_age and 0 <= config.retention_ms < now_ms - segment.largest_timestamp
         too_large = by_age and config.retention_bytes >= 0 and spare_bytes >= segment.size_bytes

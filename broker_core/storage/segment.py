@@ -164,10 +164,10 @@ class Segment:
 
     def next_offset(self) -> int:
         """The offset after the last batch; the base offset while empty."""
-        last = None
-        for last in self.spans(self.offset_index.last_position()):
-            pass
-        return last.last_offset + 1 if last is not None else self.base_offset
+        end = self.base_offset
+        for span in self.spans(self.offset_index.last_position()):
+            end = span.last_offset + 1
+        return end
 
     def truncate(self, offset: int, now_ms: int) -> int:
         """Cuts off every batch that ends at or after `offset`; returns the bytes cut. `OSError` when the disk refuses."""

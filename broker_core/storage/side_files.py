@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import uuid
 
-from broker_core.seams import Node
 from broker_core.storage import names
 from broker_core.storage.checkpoints import encode_epochs, encode_partition_metadata
 from broker_core.storage.epoch_cache import EpochCache
-from broker_core.storage.files import FilePool
+from broker_core.storage.files import LogFolder
 from broker_core.storage.producer_state import ProducerState
 from broker_core.storage.recovery import snapshot_offsets
 from broker_core.storage.snapshot import encode_snapshot
@@ -18,16 +17,14 @@ from broker_core.storage.snapshot import encode_snapshot
 class SideFiles:
     """Writes them one at a time; `OSError` when the disk refuses, and then it is tried again at the next call."""
 
-    __slots__ = ("_directory", "_lock", "_node", "_pool", "_snapshots_due", "epochs", "latest_snapshot")
+    __slots__ = ("_folder", "_lock", "_snapshots_due", "epochs", "latest_snapshot")
 
-    def __init__(self, node: Node, pool: FilePool, directory: str, epochs: EpochCache) -> None:
-        self._node = node
-        self._pool = pool
-        self._directory = directory
+    def __init__(self, folder: LogFolder, epochs: EpochCache) -> None:
+        self._folder = folder
         self._lock: asyncio.Lock | None = None
         self._snapshots_due: dict[int, bytes] | None = None
         self.epochs = epochs
-        self.latest_snapshot = max(snapshot_offsets(pool, directory), default=-1)
+        self.latest_snapshot = max(snapshot_offsets(folder), default=-1)
 
     def snapshot(self, state: ProducerState) -> None:
         """Takes the producer state at its end, once for an offset; it is written with the next `write`."""
@@ -50,7 +47,9 @@ class SideFiles:
         while self.epochs.dirty:
             self.epochs.dirty = False
             try:
-                await self._node.disk.write_atomic(f"{self._directory}/{names.EPOCH_CHECKPOINT}", encode_epochs(self.epochs.entries))
+                await self._folder.node.disk.write_atomic(
+                    f"{self._folder.path}/{names.EPOCH_CHECKPOINT}", encode_epochs(self.epochs.entries)
+                )
             except OSError:
                 self.epochs.dirty = True
                 raise
@@ -58,7 +57,7 @@ class SideFiles:
     async def _write_snapshots(self) -> None:
         while self._snapshots_due:
             offset, data = next(iter(self._snapshots_due.items()))
-            await self._node.disk.write_atomic(names.segment_path(self._directory, offset, names.SNAPSHOT), data)
+            await self._folder.node.disk.write_atomic(names.segment_path(self._folder.path, offset, names.SNAPSHOT), data)
             if self._snapshots_due:
                 self._snapshots_due.pop(offset, None)
 
@@ -66,10 +65,10 @@ class SideFiles:
         """Removes the snapshots in [low, high), without an upper bound where `high` is None."""
         if self._snapshots_due:
             self._snapshots_due = {at: data for at, data in self._snapshots_due.items() if at < low or (high is not None and at >= high)}
-        gone = [at for at in snapshot_offsets(self._pool, self._directory) if at >= low and (high is None or at < high)]
+        gone = [at for at in snapshot_offsets(self._folder) if at >= low and (high is None or at < high)]
         for offset in gone:
-            await self._node.disk.remove(names.segment_path(self._directory, offset, names.SNAPSHOT))
-        self.latest_snapshot = max([*snapshot_offsets(self._pool, self._directory), *(self._snapshots_due or ())], default=-1)
+            await self._folder.node.disk.remove(names.segment_path(self._folder.path, offset, names.SNAPSHOT))
+        self.latest_snapshot = max([*snapshot_offsets(self._folder), *(self._snapshots_due or ())], default=-1)
 
     async def write_topic_id(self, topic_id: uuid.UUID) -> None:
-        await self._node.disk.write_atomic(f"{self._directory}/{names.PARTITION_METADATA}", encode_partition_metadata(topic_id))
+        await self._folder.node.disk.write_atomic(f"{self._folder.path}/{names.PARTITION_METADATA}", encode_partition_metadata(topic_id))

@@ -7,10 +7,12 @@ Its records are looked into only where a topic is compacted (each needs a key).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from broker_core.config import TopicConfig
 from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.records.batch import BatchHeader, check_batch, iter_headers, parse_header, read_records, stamp
+from broker_core.records.header import TIMESTAMP_TYPE_BIT
 from broker_core.storage.batch_scan import Span
 from broker_core.storage.producer_state import AppendOrigin, EndMarker
 
@@ -18,6 +20,18 @@ NO_TIMESTAMP = -1
 _CONTROL_KEY_BYTES = 4
 _COORDINATOR_EPOCH = slice(2, 6)
 _ABORT, _COMMIT = 0, 1
+
+
+class Rules(NamedTuple):
+    """What an append is held to; `now_ms` also stamps it where the topic has LogAppendTime."""
+
+    origin: AppendOrigin
+    config: TopicConfig
+    now_ms: int
+
+    @property
+    def sets_time(self) -> bool:
+        return self.config.message_timestamp_type == "LogAppendTime" and self.origin is AppendOrigin.CLIENT
 
 
 @dataclass(slots=True)
@@ -58,31 +72,24 @@ def control_marker(data: bytes | bytearray | memoryview, position: int, header: 
     return EndMarker(kind == _COMMIT, int.from_bytes(records[0].value[_COORDINATOR_EPOCH], "big", signed=True))
 
 
-def prepare_leader(
-    data: bytes | bytearray | memoryview, next_offset: int, leader_epoch: int, origin: AppendOrigin, config: TopicConfig, now_ms: int
-) -> Prepared:
+def prepare_leader(data: bytes | bytearray | memoryview, next_offset: int, leader_epoch: int, rules: Rules) -> Prepared:
     """Checks and stamps what a leader is asked to append at `next_offset`; works on a copy.
 
     `KafkaError`: CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
     """
-    if len(data) > config.segment_bytes:
-        raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{len(data)} bytes are more than segment.bytes={config.segment_bytes}")
+    if len(data) > rules.config.segment_bytes:
+        raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{len(data)} bytes are more than segment.bytes={rules.config.segment_bytes}")
     buffer = bytearray(data)
-    use_append_time = config.message_timestamp_type == "LogAppendTime" and origin is AppendOrigin.CLIENT
-    prepared = Prepared(buffer, [], [], [], now_ms if use_append_time else NO_TIMESTAMP)
+    prepared = Prepared(buffer, [], [], [], rules.now_ms if rules.sets_time else NO_TIMESTAMP)
     position = 0
     while position < len(buffer):
         header = _checked_header(buffer, position)
-        _check_batch_rules(buffer, position, header, origin, config, None if use_append_time else now_ms)
-        if use_append_time:
-            stamp(buffer, position, next_offset, leader_epoch, now_ms)
-        else:
-            stamp(buffer, position, next_offset, leader_epoch)
-        header = parse_header(buffer, position)
+        _check_batch_rules(buffer, position, header, rules)
+        _stamp(buffer, (position, header), next_offset, leader_epoch, rules)
         prepared.headers.append(header)
         prepared.spans.append(span_of(header, position))
         prepared.markers.append(control_marker(buffer, position, header) if header.is_control else None)
-        next_offset = header.last_offset + 1
+        next_offset = header.next_offset
         position += header.size_bytes
     if not prepared.headers:
         raise KafkaError(ErrorCode.INVALID_RECORD, "the request has no record batch for the partition")
@@ -100,15 +107,25 @@ def _checked_header(buffer: bytearray, position: int) -> BatchHeader:
     return header
 
 
-def _check_batch_rules(
-    buffer: bytearray, position: int, header: BatchHeader, origin: AppendOrigin, config: TopicConfig, now_ms: int | None
-) -> None:
-    """`now_ms` is None where the broker sets timestamps itself."""
+def _stamp(buffer: bytearray, place: tuple[int, BatchHeader], base_offset: int, leader_epoch: int, rules: Rules) -> None:
+    """Writes a batch's offset, epoch and perhaps time into it, and into its header."""
+    position, header = place
+    header.base_offset, header.leader_epoch = base_offset, leader_epoch
+    if rules.sets_time:
+        stamp(buffer, position, base_offset, leader_epoch, rules.now_ms)
+        header.max_timestamp = rules.now_ms
+        header.attributes |= TIMESTAMP_TYPE_BIT
+    else:
+        stamp(buffer, position, base_offset, leader_epoch)
+
+
+def _check_batch_rules(buffer: bytearray, position: int, header: BatchHeader, rules: Rules) -> None:
+    config = rules.config
     if header.size_bytes > config.max_message_bytes:
         raise KafkaError(
             ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {header.size_bytes} bytes is more than max.message.bytes={config.max_message_bytes}"
         )
-    if origin is not AppendOrigin.CLIENT:
+    if rules.origin is not AppendOrigin.CLIENT:
         return
     if header.is_control:
         raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control batches")
@@ -118,8 +135,8 @@ def _check_batch_rules(
         )
     if header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0):
         raise KafkaError(ErrorCode.INVALID_RECORD, f"producer {header.producer_id} sent no sequence number or epoch")
-    if now_ms is not None:
-        _check_timestamp(header, config, now_ms)
+    if not rules.sets_time:
+        _check_timestamp(header, config, rules.now_ms)
     if "compact" in config.cleanup_policy:
         _check_keys(buffer, position, header)
 

@@ -1,0 +1,178 @@
+"""Compaction of logs whose policy has `compact`, while they are in use.
+
+    <base>.*            the closed segments of a group
+    <base>.*.cleaned    what is kept of them, being written
+    <base>.*.swap       the same, complete and flushed; from here on a restart finishes the exchange
+    <base>.*.deleted    the old segments, on their way out
+
+A restart drops `.cleaned` files and completes `.swap` ones (recovery.py). If the log is cut or loses segments meanwhile, the
+work is thrown away: the exchange itself happens in one go, and only while all old segments are still in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+
+from broker_core.config import ConfigHolder
+from broker_core.errors import CorruptData, KafkaError
+from broker_core.model import TopicPartition
+from broker_core.records.batch import parse_header, read_records
+from broker_core.seams import Node
+from broker_core.storage import names
+from broker_core.storage.cleanable import CleanRange, SegmentSpan, clean_range, wants_cleaning
+from broker_core.storage.compaction import Compactor, OffsetMap, Transactions
+from broker_core.storage.data_folder import DataFolder
+from broker_core.storage.log import PartitionLog
+from broker_core.storage.offset_index import RELATIVE_OFFSET_MAX
+from broker_core.storage.recovery import CheckedBatch, Slices
+from broker_core.storage.segment import Segment
+from broker_core.storage.validation import control_marker, span_of
+
+logger = logging.getLogger(__name__)
+
+
+class LogCleaner:
+    """Compacts one log at a time; `cleaned` are the offsets up to which logs are known to be compacted."""
+
+    def __init__(self, node: Node, config: ConfigHolder, logs: Callable[[], list[PartitionLog]], folder: DataFolder) -> None:
+        self._node = node
+        self._config = config
+        self._logs = logs
+        self._folder = folder
+        self._cleaned: dict[TopicPartition, int] | None = None
+        self._failed: dict[TopicPartition, str] = {}
+
+    @property
+    def cleaned(self) -> dict[TopicPartition, int]:
+        if self._cleaned is None:
+            self._cleaned = self._folder.read_checkpoint(names.CLEANER_CHECKPOINT)
+        return self._cleaned
+
+    async def clean_all(self) -> None:
+        """Compacts the dirtiest log, then the next, until none needs it."""
+        stuck: dict[TopicPartition, CleanRange] = {}
+        while (chosen := self.choose(stuck)) is not None:
+            log, found = chosen
+            stuck[log.topic_partition] = found
+            try:
+                await self.clean(log, found)
+            except (CorruptData, KafkaError, OSError) as error:
+                logger.error("compaction failed", extra={"partition": str(log.topic_partition), "error": str(error)})
+                self._failed[log.topic_partition] = str(error)
+
+    def choose(self, tried: Mapping[TopicPartition, CleanRange]) -> tuple[PartitionLog, CleanRange] | None:
+        """The log with the largest dirty share (or one overdue), of those that want compaction and where a try would be news."""
+        candidates = []
+        for log in self._logs():
+            if "compact" in log.config.cleanup_policy and log.failure is None and log.topic_partition not in self._failed:
+                found = self.range_of(log)
+                if found is not None and found != tried.get(log.topic_partition) and wants_cleaning(found, log.config):
+                    candidates.append((log, found))
+        return max(candidates, key=lambda each: (each[1].overdue, each[1].dirty_ratio), default=None)
+
+    def range_of(self, log: PartitionLog) -> CleanRange | None:
+        spans = [SegmentSpan(s.base_offset, s.size_bytes, s.largest_timestamp) for s in log.segments]
+        return clean_range(
+            spans,
+            log.config,
+            checkpoint=self.cleaned.get(log.topic_partition),
+            log_start=log.log_start_offset,
+            last_stable=log.last_stable_offset,
+            now_ms=self._node.clock.now_ms(),
+        )
+
+    async def clean(self, log: PartitionLog, found: CleanRange) -> None:
+        """Compacts a log up to where the map of keys reaches; `CorruptData` when a batch cannot be read."""
+        slices = Slices(self._node)
+        transactions = Transactions(entry for segment in log.segments for entry in segment.txn_index.entries())
+        offsets = await self._build_map(log, found, transactions, slices)
+        due = [segment for segment in log.segments.closed if segment.base_offset < offsets.next_offset]
+        compactor = Compactor(
+            offsets,
+            transactions,
+            frozenset(entry.last_offset for entry in log.producer_state.entries.values()),
+            now_ms=self._node.clock.now_ms(),
+            delete_retention_ms=log.config.delete_retention_ms,
+        )
+        for group in groups(due, log.config.segment_bytes, lambda segment: log.segments.end_offset(segment, log.log_end_offset)):
+            cleaned = await self._write_group(log, group, compactor, transactions, slices)
+            if not log.replace_segments(group, cleaned):
+                await cleaned.remove()
+                return
+        logger.info("log compacted", extra={"partition": str(log.topic_partition), "up_to": offsets.next_offset, "keys": len(offsets)})
+        self.cleaned[log.topic_partition] = offsets.next_offset
+        await self.checkpoint()
+
+    async def checkpoint(self) -> None:
+        known = {log.topic_partition for log in self._logs()}
+        self._cleaned = {partition: offset for partition, offset in sorted(self.cleaned.items()) if partition in known}
+        await self._folder.write_checkpoint(names.CLEANER_CHECKPOINT, lambda: dict(self.cleaned))
+
+    async def _build_map(self, log: PartitionLog, found: CleanRange, transactions: Transactions, slices: Slices) -> OffsetMap:
+        """The latest offset of each key in the dirty part, as far as memory allows."""
+        offsets = OffsetMap(self._config.current.log_cleaner_dedupe_buffer_size, found.first_dirty)
+        for segment in log.segments.from_offset(found.first_dirty):
+            async for batch in _batches(segment, slices):
+                header = batch.header
+                if header.last_offset < found.first_dirty:
+                    continue
+                if header.last_offset >= found.end:
+                    return offsets
+                skipped = header.is_control or transactions.is_aborted(header)
+                records = [] if skipped else read_records(batch.data, 0, header)
+                if not offsets.add(records, header.last_offset + 1):
+                    return offsets
+            offsets.next_offset = max(offsets.next_offset, min(found.end, log.segments.end_offset(segment, log.log_end_offset)))
+        return offsets
+
+    async def _write_group(
+        self, log: PartitionLog, group: Sequence[Segment], compactor: Compactor, transactions: Transactions, slices: Slices
+    ) -> Segment:
+        """A new flushed segment with what stays of a group's batches."""
+        target = log.new_segment(group[0].base_offset, names.CLEANED)
+        try:
+            for segment in group:
+                async for batch in _batches(segment, slices):
+                    self._copy(batch, target, compactor, transactions, log.config.index_interval_bytes)
+            target.finish()
+            await target.sync()
+        except BaseException:
+            await target.remove()
+            raise
+        return target
+
+    def _copy(self, batch: CheckedBatch, target: Segment, compactor: Compactor, transactions: Transactions, interval_bytes: int) -> None:
+        header = batch.header
+        original = bytes(batch.data)
+        kept: bytes | None = original
+        if header.magic >= 2:
+            marker = control_marker(original, 0, header) if header.is_control else None
+            kept = compactor.replace(header, marker, read_records(original, 0, header), original)
+        if kept is None:
+            return
+        target.append(kept, [span_of(parse_header(kept), 0)], interval_bytes)
+        aborted = transactions.aborted_by(header) if header.is_control else None
+        if aborted is not None:
+            target.txn_index.append(aborted)
+
+
+async def _batches(segment: Segment, slices: Slices) -> AsyncIterator[CheckedBatch]:
+    for span in segment.spans():
+        data = memoryview(segment.file.pread(span.position, span.size_bytes))
+        yield CheckedBatch(span.position, parse_header(data), data)
+        await slices.breathe(heavy=True)
+
+
+def groups(segments: Sequence[Segment], limit_bytes: int, end_offset: Callable[[Segment], int]) -> Iterator[list[Segment]]:
+    """Neighbours that fit into one segment together, by size before compaction and by offsets."""
+    group: list[Segment] = []
+    for segment in segments:
+        total = sum(each.size_bytes for each in group) + segment.size_bytes
+        far = group and end_offset(segment) - group[0].base_offset > RELATIVE_OFFSET_MAX
+        if group and (total > limit_bytes or far):
+            yield group
+            group = []
+        group.append(segment)
+    if group:
+        yield group

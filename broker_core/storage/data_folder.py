@@ -1,0 +1,75 @@
+"""A broker's data folder as a whole: whose it is, how it was left, and the checkpoints of all its logs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from broker_core.errors import CorruptData
+from broker_core.model import TopicPartition
+from broker_core.seams import Disk
+from broker_core.storage import names
+from broker_core.storage.checkpoints import (
+    CHECKPOINT_LIMIT_BYTES,
+    check_meta_properties,
+    decode_offsets,
+    encode_clean_shutdown,
+    encode_meta_properties,
+    encode_offsets,
+)
+
+logger = logging.getLogger(__name__)
+
+META_LIMIT_BYTES = 64 * 1024
+
+
+class DataFolder:
+    """Small files at the top of the folder; a checkpoint is written only when it has changed."""
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        self._disk = disk
+        self.path = path
+        self._writing = asyncio.Lock()
+        self._written: dict[str, Mapping[TopicPartition, int]] = {}
+
+    async def claim(self, broker_id: int, cluster_id: str) -> None:
+        """Makes the folder this broker's; `ConfigError` when it is another broker's, cluster's or format's."""
+        self._disk.make_dirs(self.path)
+        path = f"{self.path}/{names.META_PROPERTIES}"
+        if self._disk.exists(path):
+            check_meta_properties(self._disk.read_bytes(path, limit_bytes=META_LIMIT_BYTES), path, broker_id, cluster_id)
+        else:
+            await self._disk.write_atomic(path, encode_meta_properties(broker_id, cluster_id))
+
+    def take_clean_mark(self) -> bool:
+        """Whether the last stop was clean. The mark goes before any log is opened: a crash while loading is not clean (KAFKA-10471)."""
+        path = f"{self.path}/{names.CLEAN_SHUTDOWN}"
+        if not self._disk.exists(path):
+            return False
+        self._disk.remove_now(path)
+        return True
+
+    async def leave_clean_mark(self, broker_epoch: int) -> None:
+        await self._disk.write_atomic(f"{self.path}/{names.CLEAN_SHUTDOWN}", encode_clean_shutdown(broker_epoch))
+
+    def read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
+        """A checkpoint's offsets; none where the file is missing or unreadable (the logs are then checked from their start)."""
+        path = f"{self.path}/{name}"
+        if not self._disk.exists(path):
+            return {}
+        try:
+            offsets = decode_offsets(self._disk.read_bytes(path, limit_bytes=CHECKPOINT_LIMIT_BYTES), path)
+        except CorruptData as error:
+            logger.warning("checkpoint is unreadable, going on without it", extra={"file": path, "error": str(error)})
+            return {}
+        self._written[name] = offsets
+        return offsets
+
+    async def write_checkpoint(self, name: str, offsets: Callable[[], Mapping[TopicPartition, int]]) -> None:
+        """Writes what `offsets` gives when it is this call's turn; `OSError` when the disk refuses, the old file stays then."""
+        async with self._writing:
+            found = offsets()
+            if self._written.get(name) != found:
+                await self._disk.write_atomic(f"{self.path}/{name}", encode_offsets(found))
+                self._written[name] = found

@@ -1,0 +1,231 @@
+"""All logs of one broker: opened at start, made, deleted, checkpointed, flushed, shortened and compacted in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Callable
+
+from broker_core.config import ConfigHolder
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.model import TopicPartition
+from broker_core.seams import Node
+from broker_core.storage import names
+from broker_core.storage.cleaner import LogCleaner
+from broker_core.storage.data_folder import DataFolder
+from broker_core.storage.files import FilePool
+from broker_core.storage.log import PartitionLog
+
+logger = logging.getLogger(__name__)
+
+FLUSH_CHECK_MS = 5_000
+FIRST_RETENTION_CHECK_MS = 30_000
+
+
+class LogManager:
+    """The single owner of the data folder's logs (a lock held by the server keeps other processes out)."""
+
+    def __init__(self, node: Node, config: ConfigHolder, broker_id: int, cluster_id: str) -> None:
+        self._node = node
+        self._config = config
+        self._broker_id = broker_id
+        self._cluster_id = cluster_id
+        self._pool = FilePool(node.disk)
+        self._folder = DataFolder(node.disk, config.current.log_dir)
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._high_watermarks: dict[TopicPartition, int] = {}
+        self._cleaner = LogCleaner(node, config, self.all, self._folder)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._changing = asyncio.Lock()
+        self.offline: dict[TopicPartition, str] = {}
+        """Partitions whose folder could not be opened, and why."""
+
+    # Start and stop
+
+    async def start(self) -> None:
+        """Opens every log in the folder and starts the background work.
+
+        `ConfigError` when the folder belongs to another broker or cluster, `OSError` when it cannot be used at all.
+        """
+        await self._folder.claim(self._broker_id, self._cluster_id)
+        clean = self._folder.take_clean_mark()
+        self._high_watermarks = self._folder.read_checkpoint(names.REPLICATION_CHECKPOINT)
+        recovery_points = self._folder.read_checkpoint(names.RECOVERY_POINT_CHECKPOINT)
+        log_starts = self._folder.read_checkpoint(names.LOG_START_CHECKPOINT)
+        for name in self._node.disk.list_dir(self._folder.path):
+            path = f"{self._folder.path}/{name}"
+            partition = names.parse_folder(name)
+            if name.endswith(names.DELETED_FOLDER) and self._node.disk.is_dir(path):
+                self._node.spawn(self._node.disk.remove_tree(path), name=f"remove {name}")
+            elif partition is not None and self._node.disk.is_dir(path):
+                await self._open(partition, recovery_points.get(partition, 0), log_starts.get(partition, 0), clean)
+                await self._node.clock.sleep(0)
+        logger.info("logs opened", extra={"logs": len(self._logs), "clean": clean})
+        self._start_background()
+
+    def _start_background(self) -> None:
+        config = self._config
+        work: list[tuple[str, Callable[[], int], Callable[[], Awaitable[None]], int | None]] = [
+            ("retention", lambda: config.current.log_retention_check_interval_ms, self._shorten_all, FIRST_RETENTION_CHECK_MS),
+            ("flush", lambda: min(config.current.log_flush_scheduler_interval_ms, FLUSH_CHECK_MS), self._flush_due, None),
+            (
+                "high watermarks",
+                lambda: config.current.replica_high_watermark_checkpoint_interval_ms,
+                self.checkpoint_high_watermarks,
+                None,
+            ),
+            ("recovery points", lambda: config.current.log_flush_offset_checkpoint_interval_ms, self.checkpoint_recovery_points, None),
+            ("log starts", lambda: config.current.log_flush_start_offset_checkpoint_interval_ms, self.checkpoint_log_starts, None),
+        ]
+        if config.current.log_cleaner_enable:
+            work.append(("cleaner", lambda: config.current.log_cleaner_backoff_ms, self._cleaner.clean_all, None))
+        for name, interval_ms, action, first_ms in work:
+            self._tasks.append(self._node.spawn(self._repeat(name, interval_ms, action, first_ms), name=name))
+
+    async def _repeat(self, name: str, interval_ms: Callable[[], int], action: Callable[[], Awaitable[None]], first_ms: int | None) -> None:
+        """Does something again and again; a disk that refuses is logged and tried again the next time."""
+        await self._node.clock.sleep(interval_ms() if first_ms is None else min(first_ms, interval_ms()))
+        while True:
+            try:
+                await action()
+            except (OSError, KafkaError) as error:
+                logger.error("background work failed", extra={"work": name, "error": str(error)})
+            await self._node.clock.sleep(interval_ms())
+
+    async def shutdown(self, clean: bool = True, broker_epoch: int = -1) -> None:
+        """Closes all logs; only when every one closed clean does the next start trust them unchecked."""
+        for task in self._tasks:
+            task.cancel()
+        failed = bool(self.offline)
+        for log in self.all():
+            try:
+                await log.close(clean)
+            except (OSError, KafkaError) as error:
+                logger.error("log did not close clean", extra={"partition": str(log.topic_partition), "error": str(error)})
+                failed = True
+            failed = failed or log.failure is not None
+        if clean:
+            await self.checkpoint_all()
+            if not failed:
+                await self._folder.leave_clean_mark(broker_epoch)
+        self._pool.close()
+
+    # Logs
+
+    def get(self, partition: TopicPartition) -> PartitionLog | None:
+        return self._logs.get(partition)
+
+    def all(self) -> list[PartitionLog]:
+        return [self._logs[partition] for partition in sorted(self._logs)]
+
+    def checkpointed_hw(self, partition: TopicPartition) -> int:
+        """The high watermark as the last process left it; 0 for a log it did not have."""
+        return self._high_watermarks.get(partition, 0)
+
+    async def get_or_create(self, partition: TopicPartition, topic_id: uuid.UUID | None = None) -> PartitionLog:
+        """The partition's log, made where it is missing.
+
+        `KafkaError`: KAFKA_STORAGE_ERROR when the disk refuses, INCONSISTENT_TOPIC_ID when the log is another topic's.
+        """
+        async with self._changing:
+            log = self._logs.get(partition)
+            if log is None:
+                log = await self._create(partition)
+            if topic_id is not None:
+                await log.set_topic_id(topic_id)
+            return log
+
+    async def _create(self, partition: TopicPartition) -> PartitionLog:
+        if partition in self.offline:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {partition} is offline: {self.offline[partition]}")
+        self._high_watermarks.pop(partition, None)
+        await self._open(partition, 0, 0, clean=False)
+        if partition not in self._logs:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no log for {partition}: {self.offline.pop(partition)}")
+        return self._logs[partition]
+
+    async def _open(self, partition: TopicPartition, recovery_point: int, log_start_offset: int, clean: bool) -> None:
+        try:
+            log = await PartitionLog.open(
+                self._node,
+                f"{self._folder.path}/{names.folder_name(partition)}",
+                partition,
+                lambda: self._config.topic(partition.topic),
+                recovery_point=recovery_point,
+                log_start_offset=log_start_offset,
+                clean=clean,
+                pool=self._pool,
+            )
+        except OSError as error:
+            logger.error("log cannot be opened", extra={"partition": str(partition), "error": str(error)})
+            self.offline[partition] = str(error)
+            return
+        log.update_high_watermark(self.checkpointed_hw(partition))
+        log.on_truncated = self.checkpoint_recovery_points
+        self._logs[partition] = log
+
+    async def delete(self, partition: TopicPartition) -> None:
+        """Takes a log out of service at once and removes its files later (file.delete.delay.ms)."""
+        async with self._changing:
+            log = self._logs.pop(partition, None)
+            if log is None:
+                return
+            await log.close(clean=False)
+            folder = f"{self._folder.path}/{names.deleted_folder_name(partition, self._node.entropy.bytes(16))}"
+            self._node.disk.rename(log.directory, folder)
+            self._high_watermarks.pop(partition, None)
+            self._node.spawn(self._remove_later(folder, log.config.file_delete_delay_ms), name=f"remove {partition}")
+            await self.checkpoint_all()
+
+    async def _remove_later(self, folder: str, delay_ms: int) -> None:
+        await self._node.clock.sleep(delay_ms)
+        await self._node.disk.remove_tree(folder)
+
+    # Background work
+
+    async def checkpoint_all(self) -> None:
+        """Writes every checkpoint that has changed."""
+        await self.checkpoint_recovery_points()
+        await self.checkpoint_log_starts()
+        await self.checkpoint_high_watermarks()
+        await self._cleaner.checkpoint()
+
+    async def checkpoint_recovery_points(self) -> None:
+        await self._write(names.RECOVERY_POINT_CHECKPOINT, lambda log: log.recovery_point)
+
+    async def checkpoint_log_starts(self) -> None:
+        def moved() -> dict[TopicPartition, int]:
+            logs = (log for log in self.all() if log.log_start_offset > log.segments[0].base_offset)
+            return {log.topic_partition: log.log_start_offset for log in logs}
+
+        await self._folder.write_checkpoint(names.LOG_START_CHECKPOINT, moved)
+
+    async def checkpoint_high_watermarks(self) -> None:
+        await self._write(names.REPLICATION_CHECKPOINT, lambda log: log.high_watermark)
+
+    async def _write(self, name: str, offset: Callable[[PartitionLog], int]) -> None:
+        await self._folder.write_checkpoint(name, lambda: {log.topic_partition: offset(log) for log in self.all()})
+
+    async def _shorten_all(self) -> None:
+        """Retention, and producers that have been silent for too long; one log's error does not keep the others from it."""
+        for log in self.all():
+            now_ms = self._node.clock.now_ms()
+            log.producer_state.expire(now_ms, self._config.current.producer_id_expiration_ms)
+            try:
+                await log.delete_expired(now_ms)
+            except (OSError, KafkaError) as error:
+                logger.error("retention failed", extra={"partition": str(log.topic_partition), "error": str(error)})
+            await self._node.clock.sleep(0)
+
+    async def _flush_due(self) -> None:
+        """Flushes logs whose `flush.ms` is over, and tries to bring back logs that an I/O error has closed."""
+        now_ms = self._node.clock.now_ms()
+        for log in self.all():
+            try:
+                if log.failure is not None:
+                    await log.recover()
+                elif log.log_end_offset > log.recovery_point and now_ms - log.last_flush_ms >= log.config.flush_ms:
+                    await log.flush()
+            except (OSError, KafkaError) as error:
+                logger.error("flush failed", extra={"partition": str(log.topic_partition), "error": str(error)})
