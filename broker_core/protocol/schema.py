@@ -124,17 +124,17 @@ def _without_none(annotation: Any) -> tuple[Any, bool]:
 def _default(value: Any, kind: str, array: bool, nullable: bool) -> Any:
     if value is dataclasses.MISSING or (value is None and not nullable):
         return _implicit_default(kind, array, nullable)
-    if array:
-        return value
-    if dataclasses.is_dataclass(value):
-        return {}
+    return value if array else _explicit_default(value, kind)
+
+
+def _explicit_default(value: Any, kind: str) -> Any:
     if kind in _TIMES:
         return to_millis(value)
-    if kind == "uuid":
-        return value if isinstance(value, uuid.UUID) and value.int else None
-    if kind in _NUMBER_ZERO and value is not None:
-        return int(value)
-    return value
+    if value is None or (kind == "uuid" and not value.int):
+        return None
+    if kind == "entity":
+        return {}
+    return int(value) if kind in _INTEGERS else value
 
 
 def _implicit_default(kind: str, array: bool, nullable: bool) -> Any:

@@ -79,7 +79,7 @@ def _gunzip(data: Buffer, limit_bytes: int) -> bytes:
     """All members of a gzip stream: some producers write several."""
     out = bytearray()
     rest: Buffer = data
-    while len(rest):
+    while True:
         member = zlib.decompressobj(wbits=_GZIP_WBITS)
         out += member.decompress(rest, limit_bytes - len(out) + 1)
         if len(out) > limit_bytes:
@@ -87,7 +87,8 @@ def _gunzip(data: Buffer, limit_bytes: int) -> bytes:
         if not member.eof:
             raise CorruptData(f"a gzip stream of {len(data)} bytes ends early")
         rest = member.unused_data
-    return bytes(out)
+        if not rest:
+            return bytes(out)
 
 
 def _snappy(data: Buffer) -> bytes:

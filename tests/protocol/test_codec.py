@@ -77,7 +77,9 @@ def test_one_payload_serves_all_versions() -> None:
         "throttle_time": 7,
         "error_code": ErrorCode.NONE,
         "session_id": 3,
-        "responses": [{"topic": "t", "topic_id": uuid.UUID(int=5), "partitions": [{"partition_index": 1, "records": b"abc", "high_watermark": 9}]}],
+        "responses": [
+            {"topic": "t", "topic_id": uuid.UUID(int=5), "partitions": [{"partition_index": 1, "records": b"abc", "high_watermark": 9}]}
+        ],
     }
     for version in range(MAX_VERSION_3_9[ApiKey.FETCH] + 1):
         answer = codec.decode_response(ApiKey.FETCH, version, codec.encode_response(ApiKey.FETCH, version, payload), 0)
@@ -143,7 +145,10 @@ def test_null_where_none_may_be_is_refused_on_both_ways() -> None:
 
 
 def test_a_mistyped_name_is_found() -> None:
-    assert unknown_names(ApiKey.FETCH, "response", {"responses": [{"topics": "t", "partitions": []}], "session": 1}) == ["responses.topics", "session"]
+    assert unknown_names(ApiKey.FETCH, "response", {"responses": [{"topics": "t", "partitions": []}], "session": 1}) == [
+        "responses.topics",
+        "session",
+    ]
 
 
 def test_nothing_of_kio_is_loaded_before_a_message_needs_it() -> None:

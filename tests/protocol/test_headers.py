@@ -45,7 +45,9 @@ def test_api_versions_is_answered_with_a_v0_header_and_body_when_the_client_gues
     """KIP-511: the header of a version above ours can be read, and the answer is one that every client understands."""
     header = parse_request_header(struct.pack(">hhih", 18, 99, 5, 1) + b"a\0whatever")
     assert (header.api_version, header.client_id) == (99, "a")
-    body = codec.encode_response(ApiKey.API_VERSIONS, 0, {"error_code": ErrorCode.UNSUPPORTED_VERSION, "api_keys": [{"api_key": 18, "max_version": 4}]})
+    body = codec.encode_response(
+        ApiKey.API_VERSIONS, 0, {"error_code": ErrorCode.UNSUPPORTED_VERSION, "api_keys": [{"api_key": 18, "max_version": 4}]}
+    )
     assert response_header(ApiKey.API_VERSIONS, 99, 5) + body == struct.pack(">ihihhh", 5, 35, 1, 18, 0, 4)
 
 
@@ -67,9 +69,16 @@ def test_vendor_keys_pass_with_a_plain_header() -> None:
 
 @pytest.mark.parametrize(
     "frame",
-    [b"", b"\0\0\0\0\0\0\0", struct.pack(">hhih", 999, 0, 1, -1), struct.pack(">hhih", 3, -1, 1, -1), struct.pack(">hhih", 3, 0, 1, -2)]
-    + [struct.pack(">hhih", 3, 0, 1, 5) + b"abc", struct.pack(">hhih", 3, 9, 1, -1), struct.pack(">hhih", 3, 0, 1, 1) + b"\xff"],
-    ids=["empty", "short", "unknown key", "negative version", "negative length", "cut client id", "no tag count", "no UTF-8"],
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(bytes(7), id="short"),
+        pytest.param(struct.pack(">hhih", 999, 0, 1, -1), id="unknown key"),
+        pytest.param(struct.pack(">hhih", 3, -1, 1, -1), id="negative version"),
+        pytest.param(struct.pack(">hhih", 3, 0, 1, -2), id="negative length"),
+        pytest.param(struct.pack(">hhih", 3, 0, 1, 5) + b"abc", id="cut client id"),
+        pytest.param(struct.pack(">hhih", 3, 9, 1, -1), id="no tag count"),
+        pytest.param(struct.pack(">hhih", 3, 0, 1, 1) + b"\xff", id="no UTF-8"),
+    ],
 )
 def test_violations(frame: bytes) -> None:
     with pytest.raises(ProtocolViolation):

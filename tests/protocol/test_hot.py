@@ -61,7 +61,9 @@ def fetch_payload(results: list[FetchPartitionResult], version: int) -> dict:
             "aborted_transactions": None if got.aborted is None else [{"producer_id": p, "first_offset": o} for p, o in got.aborted],
             "preferred_read_replica": got.preferred_read_replica,
             "diverging_epoch": {} if got.diverging is None else {"epoch": got.diverging[0], "end_offset": got.diverging[1]},
-            "current_leader": {} if got.current_leader is None else {"leader_id": got.current_leader[0], "leader_epoch": got.current_leader[1]},
+            "current_leader": {}
+            if got.current_leader is None
+            else {"leader_id": got.current_leader[0], "leader_epoch": got.current_leader[1]},
             "records": b"".join(got.records),
         }
 
@@ -113,7 +115,9 @@ def test_produce_response(version: int) -> None:
             "log_start_offset": row.log_start_offset,
             "record_errors": [],
             "error_message": row.error_message,
-            "current_leader": {} if row.current_leader is None else {"leader_id": row.current_leader[0], "leader_epoch": row.current_leader[1]},
+            "current_leader": {}
+            if row.current_leader is None
+            else {"leader_id": row.current_leader[0], "leader_epoch": row.current_leader[1]},
         }
         for row in partitions
     ]

@@ -1,0 +1,9 @@
+"""kafka-python's record batches, as a second opinion on ours. Its import warns about its own use of importlib."""
+
+import warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from kafka.record import MemoryRecords, MemoryRecordsBuilder
+
+__all__ = ["MemoryRecords", "MemoryRecordsBuilder"]
