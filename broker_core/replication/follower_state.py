@@ -73,6 +73,32 @@ def out_of_sync(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class FollowerView:
+    """A follower as its leader sees it; ages in ms, None when it never happened. `reason` is None in the ISR."""
+
+    broker_id: int
+    log_end_offset: int | None
+    log_start_offset: int | None
+    fetch_age_ms: float | None
+    caught_up_age_ms: float | None
+    in_isr: bool
+    reason: str | None
+
+
+def view(state: FollowerState, isr: tuple[int, ...], now_ms: float, lag_max_ms: float, *, alive: bool) -> FollowerView:
+    in_isr = state.broker_id in isr
+    return FollowerView(
+        state.broker_id,
+        None if state.log_end_offset == UNKNOWN_OFFSET else state.log_end_offset,
+        None if state.log_start_offset == UNKNOWN_OFFSET else state.log_start_offset,
+        None if state.last_fetch_ms == NEVER else now_ms - state.last_fetch_ms,
+        None if state.last_caught_up_ms == NEVER else now_ms - state.last_caught_up_ms,
+        in_isr,
+        None if in_isr else why_behind(state, now_ms, lag_max_ms, alive=alive),
+    )
+
+
 def why_behind(state: FollowerState | None, now_ms: float, lag_max_ms: float, *, alive: bool) -> str:
     """Why a follower is not in the ISR, in one word: `dead`, `new`, `stuck` or `slow` (SOURCES R3)."""
     if not alive or state is None:

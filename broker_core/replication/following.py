@@ -48,7 +48,7 @@ async def cut_diverging(partition: Partition, leader_epoch: int, leader_end: Epo
         if own is None:
             return Moved()
         cut = cut_for(leader_end, EpochEnd(*own.end_offset_for_epoch(leader_end.epoch)), own.log_end_offset, own.high_watermark)
-        _tell_cut(partition, own, cut.offset, "the leader's log diverges")
+        _note_cut(partition, own, cut.offset, "the leader's log diverges")
         await own.truncate_to(cut.offset)
         return Moved(log_end=True, high_watermark=True)
 
@@ -62,7 +62,7 @@ async def restart(partition: Partition, leader_epoch: int, leader_start: int, le
         plan = after_out_of_range(own.log_end_offset, leader_start, leader_end)
         if plan.action is Restart.KEEP:
             return Moved()
-        _tell_cut(partition, own, plan.fetch_offset, plan.action.value)
+        _note_cut(partition, own, plan.fetch_offset, plan.action.value)
         if plan.action is Restart.CUT:
             await own.truncate_to(plan.fetch_offset)
         else:
@@ -70,8 +70,10 @@ async def restart(partition: Partition, leader_epoch: int, leader_start: int, le
         return Moved(log_end=True, high_watermark=True)
 
 
-def _tell_cut(partition: Partition, own: PartitionLog, offset: int, why: str) -> None:
+def _note_cut(partition: Partition, own: PartitionLog, offset: int, why: str) -> None:
     """A cut below the high watermark loses records that were committed: only an unclean election can ask for it."""
+    if offset < own.log_end_offset:
+        partition.truncation = (own.log_end_offset, offset)
     level = logging.WARNING if offset < own.high_watermark else logging.INFO
     details = {"partition": str(partition.tp), "at": offset, "log_end": own.log_end_offset, "high_watermark": own.high_watermark}
     log.log(level, "log truncated", extra={**details, "why": why, "leader": partition.leader_id, "epoch": partition.leader_epoch})

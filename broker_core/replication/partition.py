@@ -18,6 +18,7 @@ from broker_core.model import NO_EPOCH, NO_LEADER, LeaderAndIsr, TopicPartition
 from broker_core.replication.control_requests import LeaderOrder
 from broker_core.replication.fetch_session import FetchClock
 from broker_core.replication.flaws import Flaws
+from broker_core.replication.follower_state import FollowerView, view
 from broker_core.replication.high_watermark import effective_min_isr
 from broker_core.replication.isr import PendingChange
 from broker_core.replication.leader_state import Acknowledgement, LeaderState
@@ -70,6 +71,8 @@ class Partition:
         self.replicas: tuple[int, ...] = ()
         self.adding: tuple[int, ...] = ()
         self.removing: tuple[int, ...] = ()
+        self.truncation: tuple[int, int] | None = None
+        """(log end before, log end after) of the last cut in the present leader epoch."""
         self._around = surroundings
         self._changes = 0
 
@@ -100,6 +103,7 @@ class Partition:
         self.replicas = order.replicas
         self.adding = order.adding
         self.removing = order.removing
+        self.truncation = None
         self._changes += 1
         return self._changes
 
@@ -198,6 +202,17 @@ class Partition:
         now_ms = self._around.clock.monotonic_ms()
         change = self.leader.propose_shrink(self.log.log_end_offset, now_ms=now_ms, lag_max_ms=self._lag_max_ms)
         return Moved(isr=True, change=change) if change is not None else NOTHING_MOVED
+
+    def follower_views(self) -> list[FollowerView]:
+        """What a leader knows of its followers, by broker id; empty on a follower."""
+        if self.leader is None or self.log is None:
+            return []
+        self.leader.note_silent_fetches(self.log.log_end_offset)
+        now_ms = self._around.clock.monotonic_ms()
+        return [
+            view(state, self.leader.isr.isr, now_ms, self._lag_max_ms, alive=self._around.is_alive(broker_id))
+            for broker_id, state in sorted(self.leader.followers.items())
+        ]
 
     def recheck_high_watermark(self) -> Moved:
         """After the ISR, the minimum or the live brokers changed (KAFKA-13091)."""
