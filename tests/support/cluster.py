@@ -1,0 +1,106 @@
+"""A real cluster for tests: ZooKeeper and three broker processes on free ports, in a folder of their own."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from broker_core.local import brokers, control
+from broker_core.local.layout import BROKER_IDS, Layout
+from broker_core.local.process import wait_until
+
+
+def free_ports(count: int) -> int:
+    """The first of `count` free ports in a row, below the range that the system hands out for outgoing connections."""
+    for first in range(20000 + os.getpid() % 5000, 32000, count):
+        with ExitStack() as stack:
+            try:
+                for port in range(first, first + count):
+                    probe = stack.enter_context(socket.socket())
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return first
+    raise RuntimeError(f"no {count} free ports in a row")
+
+
+class TestCluster:
+    """Start, stop, kill, pause and resume by broker id; `overrides` are settings for every broker."""
+
+    __test__ = False
+
+    def __init__(self, data: Path, overrides: dict[str, str] | None = None) -> None:
+        self.data = data
+        first = free_ports(8)
+        self.environment = {
+            "HIGHWATER_ZOOKEEPER_PORT": str(first),
+            "HIGHWATER_REDIS_PORT": str(first + 1),
+            "HIGHWATER_CONSOLE_PORT": str(first + 2),
+            "HIGHWATER_BROKER_PORT": str(first + 3),
+        }
+        os.environ.update(self.environment)
+        self.layout = Layout.from_environment(data)
+        self.layout.prepare()
+        for broker_id in BROKER_IDS if overrides else ():
+            path = brokers.write_properties(self.layout, broker_id)
+            lines = {line.partition("=")[0]: line for line in path.read_text().splitlines()}
+            lines.update({name: f"{name}={value}" for name, value in (overrides or {}).items()})
+            path.write_text("\n".join(lines.values()) + "\n")
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return self.layout.bootstrap_servers
+
+    def up(self) -> None:
+        control.cluster_up(self.data, lambda words: None)
+
+    def down(self) -> None:
+        control.cluster_down(self.data, lambda words: None)
+
+    def start(self, broker_id: int) -> None:
+        control.start_broker(self.data, broker_id)
+
+    def stop(self, broker_id: int) -> None:
+        control.stop_broker(self.data, broker_id)
+
+    def kill(self, broker_id: int) -> None:
+        control.kill_broker(self.data, broker_id)
+
+    def pause(self, broker_id: int) -> None:
+        control.pause_broker(self.data, broker_id)
+
+    def resume(self, broker_id: int) -> None:
+        control.resume_broker(self.data, broker_id)
+
+    def running(self) -> list[int]:
+        return [broker["broker_id"] for broker in control.status(self.data)["brokers"] if broker["state"] == "running"]
+
+    def pid(self, broker_id: int) -> int:
+        found = brokers.broker_process(self.layout, broker_id).pid()
+        assert found is not None
+        return found
+
+    def heal(self) -> None:
+        """Resumes what is paused and starts what is stopped."""
+        for broker in control.status(self.data)["brokers"]:
+            if broker["state"] == "paused":
+                self.resume(broker["broker_id"])
+            elif broker["state"] == "stopped":
+                self.start(broker["broker_id"])
+
+
+def eventually(condition: Callable[[], Any], seconds: float = 30.0, what: str = "the condition") -> Any:
+    """The condition's first true value; an assertion error that names it when there is none in time."""
+    found: list[Any] = []
+
+    def holds() -> bool:
+        found[:] = [condition()]
+        return bool(found[0])
+
+    assert wait_until(holds, seconds), f"{what} did not hold within {seconds:.0f} s; last: {found[0]!r}"
+    return found[0]
