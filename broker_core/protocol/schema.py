@@ -13,7 +13,6 @@ import enum
 import functools
 import types
 import typing
-import uuid
 from typing import Any
 
 from broker_core.errors import ProtocolViolation

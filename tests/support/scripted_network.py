@@ -1,0 +1,112 @@
+"""A network whose other end the test plays, and a clock that moves when the test says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Coroutine
+from typing import Any
+
+from broker_core.seams import Node
+
+
+class ManualClock:
+    """`expire` ends every wait that is under way with `TimeoutError`."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._waits: list[asyncio.Future[None]] = []
+
+    def monotonic_ms(self) -> float:
+        return self.now
+
+    def now_ms(self) -> int:
+        return int(self.now)
+
+    async def wait_for(self, awaitable: Awaitable[Any], timeout_ms: float) -> Any:
+        task = asyncio.ensure_future(awaitable)
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waits.append(over)
+        try:
+            await asyncio.wait([task, over], return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            raise TimeoutError
+        finally:
+            self._waits.remove(over)
+            task.cancel()
+
+    def expire(self) -> None:
+        for wait in self._waits:
+            wait.set_result(None)
+
+
+class ScriptedConnection:
+    """What the client sent is in `sent`; the test answers with `give`, or breaks the connection."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.closed = False
+        self._frames: asyncio.Queue[bytes | ConnectionError] = asyncio.Queue()
+
+    def send(self, frame: bytes) -> None:
+        if self.closed:
+            raise ConnectionError("the connection is closed")
+        self.sent.append(frame)
+
+    async def receive(self) -> bytes:
+        frame = await self._frames.get()
+        if isinstance(frame, ConnectionError):
+            raise frame
+        return frame
+
+    def give(self, frame: bytes) -> None:
+        self._frames.put_nowait(frame)
+
+    def break_off(self, reason: str = "the peer closed the connection") -> None:
+        self.closed = True
+        self._frames.put_nowait(ConnectionError(reason))
+
+    def close(self) -> None:
+        self.break_off("the connection is closed")
+
+
+class ScriptedNetwork:
+    """Accepts every connection once `gate` is set; `refuse` makes connecting fail."""
+
+    def __init__(self) -> None:
+        self.connections: list[ScriptedConnection] = []
+        self.addresses: list[tuple[str, int]] = []
+        self.refuse: Exception | None = None
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def connect(self, host: str, port: int, *, timeout_ms: float) -> ScriptedConnection:
+        self.addresses.append((host, port))
+        await self.gate.wait()
+        if self.refuse is not None:
+            raise self.refuse
+        self.connections.append(ScriptedConnection())
+        return self.connections[-1]
+
+
+class ScriptedNode:
+    """The parts of a node that a client touches, and the tasks it started."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.network = ScriptedNetwork()
+        self.tasks: list[asyncio.Task[Any]] = []
+
+    def spawn(self, coroutine: Coroutine[Any, Any, Any], *, name: str) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(coroutine, name=name)
+        self.tasks.append(task)
+        return task
+
+    def as_node(self) -> Node:
+        return Node(clock=self.clock, spawn=self.spawn, entropy=None, disk=None, network=self.network, store=None)  # type: ignore[arg-type]
+
+
+async def settle() -> None:
+    """Lets everything that can run do so."""
+    for _ in range(20):
+        await asyncio.sleep(0)
