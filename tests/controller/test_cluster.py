@@ -43,3 +43,184 @@ async def test_leader_failure_elects_the_next_in_assignment_order(world: World) 
     assert (state.leader, state.isr) == (0, (1, 0))
     assert world.told[0].replicas[T0]["leader_epoch"] == state.leader_epoch
     assert world.told[5].metadata[T0]["offline_replicas"] == (2,)
+
+
+async def test_r9_one_in_sync_replica_down_and_back(world: World) -> None:
+    """R9: ISR (0,1), broker 0 down: 1 leads alone (reads); 0 back: it follows and may rejoin (writes)."""
+    await world.start(9, 0, 1)
+    world.told[2] = world.told[9]
+    await world.create_topic("t", (0, 1, 2))
+    await world.die(0)
+    state = await world.state("t")
+    assert (state.leader, state.isr) == (1, (1,))
+    await world.start(0)
+    assert (await world.state("t")).leader == 1
+    assert world.told[0].replicas[T0]["leader"] == 1
+    await world.set_isr("t", (1, 0))
+    assert world.told[9].metadata[T0]["isr"] == (1, 0)
+
+
+async def test_r9_one_after_the_other_waits_for_the_last(world: World) -> None:
+    """R9: 0 then 1 down leave ISR (1) without a leader; 0 alone cannot lead, 1 can."""
+    await world.start(9, 0, 1)
+    await world.create_topic("t", (0, 1))
+    await world.die(0)
+    await world.die(1)
+    state = await world.state("t")
+    assert (state.leader, state.isr) == (-1, (1,))
+    await world.start(0)
+    assert (await world.state("t")).leader == -1
+    assert world.active.snapshot().offline_partitions == 1
+    await world.start(1)
+    state = await world.state("t")
+    assert (state.leader, state.isr) == (1, (1,))
+    assert world.active.snapshot().offline_partitions == 0
+
+
+async def test_r9_both_at_once_keeps_one_in_the_isr(world: World) -> None:
+    """R9: the source expects either to bring reads back; Kafka's controller keeps only the last ISR member, who must return."""
+    await world.start(9, 0, 1)
+    await world.create_topic("t", (0, 1))
+    await world.die(0, 1)
+    state = await world.state("t")
+    assert (state.leader, len(state.isr)) == (-1, 1)
+    last = state.isr[0]
+    await world.start(1 - last)
+    assert (await world.state("t")).leader == -1
+    await world.start(last)
+    assert (await world.state("t")).leader == last
+
+
+async def test_r9_unclean_election_when_the_topic_allows_it(world: World) -> None:
+    """R8, R9: with unclean.leader.election.enable the replica outside the ISR leads, alone, and it is counted."""
+    await world.start(9, 0, 1)
+    await world.create_topic("t", (0, 1), config={"unclean.leader.election.enable": "true"})
+    await world.die(0)
+    await world.die(1)
+    await world.start(0)
+    state = await world.state("t")
+    assert (state.leader, state.isr) == (0, (0,))
+    assert world.active.snapshot().unclean_elections == 1
+
+
+async def test_enabling_unclean_election_elects_at_once(world: World) -> None:
+    """R8: the setting changed while the partition had no leader."""
+    await world.start(9, 0, 1)
+    await world.create_topic("t", (0, 1))
+    await world.die(0)
+    await world.die(1)
+    await world.start(0)
+    await world.operator.create(layout.config_path("topics", "t"), b'{"version":1,"config":{"unclean.leader.election.enable":"true"}}')
+    world.brokers[9].config.set_topic("t", {"unclean.leader.election.enable": "true"})
+    await world.settle()
+    assert (await world.state("t")).leader == 0
+
+
+async def test_isr_changes_are_told_to_all_and_deleted(world: World) -> None:
+    """R4: a notification refreshes the cache and goes out as UpdateMetadata, not as LeaderAndIsr."""
+    await world.start(0, 1)
+    await world.create_topic("t", (0, 1))
+    leader_and_isr = len(world.told[0].of_kind(4))
+    await world.set_isr("t", (0,))
+    assert world.told[1].metadata[T0]["isr"] == (0,)
+    assert len(world.told[0].of_kind(4)) == leader_and_isr
+    assert await world.operator.children(layout.ISR_CHANGES) == []
+
+
+async def test_a_bounced_broker_failed_and_then_started(world: World) -> None:
+    """B11: same id, larger czxid, never seen gone: new epoch in the requests, a new channel, everything told again."""
+    await world.start(0, 1)
+    await world.create_topic("t", (1, 0))
+    first_epoch = world.told[1].requests[-1].broker_epoch
+    old_session = world.brokers[1].store.session_id
+    await world.brokers[1].kill()
+    world.brokers[1].registration._own_sessions.add(old_session)
+    await world.start(1)
+    assert world.told[1].requests[0].broker_epoch > first_epoch
+    assert [info.broker_id for info in world.hung_up] == [1]
+    assert (await world.state("t")).leader == 0
+    assert world.told[1].replicas[T0]["leader"] == 0
+
+
+async def test_requests_wait_for_a_broker_that_does_not_answer(world: World) -> None:
+    """Z5: an ordered queue per broker, retried until the broker is gone."""
+    await world.start(0, 1)
+    world.told[1].reachable = False
+    await world.create_topic("t", (0, 1))
+    assert world.active.snapshot().requests_waiting[1] > 0
+    world.told[1].reachable = True
+    await world.advance(200)
+    assert world.active.snapshot().requests_waiting == {0: 0, 1: 0}
+    assert world.told[1].replicas[T0]["leader"] == 0
+
+
+async def test_added_partitions_get_leaders(world: World) -> None:
+    """Z4: seen by the watch on the topic's assignment."""
+    await world.start(0, 1)
+    await world.create_topic("t", (0, 1))
+    await world.grow_topic("t", (0, 1), (1, 0))
+    assert (await world.state("t", 1)).leader == 1
+    assert TopicPartition("t", 1) in world.told[0].replicas
+
+
+async def test_a_topic_without_live_replicas_waits_for_one(world: World) -> None:
+    """R8: no live replica, so the partition stays new until a broker starts."""
+    await world.start(0)
+    await world.create_topic("t", (3, 4))
+    assert not await world.exists(layout.state_path(T0))
+    await world.start(4)
+    assert (await world.state("t")).leader == 4
+
+
+async def test_a_topic_without_an_id_gets_one(world: World) -> None:
+    await world.start(0)
+    await world.operator.create(layout.topic_path("t"), b'{"version":2,"partitions":{"0":[0]},"adding_replicas":{},"removing_replicas":{}}')
+    await world.settle()
+    topic_id = (await world.assignment("t")).topic_id
+    assert topic_id is not None
+    assert world.told[0].of_kind(4)[-1].payload["topic_states"][0]["topic_id"] == topic_id
+
+
+async def test_controlled_shutdown_moves_leadership_and_leaves_the_isr(world: World) -> None:
+    """Z5: led partitions get other leaders, followed ones lose the member and are stopped; the rest is answered."""
+    await world.start(0, 1, 2)
+    await world.create_topic("t", (1, 2), (2, 1), (1,))
+    epoch = world.told[1].requests[-1].broker_epoch
+    remaining = await world.call(world.active.controlled_shutdown(1, epoch))
+    assert remaining == []
+    first, second = await world.state("t"), await world.state("t", 1)
+    assert (first.leader, first.isr) == (2, (2,))
+    assert (second.leader, second.isr) == (2, (2,))
+    assert TopicPartition("t", 1) in world.told[1].of_kind(STOP_REPLICA_KEY)[-1].partitions
+    assert (await world.state("t", 2)).leader == 1
+
+
+async def test_controlled_shutdown_names_what_nobody_else_can_lead(world: World) -> None:
+    """Z5: the only in-sync replica of a replicated partition cannot go."""
+    await world.start(0, 1)
+    await world.create_topic("t", (1, 0))
+    await world.set_isr("t", (1,))
+    assert await world.call(world.active.controlled_shutdown(1, -1)) == [T0]
+
+
+async def test_a_failed_log_folder_takes_its_replicas_offline(world: World) -> None:
+    """The event makes the controller ask; KAFKA_STORAGE_ERROR in the answer takes leadership away."""
+    await world.start(0, 1, 2)
+    await world.create_topic("t", (1, 2))
+    world.told[1].storage_errors.add(T0)
+    await world.operator.create(f"{layout.LOG_DIR_EVENTS}/log_dir_event_", b'{"version":1,"broker":1,"event":1}', sequence=True)
+    await world.settle()
+    state = await world.state("t")
+    assert (state.leader, state.isr) == (2, (2,))
+    assert world.told[0].metadata[T0]["offline_replicas"] == (1,)
+    assert await world.operator.children(layout.LOG_DIR_EVENTS) == []
+
+
+async def test_an_isr_change_between_read_and_write_is_decided_again(world: World) -> None:
+    """The leader's conditional write and the controller's meet: whoever is second reads again."""
+    await world.start(9, 0, 1, 2)
+    await world.create_topic("t", (0, 1, 2))
+    await world.set_isr("t", (0, 2), notify=False)
+    await world.die(0)
+    state = await world.state("t")
+    assert (state.leader, state.isr) == (2, (2,))

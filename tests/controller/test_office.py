@@ -1,0 +1,192 @@
+"""Who is the controller: election, its three triggers, failover, fencing, lost replies (SOURCES Z2, Z3; REPLICATION B12)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from broker_core.controller.guarded_store import ControllerMoved, GuardedStore
+from broker_core.coordination import layout
+from broker_core.coordination.store import Create, SessionExpired
+from broker_core.coordination.znode_data import encode_controller
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.model import TopicPartition
+from tests.support.controller_world import SESSION_TIMEOUT_MS, World
+
+T0 = TopicPartition("t", 0)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    world = World()
+    yield world
+    await world.close()
+
+
+async def test_trigger_start_the_first_broker_wins(world: World) -> None:
+    """Z2, first trigger: the cluster starts from nothing; the epoch begins at 1."""
+    await world.start(0, 1)
+    assert world.brokers[0].controller.is_active
+    assert not world.brokers[1].controller.is_active
+    assert world.brokers[1].controller.controller_id == 0
+    assert world.active.epoch == 1
+    assert (await world.operator.get(layout.CONTROLLER_EPOCH))[0] == b"1"
+
+
+async def test_trigger_node_gone_the_office_is_contested(world: World) -> None:
+    """Z2, second trigger: `/controller` is deleted by hand; somebody is elected with the next epoch."""
+    await world.start(0, 1, 2)
+    await world.operator.delete(layout.CONTROLLER)
+    await world.settle()
+    assert world.active.epoch == 2
+    assert len({broker.controller.controller_id for broker in world.brokers.values()}) == 1
+
+
+async def test_trigger_node_changed_the_old_controller_resigns(world: World) -> None:
+    """Z2, third trigger: `/controller` names another broker, so the one in office resigns before anything else."""
+    await world.start(0, 1)
+    await world.operator.set(layout.CONTROLLER, encode_controller(1, 0))
+    await world.settle()
+    assert not world.brokers[0].controller.is_active
+    assert world.brokers[0].controller.controller_id == 1
+    with pytest.raises(KafkaError) as refused:
+        await world.call(world.brokers[0].controller.elect_leaders(None, 0))
+    assert refused.value.code is ErrorCode.NOT_CONTROLLER
+
+
+async def test_failover_broker_0_dies_and_3_wins(world: World) -> None:
+    """Z3, C's case: the new controller reads everything back, and elects for what 0 led."""
+    await world.start(0, 3)
+    await world.create_topic("t", (0, 3))
+    await world.die(0)
+    assert world.brokers[3].controller.is_active
+    assert world.active.epoch == 2
+    state = await world.state("t")
+    assert (state.leader, state.isr) == (3, (3,))
+    assert world.told[3].controller_epoch == 2
+    assert world.told[3].replicas[T0]["leader"] == 3
+
+
+async def test_failover_tells_who_lives_before_who_leads(world: World) -> None:
+    """Z3: brokers learn addresses by UpdateMetadata before any LeaderAndIsr of the term."""
+    await world.start(0, 3)
+    await world.create_topic("t", (0, 3))
+    await world.die(0)
+    term = [request.api_key for request in world.told[3].requests if request.controller_epoch == 2]
+    assert term[0] == 6
+    assert 4 in term
+
+
+async def test_failover_drops_old_notifications_and_reads_the_states(world: World) -> None:
+    """Z3: what was announced before the term is in the states."""
+    await world.start(0, 1, 2)
+    await world.create_topic("t", (1, 2, 0))
+    await world.brokers[0].kill()
+    await world.set_isr("t", (1, 2))
+    assert await world.operator.children(layout.ISR_CHANGES) != []
+    await world.advance(SESSION_TIMEOUT_MS + 1)
+    assert await world.operator.children(layout.ISR_CHANGES) == []
+    assert world.told[2].metadata[T0]["isr"] == (1, 2)
+
+
+async def test_lost_reply_of_the_election_is_still_a_victory(world: World) -> None:
+    """B12: the multi took effect, its reply was lost: the znode is this session's and the epoch the one asked for."""
+    await world.start(0, 1)
+    world.brokers[0].store.lose_reply("multi")
+    world.brokers[1].store.lose_reply("multi")
+    await world.operator.delete(layout.CONTROLLER)
+    await world.advance(1_000)
+    assert world.active.epoch == 2
+    assert (await world.operator.get(layout.CONTROLLER_EPOCH))[0] == b"2"
+    await world.create_topic("t", (0, 1))
+    assert (await world.state("t")).leader == 0
+
+
+async def test_lost_reply_of_a_term_s_write_is_harmless(world: World) -> None:
+    """B12: the first states of a topic were written, the reply lost; the retry finds them and goes on."""
+    await world.start(0, 1)
+    world.brokers[0].store.lose_reply("multi")
+    world.brokers[0].store.lose_reply("multi")
+    await world.create_topic("t", (0, 1), (1, 0))
+    await world.advance(1_000)
+    assert [(await world.state("t", partition)).leader for partition in (0, 1)] == [0, 1]
+    assert world.told[1].replicas[T0]["leader"] == 0
+    assert world.active.epoch == 1
+
+
+async def test_a_stale_controller_is_fenced_and_resigns(world: World) -> None:
+    """B12: another controller was elected without this one hearing of it; its next write fails and ends the term."""
+    await world.start(0, 1)
+    await world.operator.set(layout.CONTROLLER_EPOCH, b"7")
+    await world.create_topic("t", (0, 1))
+    assert world.active.epoch == 8
+    assert (await world.state("t")).leader == 0
+    assert all(told.controller_epoch == 8 for told in world.told.values())
+
+
+async def test_guarded_writes_name_the_epoch_s_version(world: World) -> None:
+    """B12: every write carries the check."""
+    await world.start(0)
+    version = (await world.operator.get(layout.CONTROLLER_EPOCH))[1].version
+    store = GuardedStore(world.brokers[0].store, world.clock, world.brokers[0].node.spawn, version)
+    await store.write([Create("/a", b"")])
+    await world.operator.set(layout.CONTROLLER_EPOCH, b"2")
+    with pytest.raises(ControllerMoved):
+        await store.write([Create("/b", b"")])
+    assert not await world.exists("/b")
+
+
+async def test_an_expired_session_ends_the_term_and_the_broker_comes_back(world: World) -> None:
+    """B13, Z2: the old term stops at once, the broker registers with a new epoch, the cluster has one controller."""
+    await world.start(0, 1)
+    await world.create_topic("t", (0, 1))
+    first_epoch = world.brokers[0].registration.epoch
+    term = world.brokers[0].controller._term
+    assert term is not None
+    world.brokers[0].store.expire()
+    await world.advance(2_000)
+    assert world.active.epoch == 2
+    assert world.brokers[0].registration.epoch > first_epoch
+    assert world.told[0].replicas[T0]["leader_epoch"] == (await world.state("t")).leader_epoch
+    with pytest.raises(SessionExpired):
+        await term._znodes.store.children("/brokers/topics")
+
+
+async def test_a_broken_connection_is_not_the_end_of_the_term(world: World) -> None:
+    """Within the session the controller goes on and sees what happened meanwhile."""
+    await world.start(0, 1)
+    world.brokers[0].store.disconnect()
+    await world.operator.create(layout.topic_path("t"), b'{"version":3,"partitions":{"0":[0,1]}}')
+    await world.advance(1_000)
+    world.brokers[0].store.reconnect()
+    await world.advance(1_000)
+    assert world.active.epoch == 1
+    assert (await world.state("t")).leader == 0
+
+
+async def test_resigning_leads_to_another_term(world: World) -> None:
+    await world.start(0, 1)
+    await world.call(world.active.resign())
+    assert world.active.epoch == 2
+
+
+async def test_a_failure_gives_the_office_up_and_the_cluster_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A term whose picture may be wrong does not go on; the call that met it is refused, not left hanging."""
+    await world.start(0, 1)
+    monkeypatch.setattr(world.brokers[0].controller._term.elections, "elect", None)  # type: ignore[union-attr]
+    with pytest.raises(KafkaError) as refused:
+        await world.call(world.active.elect_leaders(None, 0))
+    assert refused.value.code is ErrorCode.NOT_CONTROLLER
+    await world.advance(2_000)
+    assert world.active.epoch >= 2
+
+
+async def test_snapshot_counts(world: World) -> None:
+    await world.start(0, 1)
+    await world.create_topic("t", (0, 1), (1, 0))
+    snapshot = world.active.snapshot()
+    assert (snapshot.active, snapshot.controller_id, snapshot.epoch) == (True, 0, 1)
+    assert (snapshot.brokers, snapshot.topics, snapshot.partitions) == (2, 1, 2)
+    assert snapshot.queue_size == 0
+    assert not world.brokers[1].controller.snapshot().active
