@@ -66,10 +66,8 @@ def data_folder(env: Mapping[str, str], base: Path) -> Path:
     return Path(text(env, "HIGHWATER_DATA", str(base / "data"))).resolve()
 
 
-def secret_key(folder: Path, env: Mapping[str, str] = os.environ) -> str:
-    """The key in `<folder>/secret_key`, made with mode 0600 on first use; a test run has one of its own and writes none."""
-    if "PYTEST_VERSION" in env:
-        return secrets.token_urlsafe(50)
+def secret_key(folder: Path) -> str:
+    """The key in `<folder>/secret_key`, made with mode 0600 on first use."""
     path = folder / "secret_key"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:

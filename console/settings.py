@@ -112,5 +112,11 @@ LOGGING = {
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {"kafka": {"level": "ERROR"}, "kazoo": {"level": "WARNING"}},
+    "loggers": {
+        "kafka": {"level": "CRITICAL"},
+        "kazoo": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+    },
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -26,22 +27,36 @@ SOURCES = {"DYNAMIC_TOPIC_CONFIG": "topic", "DEFAULT_CONFIG": "default"}
 PREFERRED = 0
 Assignment = Mapping[tuple[str, int], Sequence[int] | None]
 
+UNREACHABLE_FOR_S = 3.0
+"""After a failure to connect, questions fail at once for so long: a page must not wait for a cluster that is known to be away."""
+
 _lock = threading.Lock()
 _clients: dict[str, KafkaAdminClient] = {}
+_failed_at: dict[str, float] = {}
 
 
 def _client(servers: str) -> KafkaAdminClient:
     with _lock:
+        if time.monotonic() - _failed_at.get(servers, -UNREACHABLE_FOR_S) < UNREACHABLE_FOR_S:
+            raise kafka.errors.KafkaConnectionError("the cluster did not answer a moment ago")
         if servers not in _clients:
-            _clients[servers] = KafkaAdminClient(
-                bootstrap_servers=servers.split(","),
-                client_id="highwater-console",
-                request_timeout_ms=REQUEST_TIMEOUT_MS,
-                bootstrap_timeout_ms=BOOTSTRAP_TIMEOUT_MS,
-                reconnect_backoff_max_ms=1_000,
-                metadata_max_age_ms=30_000,
-            )
+            try:
+                _clients[servers] = _connect(servers)
+            except kafka.errors.KafkaError:
+                _failed_at[servers] = time.monotonic()
+                raise
         return _clients[servers]
+
+
+def _connect(servers: str) -> KafkaAdminClient:
+    return KafkaAdminClient(
+        bootstrap_servers=servers.split(","),
+        client_id="highwater-console",
+        request_timeout_ms=REQUEST_TIMEOUT_MS,
+        bootstrap_timeout_ms=BOOTSTRAP_TIMEOUT_MS,
+        reconnect_backoff_max_ms=1_000,
+        metadata_max_age_ms=30_000,
+    )
 
 
 def _throw_away(servers: str) -> None:

@@ -63,9 +63,9 @@ def explain(error: Exception) -> tuple[int, dict[str, str]]:
 
 
 def show(request: HttpRequest, name: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
-    """`<name>.html`, or `<name>_partial.html` for htmx."""
-    template = f"{name}_partial.html" if is_htmx(request) else f"{name}.html"
-    return render(request, template, context, status=status)
+    """`<name>.html`, or `<name>_partial.html` for htmx where there is one."""
+    templates = [f"{name}_partial.html", f"{name}.html"] if is_htmx(request) else [f"{name}.html"]
+    return render(request, templates, context, status=status)  # type: ignore[arg-type]
 
 
 def is_htmx(request: HttpRequest) -> bool:
