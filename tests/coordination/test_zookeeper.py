@@ -1,0 +1,149 @@
+"""What a real session goes through: lost connections, expiry, watches set again, many operations at once (SOURCES Z1, Z2)."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+
+import pytest
+
+from broker_core.coordination.store import ConnectionLoss, SessionExpired, SessionState, WatchEvent
+from broker_core.coordination.zookeeper import ZooKeeperStore
+from tests.support.tcp_proxy import TcpProxy
+from tests.support.zookeeper import zookeeper
+
+__all__ = ["zookeeper"]
+
+SESSION_TIMEOUT_MS = 1_500
+numbers = itertools.count()
+
+
+class States:
+    def __init__(self, store: ZooKeeperStore) -> None:
+        self.heard: list[SessionState] = []
+        self._more = asyncio.Event()
+        store.add_listener(self._hear)
+
+    def _hear(self, state: SessionState) -> None:
+        self.heard.append(state)
+        self._more.set()
+
+    async def until(self, state: SessionState) -> None:
+        while state not in self.heard:
+            self._more.clear()
+            await self._more.wait()
+
+
+@pytest.fixture
+async def proxy(zookeeper: str) -> AsyncIterator[TcpProxy]:
+    proxy = TcpProxy(int(zookeeper.rpartition(":")[2]))
+    await proxy.start()
+    yield proxy
+    await proxy.stop()
+
+
+@pytest.fixture
+async def direct(zookeeper: str) -> AsyncIterator[ZooKeeperStore]:
+    store = ZooKeeperStore(zookeeper, 4_000)
+    await store.connect(10_000)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def store(proxy: TcpProxy) -> AsyncIterator[ZooKeeperStore]:
+    store = ZooKeeperStore(f"127.0.0.1:{proxy.port}", SESSION_TIMEOUT_MS)
+    await store.connect(10_000)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def folder(direct: ZooKeeperStore) -> str:
+    return await direct.create(f"/zk-{next(numbers)}-", b"", sequence=True)
+
+
+async def test_a_broken_connection_keeps_the_session_and_its_watches(
+    store: ZooKeeperStore, direct: ZooKeeperStore, proxy: TcpProxy, folder: str
+) -> None:
+    states, session_id = States(store), store.session_id
+    seen: list[tuple[WatchEvent, str]] = []
+    for name in ("changed", "deleted", "same", "parent"):
+        await direct.create(f"{folder}/{name}", b"")
+        await store.get(f"{folder}/{name}", lambda event, path: seen.append((event, path)))
+    await store.children(f"{folder}/parent", lambda event, path: seen.append((event, path)))
+    assert await store.exists(f"{folder}/created", lambda event, path: seen.append((event, path))) is None
+    await store.create(f"{folder}/mine", b"", ephemeral=True)
+    proxy.cut()
+    await states.until(SessionState.SUSPENDED)
+    waiting = asyncio.create_task(store.children(f"{folder}/parent"))
+    await direct.set(f"{folder}/changed", b"1")
+    await direct.delete(f"{folder}/deleted")
+    await direct.create(f"{folder}/created", b"")
+    await direct.create(f"{folder}/parent/child", b"")
+    proxy.heal()
+    assert await waiting == ["child"]
+    assert sorted(seen, key=str) == sorted(
+        [
+            (WatchEvent.CHANGED, f"{folder}/changed"),
+            (WatchEvent.DELETED, f"{folder}/deleted"),
+            (WatchEvent.CREATED, f"{folder}/created"),
+            (WatchEvent.CHILDREN, f"{folder}/parent"),
+        ],
+        key=str,
+    )
+    assert states.heard == [SessionState.SUSPENDED, SessionState.CONNECTED]
+    assert store.session_id == session_id
+    assert await direct.exists(f"{folder}/mine") is not None
+    await direct.set(f"{folder}/same", b"1")
+    await store.get(f"{folder}/same")
+    assert seen[-1] == (WatchEvent.CHANGED, f"{folder}/same")
+
+
+async def test_an_operation_whose_reply_is_lost_is_a_connection_loss(
+    store: ZooKeeperStore, direct: ZooKeeperStore, proxy: TcpProxy, folder: str
+) -> None:
+    """It may have taken effect; the ones called after it on the mended connection go on."""
+    in_flight = [asyncio.create_task(store.create(f"{folder}/n-", b"", sequence=True)) for _ in range(50)]
+    await asyncio.sleep(0)
+    proxy.cut()
+    outcomes = await asyncio.gather(*in_flight, return_exceptions=True)
+    proxy.heal()
+    lost = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    assert lost and all(isinstance(error, ConnectionLoss) for error in lost)
+    assert await store.exists(folder) is not None
+    assert len(await direct.children(folder)) >= len(outcomes) - len(lost)
+
+
+async def test_an_expired_session_is_never_carried_over(
+    store: ZooKeeperStore, direct: ZooKeeperStore, proxy: TcpProxy, folder: str
+) -> None:
+    states, first = States(store), store.session_id
+    seen: list[WatchEvent] = []
+    await store.create(f"{folder}/mine", b"", ephemeral=True)
+    gone = asyncio.Event()
+    await direct.exists(f"{folder}/mine", lambda event, path: gone.set())
+    await store.get(folder, lambda event, path: seen.append(event))
+    proxy.cut()
+    await states.until(SessionState.SUSPENDED)
+    waiting = [asyncio.create_task(store.create(f"{folder}/late-{number}", b"")) for number in range(3)]
+    await gone.wait()
+    proxy.heal()
+    for outcome in await asyncio.gather(*waiting, return_exceptions=True):
+        assert isinstance(outcome, SessionExpired)
+    await states.until(SessionState.EXPIRED)
+    assert store.session_id == 0
+    with pytest.raises(SessionExpired):
+        await store.set(folder, b"late")
+    assert await direct.children(folder) == []
+    assert await store.connect(10_000) not in (0, first)
+    assert await store.children(folder) == []
+    await store.create(f"{folder}/new", b"")
+    assert seen == []
+
+
+async def test_many_operations_at_once_keep_to_the_limit(store: ZooKeeperStore, folder: str) -> None:
+    paths = await asyncio.gather(*[store.create(f"{folder}/n-", b"", sequence=True) for _ in range(1_000)])
+    assert paths == sorted(paths)
+    assert len(await store.children(folder)) == 1_000
