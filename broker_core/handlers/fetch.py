@@ -30,15 +30,14 @@ READ_COMMITTED = 1
 async def handle(request: Request) -> Answer:
     """At once or after a while, see the replica manager; partitions of one topic that follow each other are grouped."""
     body, params = request.body, _params(request)
-    context = request.broker.replicas.fetch_context(
-        request.version,
-        field(body, "session_id", NO_SESSION),
-        field(body, "session_epoch", FINAL_EPOCH),
-        partitions=_wanted(request),
+    reply = await request.broker.replicas.fetch(
+        params,
+        _wanted(request),
+        session_id=field(body, "session_id", NO_SESSION),
+        session_epoch=field(body, "session_epoch", FINAL_EPOCH),
         forgotten=_forgotten(request),
-        from_follower=params.from_follower,
     )
-    return _encoded(request, await request.broker.replicas.fetch(params, context))
+    return _encoded(request, reply)
 
 
 def _params(request: Request) -> FetchParams:

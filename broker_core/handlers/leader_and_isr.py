@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.protocol.api import ApiKey
+from broker_core.protocol.codec import field
 
 
 @handler(ApiKey.LEADER_AND_ISR, versions=range(0, 8))
 async def handle(request: Request) -> Answer:
-    """Epoch checks, role changes and their per-partition errors are the replica manager's."""
+    """Epoch checks, role changes and their per-partition errors are the replica manager's; settings are read before."""
+    topics = field(request.body, "topic_states", None)
+    rows = field(request.body, "ungrouped_partition_states", ()) if topics is None else topics
+    await request.broker.admin.watcher.ensure_loaded(row.topic_name for row in rows)
     return await request.broker.replicas.become_leader_or_follower(request.body)

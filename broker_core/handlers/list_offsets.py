@@ -15,10 +15,11 @@ from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
-LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -3, -4, -5
 _SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
 NEW_ERROR_SINCE = 5
-CONSUMER, DEBUGGING_CONSUMER = -1, -2
+CONSUMER = -1
+READ_COMMITTED = 1
 NONE_FOUND = (-1, -1, -1)
 
 
@@ -65,11 +66,9 @@ def _look_up(request: Request, tp: TopicPartition, row: Any) -> tuple[int, int, 
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {timestamp} means nothing in ListOffsets v{request.version}")
     found = request.broker.replicas.list_offsets(
         tp,
-        EARLIEST if timestamp == EARLIEST_LOCAL else timestamp,
-        field(request.body, "isolation_level", 0),
-        field(row, "current_leader_epoch", -1),
+        timestamp,
+        read_committed=field(request.body, "isolation_level", 0) == READ_COMMITTED,
+        leader_epoch=field(row, "current_leader_epoch", -1),
         from_consumer=request.body.replica_id == CONSUMER,
     )
-    if found is None or timestamp == LATEST_TIERED:
-        return NONE_FOUND
-    return found.offset, found.timestamp, found.leader_epoch
+    return found.offset, found.timestamp_ms, found.leader_epoch
