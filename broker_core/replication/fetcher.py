@@ -101,7 +101,7 @@ class Fetcher:
         try:
             answer = await self._fetch(body)
         except _NETWORK_ERRORS as error:
-            log.info("fetch failed", extra={"source": self._source.broker_id, "error": str(error) or type(error).__name__})
+            log.info("fetch failed", extra={"source": self._source.broker_id, "error": repr(error)})
             self._plan.failed()
             return False
         self._plan.answered(answer.error_code, answer.session_id)

@@ -20,14 +20,14 @@ NO_TIMESTAMP = -1
 
 
 class FoundOffset(NamedTuple):
-    """An offset, the timestamp of its record in ms (-1 where none is meant) and the epoch that wrote it (-1: unknown)."""
+    """An offset, the timestamp of its record (-1 where none is meant) and the epoch that wrote it; (-1, -1, -1) for none."""
 
     offset: int
-    timestamp: int
+    timestamp_ms: int
     leader_epoch: int
 
 
-READ_COMMITTED = 1
+NOT_FOUND = FoundOffset(-1, NO_TIMESTAMP, NO_EPOCH)
 
 
 class Lookups:
@@ -37,9 +37,9 @@ class Lookups:
         self._hosted = hosted
 
     def list_offsets(
-        self, tp: TopicPartition, timestamp: int, isolation: int, leader_epoch: int, *, from_consumer: bool
-    ) -> FoundOffset | None:
-        """The offset for a timestamp or one of the special ones, None for none. A consumer sees no further than it may read.
+        self, tp: TopicPartition, timestamp: int, *, read_committed: bool, leader_epoch: int = NO_EPOCH, from_consumer: bool = True
+    ) -> FoundOffset:
+        """The offset for a timestamp or one of the special ones. A consumer sees no further than it may read.
 
         OFFSET_NOT_AVAILABLE to consumers while a new leader does not yet know how much of its log is committed.
         """
@@ -48,8 +48,8 @@ class Lookups:
             epoch = log.epochs.epoch_of(log.log_start_offset)
             return FoundOffset(log.log_start_offset, NO_TIMESTAMP, NO_EPOCH if epoch is None else epoch)
         if timestamp == LATEST_TIERED:
-            return None
-        bound = _bound(log, isolation, from_consumer=from_consumer)
+            return NOT_FOUND
+        bound = _bound(log, read_committed=read_committed, from_consumer=from_consumer)
         lagging = from_consumer and leader.epoch_start > log.high_watermark
         if timestamp == LATEST:
             if lagging:
@@ -60,7 +60,7 @@ class Lookups:
             return FoundOffset(found.offset, found.timestamp, found.leader_epoch)
         if found is not None and lagging:
             raise _not_available(tp, leader, log)
-        return None
+        return NOT_FOUND
 
     def offset_for_leader_epoch(self, tp: TopicPartition, epoch: int, current_leader_epoch: int = NO_EPOCH) -> tuple[int, int]:
         """The largest epoch not above `epoch` and its end offset, (-1, -1) when the log knows none."""
@@ -68,10 +68,10 @@ class Lookups:
         return log.end_offset_for_epoch(epoch)
 
 
-def _bound(log: PartitionLog, isolation: int, *, from_consumer: bool) -> int:
+def _bound(log: PartitionLog, *, read_committed: bool, from_consumer: bool) -> int:
     if not from_consumer:
         return log.log_end_offset
-    return log.last_stable_offset if isolation == READ_COMMITTED else log.high_watermark
+    return log.last_stable_offset if read_committed else log.high_watermark
 
 
 def _not_available(tp: TopicPartition, leader: LeaderState, log: PartitionLog) -> KafkaError:

@@ -26,7 +26,7 @@ from broker_core.replication.appending import Appending, AppendResult
 from broker_core.replication.control_requests import leader_and_isr_payload, leader_orders, stop_orders, stop_replica_payload
 from broker_core.replication.deletions import Deletions
 from broker_core.replication.fetch_params import FetchParams
-from broker_core.replication.fetch_session import FetchContext, FetchSession, PartitionKey, Reply, SessionWatch, WantedPartition
+from broker_core.replication.fetch_session import FetchSession, PartitionKey, Reply, SessionWatch, WantedPartition
 from broker_core.replication.fetchers import Fetchers
 from broker_core.replication.fetching import Fetching
 from broker_core.replication.flaws import NO_FLAWS, Flaws
@@ -180,29 +180,25 @@ class ReplicaManager:
 
     # Fetching
 
-    def fetch_context(
+    async def fetch(
         self,
-        version: int,
-        session_id: int,
-        session_epoch: int,
-        *,
+        params: FetchParams,
         partitions: list[WantedPartition],
-        forgotten: Sequence[PartitionKey],
-        from_follower: bool,
-    ) -> FetchContext:
-        """What a Fetch request means in its session (KIP-227); the session's epoch advances here."""
-        return self.fetch_sessions.context(
-            version,
+        *,
+        session_id: int = 0,
+        session_epoch: int = -1,
+        forgotten: Sequence[PartitionKey] = (),
+    ) -> Reply:
+        """Answers a Fetch request: `Reply.answers` are the partitions to tell, in order."""
+        context = self.fetch_sessions.context(
+            params.version,
             session_id,
             session_epoch,
             partitions=partitions,
             forgotten=forgotten,
             now_ms=self._node.clock.monotonic_ms(),
-            from_follower=from_follower,
+            from_follower=params.from_follower,
         )
-
-    async def fetch(self, params: FetchParams, context: FetchContext) -> Reply:
-        """Now or after a while: `Reply.answers` are the partitions to tell, in order."""
         return await self._fetching.fetch(params, context)
 
     def _draw_session_id(self) -> int:
@@ -221,10 +217,11 @@ class ReplicaManager:
     # Questions
 
     def list_offsets(
-        self, tp: TopicPartition, timestamp: int, isolation: int = 0, leader_epoch: int = NO_EPOCH, *, from_consumer: bool = True
-    ) -> FoundOffset | None:
-        """The offset for a timestamp (or -1 latest, -2 earliest, -3 of the largest timestamp); None when there is none."""
-        return self._lookups.list_offsets(tp, timestamp, isolation, leader_epoch, from_consumer=from_consumer)
+        self, tp: TopicPartition, timestamp: int, *, read_committed: bool = False, leader_epoch: int = NO_EPOCH, from_consumer: bool = True
+    ) -> FoundOffset:
+        return self._lookups.list_offsets(
+            tp, timestamp, read_committed=read_committed, leader_epoch=leader_epoch, from_consumer=from_consumer
+        )
 
     def offset_for_leader_epoch(self, tp: TopicPartition, epoch: int, current_leader_epoch: int = NO_EPOCH) -> tuple[int, int]:
         return self._lookups.offset_for_leader_epoch(tp, epoch, current_leader_epoch)
