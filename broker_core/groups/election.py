@@ -50,8 +50,11 @@ class Elections:
             self._node.spawn(self._load(partition, ticket), name=f"load-groups-{partition}")
 
     def resigned(self, partition: int, epoch: int | None) -> None:
-        groups = self._engine.hosted.resigned(partition, epoch)
-        log.info("resigned coordinator", extra={"partition": partition, "epoch": epoch, "groups": len(groups)})
+        hosted = self._engine.hosted
+        was_hosted = hosted.is_owned(partition) or hosted.is_loading(partition)
+        groups = hosted.resigned(partition, epoch)
+        if was_hosted and not hosted.is_owned(partition):
+            log.info("resigned coordinator", extra={"partition": partition, "epoch": epoch, "groups": len(groups)})
         for group in groups:
             self._engine.carry_out(group, leaving.unload(group, self._engine.now_ms))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from broker_core.groups.replay import Replay
 from broker_core.records.batch import BatchHeader, iter_headers, read_records
 from broker_core.seams import Clock
-from broker_core.storage.log import PartitionLog
+from broker_core.storage.log import LogSlice, PartitionLog
 
 RECORDS_PER_SLICE = 200
 MAX_READ_BYTES = 1 << 20
@@ -29,33 +29,26 @@ class Loader:
         """Reads from the log's start to its end, at most `buffer_bytes` at a time; False when it was stopped."""
         position = self._log.log_start_offset
         while self._is_wanted() and position < self._log.log_end_offset:
-            data = self._read(position, min(buffer_bytes, MAX_READ_BYTES))
-            reached = await self._apply(data, position)
-            if reached == position:
+            log_slice = self._log.read(position, min(buffer_bytes, MAX_READ_BYTES), self._log.log_end_offset, True)
+            if log_slice.next_offset <= position:
                 break
-            position = reached
+            await self._apply(log_slice)
+            position = log_slice.next_offset
         return self._is_wanted()
 
-    def _read(self, position: int, max_bytes: int) -> bytes:
-        log_slice = self._log.read(position, max_bytes, self._log.log_end_offset, True)
+    async def _apply(self, log_slice: LogSlice) -> None:
         if log_slice.records is None:
-            return b""
+            return
         data = log_slice.records.file.pread(log_slice.records.position, log_slice.records.length)
         self.bytes_read += len(data)
-        return data
-
-    async def _apply(self, data: bytes, offset: int) -> int:
-        """Returns the offset after the last whole batch of `data`."""
         for position, header in iter_headers(data):
             self._batch(data, position, header)
-            offset = header.next_offset
             self._since_pause += header.record_count
             if self._since_pause >= RECORDS_PER_SLICE:
                 self._since_pause = 0
                 await self._clock.sleep(0)
                 if not self._is_wanted():
-                    break
-        return offset
+                    return
 
     def _batch(self, data: bytes, position: int, header: BatchHeader) -> None:
         records = read_records(data, position, header)

@@ -220,10 +220,10 @@ def test_transitions_are_the_only_ones():
 def test_every_transition_has_been_walked():
     """Each row of the transition table happens through events, not only on paper."""
     walked = set()
-    for walk in EVENTS.values():
+    for happens in EVENTS.values():
         for state in GroupState:
             driver, leader, follower = situation(state)
-            walk(driver, leader, follower)
+            happens(driver, leader, follower)
             walked |= {(move.before, move.after) for move in driver.moves}
     for state in (EMPTY, PREPARING, COMPLETING):
         driver, *_ = situation(state)
