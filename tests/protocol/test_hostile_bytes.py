@@ -56,23 +56,24 @@ def test_huge_counts_anywhere_take_no_memory(key: ApiKey) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "version", "frame"),
+    ("key", "version", "frame", "message"),
     [
-        pytest.param(ApiKey.METADATA, 0, HUGE_INT32, id="count"),
-        pytest.param(ApiKey.METADATA, 0, struct.pack(">i", -5), id="negative count"),
-        pytest.param(ApiKey.METADATA, 0, struct.pack(">ih", 1, -1), id="null string"),
-        pytest.param(ApiKey.METADATA, 0, struct.pack(">ih", 1, -7), id="negative length"),
-        pytest.param(ApiKey.METADATA, 0, struct.pack(">ih", 1, 2) + b"\xff\xfe", id="no UTF-8"),
-        pytest.param(ApiKey.METADATA, 9, HUGE_COMPACT, id="compact count"),
-        pytest.param(ApiKey.API_VERSIONS, 3, b"\x82\x80\x80\x80\x80\x00ab", id="varint of six bytes"),
-        pytest.param(ApiKey.API_VERSIONS, 3, b"\xff\xff\xff\xff\x7fab", id="varint of 35 bits"),
-        pytest.param(ApiKey.API_VERSIONS, 3, b"\x02a\x02b\x01\x05" + HUGE_COMPACT, id="tag beyond the frame"),
-        pytest.param(ApiKey.API_VERSIONS, 3, b"\x02a\x02b" + HUGE_COMPACT, id="tag count"),
-        pytest.param(ApiKey.API_VERSIONS, 3, b"", id="nothing"),
+        pytest.param(ApiKey.METADATA, 0, HUGE_INT32, "2147483647 elements of topics cannot be in the 0 bytes left", id="count"),
+        pytest.param(ApiKey.METADATA, 9, HUGE_COMPACT, "4294967294 elements of topics cannot be in", id="compact count"),
+        pytest.param(ApiKey.METADATA, 0, struct.pack(">i", -5), "the length -5 is negative", id="negative count"),
+        pytest.param(ApiKey.METADATA, 0, struct.pack(">ih", 1, -1), "null where a value of type string", id="null string"),
+        pytest.param(ApiKey.METADATA, 0, struct.pack(">ih", 1, -7), "the length -7 is negative", id="negative length"),
+        pytest.param(ApiKey.METADATA, 0, struct.pack(">ih", 1, 9) + b"abc", "type string ends at 15, the frame at 9", id="long string"),
+        pytest.param(ApiKey.METADATA, 0, struct.pack(">ih", 1, 2) + b"\xff\xfe", "utf-8", id="no UTF-8"),
+        pytest.param(ApiKey.API_VERSIONS, 3, b"\x82\x80\x80\x80\x80\x00ab", "exceeds 32 bits", id="varint of six bytes"),
+        pytest.param(ApiKey.API_VERSIONS, 3, b"\xff\xff\xff\xff\x7fab", "exceeds 32 bits", id="varint of 35 bits"),
+        pytest.param(ApiKey.API_VERSIONS, 3, b"\x02a\x02b\x01\x05" + HUGE_COMPACT, "tagged field 5 ends at", id="tag beyond the frame"),
+        pytest.param(ApiKey.API_VERSIONS, 3, b"\x02a\x02b" + HUGE_COMPACT, "unreadable request", id="tag count"),
+        pytest.param(ApiKey.API_VERSIONS, 3, b"", "unreadable request", id="nothing"),
     ],
 )
-def test_violations(key: ApiKey, version: int, frame: bytes) -> None:
-    with pytest.raises(ProtocolViolation):
+def test_violations(key: ApiKey, version: int, frame: bytes, message: str) -> None:
+    with pytest.raises(ProtocolViolation, match=message):
         codec.decode_request(key, version, frame, 0)
 
 
