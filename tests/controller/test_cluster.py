@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from broker_core.controller.context import Leadership
 from broker_core.controller.requests import STOP_REPLICA_KEY
 from broker_core.coordination import layout
+from broker_core.coordination.store import Create, Delete
 from broker_core.model import TopicPartition
 from tests.support.controller_world import World
 
@@ -132,13 +134,15 @@ async def test_a_bounced_broker_failed_and_then_started(world: World) -> None:
     await world.start(0, 1)
     await world.create_topic("t", (1, 0))
     first_epoch = world.told[1].requests[-1].broker_epoch
-    old_session = world.brokers[1].store.session_id
-    await world.brokers[1].kill()
-    world.brokers[1].registration._own_sessions.add(old_session)
-    await world.start(1)
-    assert world.told[1].requests[0].broker_epoch > first_epoch
+    path = layout.broker_path(1)
+    data, _ = await world.operator.get(path)
+    world.told[1].requests.clear()
+    await world.brokers[1].store.multi([Delete(path), Create(path, data, ephemeral=True)])
+    await world.settle()
+    assert {request.broker_epoch > first_epoch for request in world.told[1].requests} == {True}
     assert [info.broker_id for info in world.hung_up] == [1]
-    assert (await world.state("t")).leader == 0
+    state = await world.state("t")
+    assert (state.leader, state.isr) == (0, (0,))
     assert world.told[1].replicas[T0]["leader"] == 0
 
 
@@ -216,11 +220,26 @@ async def test_a_failed_log_folder_takes_its_replicas_offline(world: World) -> N
     assert await world.operator.children(layout.LOG_DIR_EVENTS) == []
 
 
-async def test_an_isr_change_between_read_and_write_is_decided_again(world: World) -> None:
+async def test_an_isr_change_between_read_and_write_is_decided_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The leader's conditional write and the controller's meet: whoever is second reads again."""
     await world.start(9, 0, 1, 2)
     await world.create_topic("t", (0, 1, 2))
-    await world.set_isr("t", (0, 2), notify=False)
+    term = world.active._term
+    assert term is not None
+    read = term._znodes.states
+    reads = 0
+
+    async def read_then_change(partitions: list[TopicPartition]) -> dict[TopicPartition, Leadership]:
+        nonlocal reads
+        found = await read(partitions)
+        reads += 1
+        if reads == 1:
+            path = layout.state_path(T0)
+            await world.operator.set(path, (await world.operator.get(path))[0].replace(b"[0,1,2]", b"[0,2]"))
+        return found
+
+    monkeypatch.setattr(term._znodes, "states", read_then_change)
     await world.die(0)
     state = await world.state("t")
     assert (state.leader, state.isr) == (2, (2,))
+    assert world.told[2].replicas[T0]["leader"] == 2

@@ -95,6 +95,16 @@ async def test_a_new_controller_goes_on_with_the_deletion(world: World) -> None:
     assert await gone(world)
 
 
+async def test_an_order_given_while_there_was_no_controller(world: World) -> None:
+    await world.start(0, 1, 2)
+    await world.create_topic("t", (1, 2))
+    await world.brokers[0].kill()
+    await world.delete_topic("t")
+    assert await world.exists(layout.topic_path("t"))
+    await world.advance(SESSION_TIMEOUT_MS + 1)
+    assert await gone(world)
+
+
 async def test_orders_for_unknown_topics_are_removed(world: World) -> None:
     await world.start(0)
     await world.delete_topic("nothing")

@@ -29,7 +29,9 @@ def context(replicas: tuple[int, ...], live: tuple[int, ...], shutting_down: tup
     return made
 
 
-def outcome(made: ControllerContext, isr: tuple[int, ...], strategy: Strategy, *, unclean: bool = False) -> tuple[int, tuple[int, ...]] | None:
+def outcome(
+    made: ControllerContext, isr: tuple[int, ...], strategy: Strategy, *, unclean: bool = False
+) -> tuple[int, tuple[int, ...]] | None:
     election = elect(made, T0, LeaderAndIsr(9, 4, isr, 2), strategy, unclean=unclean)
     if election is None:
         return None

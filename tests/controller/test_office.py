@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from broker_core.controller.elector import Elector
 from broker_core.controller.guarded_store import ControllerMoved, GuardedStore
 from broker_core.coordination import layout
 from broker_core.coordination.store import Create, SessionExpired
@@ -103,6 +104,16 @@ async def test_lost_reply_of_the_election_is_still_a_victory(world: World) -> No
     assert (await world.state("t")).leader == 0
 
 
+async def test_a_predecessor_s_office_is_not_one_s_own(world: World) -> None:
+    """Z2: `/controller` may name this broker and belong to the session of its killed predecessor."""
+    await world.start(0)
+    elector = Elector(world.operator, world.clock, 0)
+    seat = await world.call(elector.seat(lambda _event, _path: None))
+    assert seat is not None
+    assert (seat.broker_id, seat.mine) == (0, False)
+    assert await world.call(elector.compete(lambda _event, _path: None)) == seat
+
+
 async def test_lost_reply_of_a_term_s_write_is_harmless(world: World) -> None:
     """B12: the first states of a topic were written, the reply lost; the retry finds them and goes on."""
     await world.start(0, 1)
@@ -154,11 +165,12 @@ async def test_an_expired_session_ends_the_term_and_the_broker_comes_back(world:
 
 
 async def test_a_broken_connection_is_not_the_end_of_the_term(world: World) -> None:
-    """Within the session the controller goes on and sees what happened meanwhile."""
+    """Within the session the controller goes on and sees what happened meanwhile, even if its watches were lost."""
     await world.start(0, 1)
     world.brokers[0].store.disconnect()
     await world.operator.create(layout.topic_path("t"), b'{"version":3,"partitions":{"0":[0,1]}}')
     await world.advance(1_000)
+    world.brokers[0].store._watches.clear()
     world.brokers[0].store.reconnect()
     await world.advance(1_000)
     assert world.active.epoch == 1
