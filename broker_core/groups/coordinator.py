@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.config import ConfigHolder
@@ -55,9 +55,14 @@ class GroupCoordinator:
         self.timers = self._engine.timers
         self.hosted = self._engine.hosted
         replicas.add_role_listener(self.elections.on_role)
+        metadata.on_deletion(self.offsets.topics_deleted)
 
     def start(self) -> None:
         self._active = True
+
+    def watch_changes(self, watcher: Callable[[str], None]) -> Callable[[], None]:
+        """Calls `watcher` with the id of a group whose state or offsets changed; returns how to stop that."""
+        return self._engine.watch(watcher)
 
     def close(self) -> None:
         """Gives all partitions up, which answers what is parked, and stops all timers."""

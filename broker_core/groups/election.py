@@ -56,6 +56,7 @@ class Elections:
         if was_hosted and not hosted.is_owned(partition):
             log.info("resigned coordinator", extra={"partition": partition, "epoch": epoch, "groups": len(groups)})
         for group in groups:
+            self._engine.tell(group)
             self._engine.carry_out(group, leaving.unload(group, self._engine.now_ms))
 
     async def _load(self, partition: int, ticket: LoadTicket) -> None:
@@ -95,6 +96,7 @@ class Elections:
     async def _wake(self, groups: list[Group]) -> None:
         """Starts the groups' timers, some at a time; a group may be asked, or be given up, before its turn."""
         for index, group in enumerate(groups):
+            self._engine.tell(group)
             if group.state is not GroupState.DEAD:
                 self._engine.carry_out(group, liveness.loaded(group, self._engine.rules, self._engine.now_ms))
                 self._engine.watch_retention(group)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
@@ -42,6 +42,16 @@ class Engine:
         self.timers = GroupTimers(node.clock, self._ring)
         self._queue: deque[tuple[Group, Effect]] = deque()
         self._is_carrying_out = False
+        self._watchers: list[Callable[[str], None]] = []
+
+    def watch(self, watcher: Callable[[str], None]) -> Callable[[], None]:
+        """Calls `watcher` with the id of a group whose state or offsets changed; returns how to stop that."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    def tell(self, group: Group) -> None:
+        for watcher in tuple(self._watchers):
+            watcher(group.group_id)
 
     @property
     def now_ms(self) -> int:
@@ -79,6 +89,7 @@ class Engine:
                 self._moved(group, effect)
 
     def _moved(self, group: Group, moved: Moved) -> None:
+        self.tell(group)
         log.info(
             "group moved",
             extra={"group": group.group_id, "before": moved.before.value, "after": moved.after.value, "reason": moved.reason},

@@ -68,6 +68,7 @@ class OffsetService:
                 group.offsets.succeeded(tp, commit, info.first_offset)
             else:
                 group.offsets.failed(tp, commit)
+        self._engine.tell(group)
         if error is ErrorCode.NONE and group.state is not GroupState.DEAD:
             self._engine.hosted.has_offsets_of(group, dict.fromkeys(tp.topic for tp in commits))
             if any(commit.expire_ms is not None for commit in commits.values()):

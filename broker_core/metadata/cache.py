@@ -42,6 +42,7 @@ class MetadataCache:
         self._ids: dict[str, UUID] = {}
         self._names: dict[UUID, str] = {}
         self._listeners: list[Callable[[], None]] = []
+        self._deletion_listeners: list[Callable[[list[TopicPartition]], None]] = []
 
     def update(self, request: Any, now_ms: int) -> list[TopicPartition]:
         """Takes in an UpdateMetadata request (v5 and later) and returns the partitions it deletes.
@@ -60,6 +61,8 @@ class MetadataCache:
         self.version += 1
         for listener in tuple(self._listeners):
             listener()
+        for deletion_listener in self._deletion_listeners if deleted else ():
+            deletion_listener(deleted)
         return deleted
 
     updated_ms: int = 0
@@ -68,6 +71,10 @@ class MetadataCache:
     def on_change(self, listener: Callable[[], None]) -> None:
         """Calls `listener` after every update."""
         self._listeners.append(listener)
+
+    def on_deletion(self, listener: Callable[[list[TopicPartition]], None]) -> None:
+        """Calls `listener` with the partitions that an update deleted, after that update."""
+        self._deletion_listeners.append(listener)
 
     def live_brokers(self) -> list[BrokerInfo]:
         """All live brokers by id; their epochs are not known here (-1)."""

@@ -442,7 +442,7 @@ def test_deleting_the_last_offset_of_an_empty_group_ends_it():
 def test_offsets_of_deleted_topics_are_removed():
     async def scenario(cluster):
         await cluster.commit("g", {T0: 5, U0: 6})
-        cluster.brokers[1].offsets.topics_deleted([U0])
+        cluster.describe({}, deleted=(U0,))
         assert cluster.fetch("g") == {T0: 5}
         partition = cluster.brokers[1].topic.partition_for("g")
         assert (decode_key(cluster.records(partition)[-1][0]), cluster.records(partition)[-1][1]) == (OffsetKey("g", U0), None)
