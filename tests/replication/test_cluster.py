@@ -1,0 +1,334 @@
+"""Three replica managers, real logs, a simulated network and store: append → replicate → HW → failover → truncate."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.replication.leadership import Role
+from tests.support.replica_world import LAG_MAX_MS, TP, ReplicaWorld
+
+
+def test_replication_commits_and_is_acknowledged() -> None:
+    """R1, R2, R5: acks=all answers once all in-sync replicas have the batch, and every replica learns the mark."""
+    with ReplicaWorld() as cluster:
+        cluster.create()
+        result = cluster.produce(1, "a", "b")
+        assert (result.error_code, result.base_offset) == (ErrorCode.NONE, 0)
+        assert cluster.hw(1) == 2
+        cluster.until(cluster.caught_up)
+        assert cluster.values(2) == cluster.values(3) == ["a", "b"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_failover_cuts_what_was_not_committed(seed: int) -> None:
+    """R6: the old leader's lonely tail goes, everything committed stays, and all logs become equal."""
+    with ReplicaWorld(seed) as cluster:
+        cluster.create()
+        cluster.produce(1, "a", "b")
+        cluster.world.cut("b1", "b2")
+        cluster.world.cut("b1", "b3")
+        assert cluster.produce(1, "lost", acks=1).error_code is ErrorCode.NONE
+        cluster.elect(leader=2, isr=(2, 3), tell=(2, 3))
+        assert cluster.produce(2, "c", "d").error_code is ErrorCode.NONE
+        assert cluster.values(1) == ["a", "b", "lost"]
+        cluster.world.rejoin("b1")
+        cluster.announce(tell=(1,))
+        cluster.until(cluster.caught_up)
+        assert cluster.values(1) == cluster.values(2) == cluster.values(3) == ["a", "b", "c", "d"]
+        assert cluster.partition(1).truncation == (3, 2)
+        cluster.until(lambda: cluster.isr(2) == (2, 3, 1))
+
+
+def test_a_chain_of_failovers_keeps_everything_acknowledged() -> None:
+    """R9's first steps: each broker leads in turn, dies and comes back."""
+    with ReplicaWorld(3) as cluster:
+        cluster.create()
+        acknowledged: list[str] = []
+        for round_number in range(6):
+            leader = round_number % 3 + 1
+            others = tuple(broker for broker in (1, 2, 3) if broker != leader)
+            for step in range(3):
+                value = f"r{round_number}s{step}"
+                if cluster.produce(leader, value).error_code is ErrorCode.NONE:
+                    acknowledged.append(value)
+            cluster.send(leader, f"r{round_number}tail")
+            cluster.kill(leader)
+            successor = (round_number + 1) % 3 + 1
+            cluster.elect(leader=successor, isr=others)
+            cluster.start(leader)
+            cluster.announce()
+            cluster.until(lambda now=successor: set(cluster.isr(now)) == {1, 2, 3})  # type: ignore[misc]
+        cluster.until(cluster.caught_up)
+        assert len(acknowledged) == 18
+        assert [value for value in cluster.values(1) if value in acknowledged] == acknowledged
+        assert cluster.values(1) == cluster.values(2) == cluster.values(3)
+
+
+class TestIsr:
+    def test_a_dead_follower_leaves_and_comes_back(self) -> None:
+        """R3, R4: shrink by time, high watermark re-evaluated, expansion after catching up; both written and announced."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.produce(1, "a")
+            cluster.kill(3)
+            waiting = cluster.send(1, "b", timeout_ms=30_000)
+            cluster.settle(LAG_MAX_MS / 2)
+            assert waiting() is None
+            cluster.until(lambda: waiting() is not None, 2 * LAG_MAX_MS)
+            assert cluster.stored().isr == cluster.isr(1) == (1, 2)
+            assert cluster.hw(1) == 2
+            views = {view.broker_id: view for view in cluster.partition(1).follower_views()}
+            assert (views[3].in_isr, views[3].reason) == (False, "stuck")
+            cluster.start(3)
+            cluster.announce(tell=(3,))
+            cluster.until(lambda: cluster.stored().isr == (1, 2, 3))
+            cluster.until(cluster.caught_up)
+            cluster.settle(8_000)
+            assert len(cluster.announcements()) >= 1
+
+    def test_an_idle_follower_stays(self) -> None:
+        """Fetches that name no partition count: after a long silence one append must not make everybody late."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.produce(1, "a")
+            cluster.settle(10 * LAG_MAX_MS)
+            cluster.produce(1, "b", acks=1)
+            cluster.partition(1)
+            cluster.settle(LAG_MAX_MS)
+            assert cluster.isr(1) == (1, 2, 3)
+            assert cluster.stored().zk_version == 0, "nobody ever left"
+
+    def test_a_silent_follower_keeps_its_caught_up_time(self) -> None:
+        """The append itself finds out when its followers were last at the end."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.produce(1, "a")
+            cluster.settle(10 * LAG_MAX_MS)
+            cluster.world.cut("b1", "b3")
+            cluster.produce(1, "b", acks=1)
+            ages = {view.broker_id: view.caught_up_age_ms for view in cluster.partition(1).follower_views()}
+            assert ages[3] is not None
+            assert ages[3] < 1_000
+
+    def test_a_lost_reply_of_the_write(self) -> None:
+        """The write took effect, its answer did not come: looking it up ends the change."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.produce(1, "a")
+            cluster.kill(3)
+            cluster.produce(1, "b", acks=1)
+            cluster.world.lose_store_reply("b1", "set")
+            cluster.until(lambda: cluster.isr(1) == (1, 2), 10 * LAG_MAX_MS)
+            leader = cluster.partition(1).leader
+            assert leader is not None
+            assert leader.zk_version == cluster.stored().zk_version == 1
+            assert cluster.hw(1) == 2
+
+    def test_a_dead_broker_does_not_join(self) -> None:
+        """KAFKA-14140: only who is alive in the metadata may join."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.elect(leader=1, isr=(1, 2), tell=())
+            cluster.tell_metadata(1, alive=[1, 2])
+            for broker in (1, 2, 3):
+                cluster.order(broker)
+            cluster.produce(1, "a")
+            cluster.settle(5_000)
+            assert cluster.leo(3) == 1, "it replicates"
+            assert cluster.isr(1) == (1, 2)
+            cluster.tell_metadata(1)
+            cluster.until(lambda: cluster.isr(1) == (1, 2, 3))
+
+    def test_a_rebooted_follower_is_not_taken_in_by_its_old_fetch(self) -> None:
+        """KAFKA-15221: the registration at the moment of the write is not the one that fetched."""
+        with ReplicaWorld() as cluster:
+            cluster.create(isr=(1, 2))
+            cluster.brokers[3].epoch -= 1
+            cluster.produce(1, "a")
+            cluster.settle(5_000)
+            assert cluster.leo(3) == 1
+            assert cluster.stored().isr == (1, 2)
+            cluster.brokers[3].epoch += 1
+            cluster.until(lambda: cluster.stored().isr == (1, 2, 3))
+
+
+class TestMinimum:
+    def test_acks_all_needs_the_minimum_and_the_mark_stands_still(self) -> None:
+        """R5: NOT_ENOUGH_REPLICAS for acks=all only; reads below the mark go on; the mark does not move (KAFKA-15583)."""
+        with ReplicaWorld(overrides={"min.insync.replicas": "2"}) as cluster:
+            cluster.create()
+            cluster.produce(1, "a")
+            cluster.until(cluster.caught_up)
+            cluster.kill(2)
+            cluster.kill(3)
+            cluster.produce(1, "b", acks=1)
+            cluster.until(lambda: cluster.isr(1) == (1,), 4 * LAG_MAX_MS)
+            assert cluster.produce(1, "c").error_code is ErrorCode.NOT_ENOUGH_REPLICAS
+            assert cluster.produce(1, "d", acks=1).error_code is ErrorCode.NONE
+            assert (cluster.leo(1), cluster.hw(1)) == (3, 1)
+            cluster.start(2)
+            cluster.announce(tell=(2,))
+            cluster.until(lambda: cluster.isr(1) == (1, 2))
+            assert cluster.produce(1, "e").error_code is ErrorCode.NONE
+            assert cluster.hw(1) == 4
+
+    def test_a_timeout_leaves_the_record(self) -> None:
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.produce(1, "a")
+            cluster.kill(3)
+            result = cluster.produce(1, "b", timeout_ms=100)
+            assert (result.error_code, result.base_offset) == (ErrorCode.REQUEST_TIMED_OUT, -1)
+            assert cluster.values(1) == ["a", "b"]
+
+    def test_other_acks_are_refused(self) -> None:
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            assert cluster.produce(1, "a", acks=2).error_code is ErrorCode.INVALID_REQUIRED_ACKS
+            assert cluster.produce(2, "a").error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+            assert cluster.leo(1) == 0
+
+
+class TestAuthority:
+    def test_a_leader_that_slept_through_its_end_serves_nothing(self) -> None:
+        """A paused leader wakes after the controller moved on: its ISR write is refused by version, and it stops."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.produce(1, "a")
+            cluster.until(cluster.caught_up)
+            cluster.world.pause("b1")
+            cluster.elect(leader=2, isr=(2, 3))
+            cluster.produce(2, "b")
+            cluster.world.resume("b1")
+            late = cluster.send(1, "zombie", timeout_ms=60_000)
+            cluster.until(lambda: late() is not None)
+            assert late().error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER  # type: ignore[union-attr]
+            assert not cluster.partition(1).is_leader
+            assert cluster.hw(1) == 1, "nothing of the zombie's was called committed"
+            assert cluster.produce(1, "again", acks=1).error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+            with pytest.raises(KafkaError):
+                cluster.brokers[1].replicas.leader_log(TP)
+            cluster.announce(tell=(1,))
+            cluster.until(cluster.caught_up)
+            assert cluster.values(1) == cluster.values(2) == ["a", "b"]
+
+    def test_waiting_producers_hear_that_the_leader_changed(self) -> None:
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.produce(1, "a")
+            cluster.world.cut("b1", "b2")
+            cluster.world.cut("b1", "b3")
+            waiting = cluster.send(1, "b", timeout_ms=60_000)
+            cluster.settle(200)
+            cluster.elect(leader=2, isr=(1, 2, 3))
+            cluster.settle(10)
+            result = waiting()
+            assert result is not None
+            assert result.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def test_a_controllers_order_is_obeyed_once(self) -> None:
+        """R11: strictly greater leader epochs only, and no former controller."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.produce(1, "a")
+            again = cluster.order(1)
+            assert again["topics"][0]["partition_errors"][0]["error_code"] == ErrorCode.STALE_CONTROLLER_EPOCH
+            assert cluster.partition(1).role is Role.LEADER
+            cluster.controller_epoch = 0
+            assert cluster.order(1)["error_code"] == ErrorCode.STALE_CONTROLLER_EPOCH
+            assert cluster.tell_metadata(1) == ErrorCode.STALE_CONTROLLER_EPOCH
+            cluster.controller_epoch = 1
+
+    def test_the_same_leader_in_a_new_epoch_still_makes_followers_compare(self) -> None:
+        """REPLICATION B5 (KAFKA-7164): the follower missed the epoch between, in which its log was overtaken."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.produce(1, "a")
+            cluster.until(cluster.caught_up)
+            cluster.world.cut("b1", "b3")
+            cluster.world.cut("b1", "b2")
+            cluster.produce(1, "lost", acks=1)
+            cluster.world.cut("b3", "b2")
+            cluster.elect(leader=2, isr=(2,), tell=(2,))
+            cluster.produce(2, "b", acks=1)
+            cluster.world.rejoin("b1")
+            cluster.world.rejoin("b3")
+            cluster.announce(tell=(1,))
+            cluster.until(lambda: cluster.values(1) == ["a", "b"])
+            cluster.elect(leader=1, isr=(1, 2))
+            cluster.produce(1, "c")
+            cluster.until(cluster.caught_up)
+            assert cluster.values(3) == ["a", "b", "c"]
+
+
+def test_a_follower_far_behind_starts_over() -> None:
+    """OFFSET_OUT_OF_RANGE: the leader's log starts above the follower's end."""
+    with ReplicaWorld() as cluster:
+        cluster.create()
+        cluster.produce(1, "a")
+        cluster.until(cluster.caught_up)
+        cluster.kill(3)
+        cluster.produce(1, "b", acks=1)
+        cluster.produce(1, "c", acks=1)
+        cluster.until(lambda: cluster.isr(1) == (1, 2), 4 * LAG_MAX_MS)
+        cluster.tell_metadata(1)
+        deleted = cluster.on(1, lambda broker: broker.replicas.delete_records({TP: 2}, 1_000))
+        assert deleted == {TP: 2}
+        cluster.start(3)
+        cluster.announce()
+        cluster.until(cluster.caught_up)
+        assert cluster.log(3).log_start_offset == 2
+        assert cluster.values(3) == ["c"]
+        cluster.until(lambda: cluster.isr(1) == (1, 2, 3))
+
+
+def test_deleting_records_waits_for_every_live_replica() -> None:
+    with ReplicaWorld() as cluster:
+        cluster.create()
+        cluster.produce(1, "a")
+        cluster.produce(1, "b")
+        result = cluster.on(1, lambda broker: broker.replicas.delete_records({TP: 1}, 5_000))
+        assert result == {TP: 1}
+        assert [cluster.log(broker).log_start_offset for broker in (1, 2, 3)] == [1, 1, 1]
+        beyond = cluster.on(1, lambda broker: broker.replicas.delete_records({TP: 9}, 5_000))[TP]
+        assert isinstance(beyond, KafkaError)
+        assert beyond.code is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_stopping_and_deleting_a_replica() -> None:
+    """Z5: stopped replicas serve nothing, old epochs are fenced, deletion removes the log."""
+    with ReplicaWorld() as cluster:
+        cluster.create()
+        cluster.produce(1, "a")
+        cluster.elect(leader=1, isr=(1, 2, 3))
+        fenced = cluster.stop_replica(2, delete=False, leader_epoch=0)
+        assert fenced["partition_errors"][0]["error_code"] == ErrorCode.FENCED_LEADER_EPOCH
+        assert cluster.partition(2).role is Role.FOLLOWER
+        stopped = cluster.stop_replica(2, delete=False, leader_epoch=1)
+        assert stopped["partition_errors"][0]["error_code"] == ErrorCode.NONE
+        assert cluster.partition(2).role is Role.NONE
+        cluster.produce(1, "b", acks=1)
+        cluster.settle(1_000)
+        assert cluster.leo(2) == 1
+        cluster.stop_replica(2, delete=True, leader_epoch=-2)
+        assert cluster.brokers[2].replicas.partition(TP) is None
+        assert cluster.brokers[2].logs.get(TP) is None
+
+
+def test_a_full_power_cycle_keeps_marks_and_logs() -> None:
+    """S6, R2: after all brokers stopped hard, the log and the checkpointed mark are what clients saw."""
+    with ReplicaWorld() as cluster:
+        cluster.create()
+        cluster.produce(1, "a", "b")
+        cluster.until(cluster.caught_up)
+        cluster.settle(6_000)
+        for broker in (1, 2, 3):
+            cluster.kill(broker)
+        for broker in (1, 2, 3):
+            cluster.start(broker)
+        assert [cluster.hw(broker) for broker in (1, 2, 3)] == [2, 2, 2]
+        cluster.elect(leader=3, isr=(1, 2, 3))
+        assert cluster.produce(3, "c").base_offset == 2
+        cluster.until(cluster.caught_up)
+        assert cluster.values(1) == ["a", "b", "c"]
