@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker_core.admin.configs import ConfigEntry, ResourceType
+from broker_core.admin.config_entries import ConfigEntry
+from broker_core.admin.configs import ResourceType
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.handlers.common import failure
 from broker_core.handlers.registry import Answer, Request, handler

@@ -9,6 +9,7 @@ from broker_core.handlers.common import failure, known_partition
 from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
+from broker_core.storage.producer_state import ProducerEntry
 
 
 @handler(ApiKey.DESCRIBE_PRODUCERS, versions=range(0, 1))
@@ -28,16 +29,16 @@ def _partition(request: Request, partition: TopicPartition) -> dict[str, Any]:
     except KafkaError as error:
         code, message = failure(error)
         return {"partition_index": partition.partition, "error_code": int(code), "error_message": message, "active_producers": []}
-    producers = [_producer(entry) for entry in log.producer_state.entries()]
+    producers = [_producer(entry) for entry in log.producer_state.entries.values()]
     return {"partition_index": partition.partition, "error_code": int(ErrorCode.NONE), "error_message": None, "active_producers": producers}
 
 
-def _producer(entry: Any) -> dict[str, Any]:
+def _producer(entry: ProducerEntry) -> dict[str, Any]:
     return {
         "producer_id": entry.producer_id,
-        "producer_epoch": entry.producer_epoch,
+        "producer_epoch": entry.epoch,
         "last_sequence": entry.last_sequence,
         "last_timestamp": entry.last_timestamp,
         "coordinator_epoch": entry.coordinator_epoch,
-        "current_txn_start_offset": -1 if entry.current_txn_first_offset is None else entry.current_txn_first_offset,
+        "current_txn_start_offset": entry.txn_first_offset,
     }

@@ -48,7 +48,10 @@ async def handle(request: Request) -> Answer:
     results = await request.broker.replicas.append(batches, acks=body.acks, timeout_ms=millis(body.timeout), origin=AppendOrigin.CLIENT)
     _count(request, batches, results)
     rows |= {tp: _row(request, tp, result) for tp, result in results.items()}
-    return _close_if_failed(rows) if body.acks == 0 else _encoded(request, rows)
+    if body.acks == 0:
+        _close_if_failed(rows)
+        return None
+    return _encoded(request, rows)
 
 
 def _checked(request: Request, tp: TopicPartition, records: memoryview | None) -> bytes | memoryview:

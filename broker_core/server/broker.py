@@ -1,0 +1,188 @@
+"""One broker, put together: what it is made of, in which order it starts and stops.
+
+Start: session, settings, logs, listeners, replication and groups, registration, controller. A request is answered from the
+moment the listeners are open; the controller speaks to the broker once it is registered.
+Stop: the controller moves the leaderships away, then listeners, groups, replication, controller, logs and session end, in
+this order, so that the clean mark is the last thing the data folder gets.
+
+Nothing here touches sockets, files or threads but through the node, so a simulator runs it as it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from broker_core.admin.service import AdminService
+from broker_core.client.pool import ChannelPool
+from broker_core.config import BrokerConfig, ConfigHolder
+from broker_core.controller.loop import Controller
+from broker_core.controller.sender import ChannelSender
+from broker_core.coordination.layout import ensure_cluster_id, ensure_layout
+from broker_core.coordination.registration import Registration
+from broker_core.groups.coordinator import GroupCoordinator
+from broker_core.handlers.encoded import EncodedCache
+from broker_core.handlers.services import BrokerServices
+from broker_core.handlers.table import full_registry
+from broker_core.metadata.cache import MetadataCache
+from broker_core.model import BrokerInfo, Endpoint, TopicPartition
+from broker_core.replication.flaws import NO_FLAWS, Flaws
+from broker_core.replication.manager import ReplicaManager
+from broker_core.seams import Listener, Node
+from broker_core.server.connections import Connections
+from broker_core.server.handover import hand_over
+from broker_core.storage.manager import LogManager
+from broker_core.telemetry.feed import StateFeed
+from broker_core.telemetry.metrics import BrokerMetrics
+from broker_core.telemetry.prometheus import Gauge
+from broker_core.telemetry.source import BrokerStateSource
+from broker_core.transactions.producer_ids import ProducerIds
+
+log = logging.getLogger(__name__)
+
+
+class Broker:
+    """`start` once, `shutdown` once. `on_failure` is called when the broker cannot go on and has to be stopped."""
+
+    services: BrokerServices
+    source: BrokerStateSource
+
+    def __init__(
+        self,
+        node: Node,
+        config: BrokerConfig,
+        *,
+        flaws: Flaws = NO_FLAWS,
+        on_failure: Callable[[Exception], None] = lambda error: None,
+    ) -> None:
+        self.node = node
+        self.config = ConfigHolder(config)
+        self.broker_id = config.broker_id
+        self.metrics = BrokerMetrics()
+        self._flaws = flaws
+        self._listeners: list[Listener] = []
+        self._advertised = config.advertised_endpoints()
+        self._connections = Connections(self.config, self.metrics)
+        self._registration = Registration(
+            node,
+            config.log_dir,
+            self._describe,
+            session_timeout_ms=config.zookeeper_session_timeout_ms,
+            on_registered=self._registered_again,
+            on_failure=on_failure,
+        )
+
+    @property
+    def epoch(self) -> int:
+        """The broker epoch of the present registration, -1 before the first."""
+        return self._registration.epoch
+
+    @property
+    def port(self) -> int:
+        """The port of the first listener."""
+        return self._listeners[0].port
+
+    async def start(self) -> None:
+        """Returns once the broker is registered and serves; raises what kept it from that."""
+        store = self.node.store
+        await store.connect(self.config.current.zookeeper_connection_timeout_ms)
+        await ensure_layout(store)
+        cluster_id = await ensure_cluster_id(store, self.node.entropy)
+        self.services = self._assemble(cluster_id)
+        await self.services.admin.watcher.start()
+        await self.services.logs.start()
+        self.services.groups.start()
+        self.services.replicas.start()
+        await self._listen()
+        await self._registration.start()
+        await self.services.controller.start()
+        log.info("broker started", extra={"broker": self.broker_id, "port": self.port, "epoch": self.epoch, "cluster": cluster_id})
+
+    async def shutdown(self, controlled: bool = True) -> None:
+        """Stops with clean logs; `controlled` gives the leaderships away first."""
+        services = self.services
+        if controlled and self.config.current.controlled_shutdown_enable:
+            await hand_over(services)
+        services.feed.close()
+        for listener in self._listeners:
+            await listener.close()
+        await services.admin.watcher.stop()
+        await self._registration.stop()
+        services.groups.close()
+        await services.replicas.shutdown()
+        await services.controller.stop()
+        services.channels.close_all()
+        await services.logs.shutdown(clean=True, broker_epoch=self.epoch)
+        await self.node.store.close()
+        log.info("broker stopped", extra={"broker": self.broker_id})
+
+    def gauges(self) -> list[Gauge]:
+        """What the metrics page shows besides the counters."""
+        row = self.source.broker()
+        return [
+            ("partitions", "Replicas hosted.", row["partitions"]),
+            ("leaders", "Partitions led.", row["leaders"]),
+            ("under_replicated_partitions", "Led partitions with a replica outside the ISR.", row["under_replicated"]),
+            ("log_bytes", "Bytes of all logs.", row["log_bytes"]),
+            ("active_controller", "1 on the controller.", int(row["is_controller"])),
+            ("produce_purgatory_size", "Produce requests that wait for replicas.", row["purgatory"]["produce"]),
+            ("fetch_purgatory_size", "Fetch requests that wait for data.", row["purgatory"]["fetch"]),
+        ]
+
+    def _assemble(self, cluster_id: str) -> BrokerServices:
+        node, config, broker_id = self.node, self.config, self.broker_id
+        metadata = MetadataCache(cluster_id)
+        channels = ChannelPool(node, f"broker-{broker_id}")
+        logs = LogManager(node, config, broker_id, cluster_id)
+        epoch = lambda: self._registration.epoch  # noqa: E731
+        replicas = ReplicaManager(node, broker_id, config, logs, metadata, broker_epoch=epoch, channels=channels, flaws=self._flaws)
+        groups = GroupCoordinator(node, broker_id, config, replicas, metadata)
+        controller = Controller(node, broker_id, config, ChannelSender(channels, config))
+        self.source = BrokerStateSource(broker_id, replicas, groups, controller, self.metrics, epoch)
+        feed = StateFeed(node, self.source, epoch)
+        replicas.add_role_listener(partial(_note_role, feed))
+        return BrokerServices(
+            node=node,
+            broker_id=broker_id,
+            cluster_id=cluster_id,
+            config=config,
+            logs=logs,
+            metadata=metadata,
+            replicas=replicas,
+            groups=groups,
+            producer_ids=ProducerIds(node, broker_id),
+            controller=controller,
+            admin=AdminService(node, config, metadata, broker_id),
+            channels=channels,
+            registry=full_registry(),
+            metadata_responses=EncodedCache(),
+            feed=feed,
+            metrics=self.metrics,
+            broker_epoch=epoch,
+        )
+
+    async def _listen(self) -> None:
+        for endpoint in self.config.current.endpoints():
+            accept = partial(self._connections.accept, self.services, endpoint.listener)
+            listener = await self.node.network.listen(endpoint.host, endpoint.port, accept)
+            self._listeners.append(listener)
+            self._advertised = tuple(_with_port(advertised, endpoint.listener, listener.port) for advertised in self._advertised)
+
+    def _describe(self) -> BrokerInfo:
+        return BrokerInfo(self.broker_id, self._advertised, self.config.current.broker_rack, -1)
+
+    def _registered_again(self, epoch: int) -> None:
+        log.warning("registered again after the session expired", extra={"broker": self.broker_id, "epoch": epoch})
+        self.services.feed.add_event("registered", f"broker {self.broker_id} registered again with epoch {epoch}")
+        self.services.controller.session_renewed()
+
+
+def _with_port(advertised: Endpoint, listener: str, port: int) -> Endpoint:
+    """Port 0 asked for any free one: tell the one that was given."""
+    return replace(advertised, port=port) if advertised.listener == listener and advertised.port == 0 else advertised
+
+
+def _note_role(feed: StateFeed, tp: TopicPartition, role: str, leader_epoch: int) -> None:
+    feed.add_event("role", f"{role} of {tp} in epoch {leader_epoch}", tp)

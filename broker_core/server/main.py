@@ -1,0 +1,131 @@
+"""The broker's process: arguments, data-folder lock, real adapters, signals, metrics port, watchdog.
+
+Exit status: 0 after a clean stop, 1 when the broker could not start or go on, 2 for wrong arguments or settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from broker_core.config import BrokerConfig
+from broker_core.coordination.store import StoreError
+from broker_core.coordination.zookeeper import ZooKeeperStore
+from broker_core.errors import ConfigError, HighwaterError
+from broker_core.seams import Node
+from broker_core.server import process
+from broker_core.server.adapters.clock import RealClock
+from broker_core.server.adapters.disk import RealDisk
+from broker_core.server.adapters.entropy import OsEntropy
+from broker_core.server.adapters.network import RealNetwork
+from broker_core.server.adapters.spawn import RealSpawn
+from broker_core.server.broker import Broker
+from broker_core.server.metrics_http import MetricsServer
+from broker_core.server.properties import parse_overrides, parse_properties
+from broker_core.server.watchdog import Watchdog
+from broker_core.telemetry.prometheus import render
+
+log = logging.getLogger(__name__)
+
+PROPERTY_FILE_BYTES_MAX = 1024 * 1024
+EXIT_FAILED, EXIT_USAGE, EXIT_HUNG = 1, 2, 75
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _arguments(arguments)
+    try:
+        config = load_config(Path(options.config), options.override)
+        process.set_up_logging(options.log_file, options.log_level)
+        with process.data_folder_lock(Path(config.log_dir)):
+            return asyncio.run(serve(config))
+    except ConfigError as error:
+        print(f"broker: {error}", file=sys.stderr)  # noqa: T201
+        return EXIT_USAGE
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m broker_core", description="Runs one broker.")
+    parser.add_argument("--config", required=True, help="property file with Kafka's settings")
+    parser.add_argument("--override", action="append", default=[], metavar="KEY=VALUE", help="a setting that wins over the file's")
+    parser.add_argument("--log-file", type=Path, help="where log lines go, rotated; standard output without it")
+    parser.add_argument("--log-level", default="info", choices=("debug", "info", "warning", "error"))
+    return parser.parse_args(arguments)
+
+
+def load_config(file: Path, overrides: Sequence[str]) -> BrokerConfig:
+    """The settings of a property file and the arguments; `ConfigError` says what is wrong and where."""
+    try:
+        with file.open(encoding="utf-8") as stream:
+            text = stream.read(PROPERTY_FILE_BYTES_MAX)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from None
+    return BrokerConfig.load({**parse_properties(text, str(file)), **parse_overrides(overrides)})
+
+
+async def serve(config: BrokerConfig) -> int:
+    """Runs the broker until a signal or a failure ends it."""
+    process.raise_open_files_limit()
+    stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    _stop_on_signals(stop)
+    store = ZooKeeperStore(config.zookeeper_connect, config.zookeeper_session_timeout_ms)
+    spawn, disk = RealSpawn(), RealDisk()
+    node = Node(RealClock(), spawn, OsEntropy(), disk, RealNetwork(config.socket_request_max_bytes), store)
+    broker = Broker(node, config, on_failure=lambda error: _finish(stop, EXIT_FAILED))
+    starting: asyncio.Future[None] = asyncio.ensure_future(broker.start())
+    await asyncio.wait((starting, stop), return_when=asyncio.FIRST_COMPLETED)
+    if not starting.done():
+        starting.cancel()
+    try:
+        await starting
+    except (HighwaterError, StoreError, OSError) as error:
+        log.critical("the broker could not start", extra={"broker": config.broker_id, "error": str(error)})
+        await _close(spawn, store)
+        return EXIT_FAILED
+    except asyncio.CancelledError:
+        await _close(spawn, store)
+        return stop.result()
+    status = await _serve_started(broker, config, stop)
+    await _close(spawn, store)
+    return status
+
+
+async def _serve_started(broker: Broker, config: BrokerConfig, stop: asyncio.Future[int]) -> int:
+    folder = Path(config.log_dir)
+    metrics = MetricsServer(lambda: render(broker.metrics, broker.broker_id, broker.gauges()))
+    metrics_port = await metrics.start(config.highwater_metrics_port) if config.highwater_metrics_port else 0
+    watchdog = Watchdog(broker.metrics, lambda: os._exit(EXIT_HUNG))
+    watchdog.start()
+    gc.collect()
+    gc.freeze()
+    process.write_ready(folder, port=broker.port, broker_epoch=broker.epoch, metrics_port=metrics_port)
+    log.info("ready", extra={"broker": broker.broker_id, "port": broker.port})
+    status = await stop
+    process.clear_ready(folder)
+    watchdog.stop()
+    await metrics.stop()
+    await broker.shutdown(controlled=status == 0)
+    return status
+
+
+async def _close(spawn: RealSpawn, store: ZooKeeperStore) -> None:
+    await spawn.close()
+    with contextlib.suppress(StoreError):
+        await store.close()
+
+
+def _stop_on_signals(stop: asyncio.Future[int]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, _finish, stop, 0)
+
+
+def _finish(stop: asyncio.Future[int], status: int) -> None:
+    if not stop.done():
+        stop.set_result(status)

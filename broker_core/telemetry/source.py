@@ -1,0 +1,194 @@
+"""Rows of the state feed, read from the broker's parts when an answer is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from broker_core.controller.loop import Controller
+from broker_core.errors import CorruptData
+from broker_core.groups.coordinator import GroupCoordinator
+from broker_core.groups.group import Group
+from broker_core.groups.member import Member
+from broker_core.groups.states import GroupState
+from broker_core.groups.wire import Reader
+from broker_core.model import NO_LEADER, TopicPartition
+from broker_core.replication.follower_state import FollowerView
+from broker_core.replication.leadership import Role
+from broker_core.replication.manager import ReplicaManager
+from broker_core.replication.partition import Partition
+from broker_core.telemetry.metrics import BrokerMetrics
+
+Row = dict[str, Any]
+
+GROUP_OFFSETS_MAX = 10_000
+GROUP_MEMBERS_MAX = 1_000
+
+
+@dataclass(slots=True)
+class BrokerStateSource:
+    """Implements `feed.StateSource` over one broker."""
+
+    broker_id: int
+    replicas: ReplicaManager
+    groups: GroupCoordinator
+    controller: Controller
+    metrics: BrokerMetrics
+    broker_epoch: Callable[[], int]
+    _stop_watching: tuple[Callable[[], None], ...] = ()
+
+    def watch(self, partition_changed: Callable[[TopicPartition], None], group_changed: Callable[[str], None]) -> None:
+        self._stop_watching = (self.replicas.watch_changes(partition_changed), self.groups.watch_changes(group_changed))
+
+    def unwatch(self) -> None:
+        stops, self._stop_watching = self._stop_watching, ()
+        for stop in stops:
+            stop()
+
+    def broker(self) -> Row:
+        hosted = self.replicas.partitions()
+        return {
+            "id": self.broker_id,
+            "epoch": self.broker_epoch(),
+            "controller_id": None if self.controller.controller_id == NO_LEADER else self.controller.controller_id,
+            "controller_epoch": self.controller.epoch if self.controller.is_active else self.replicas.controller_epoch,
+            "is_controller": self.controller.is_active,
+            "partitions": len(hosted),
+            "leaders": sum(partition.is_leader for partition in hosted),
+            "under_replicated": sum(partition.under_replicated for partition in hosted),
+            "log_bytes": sum(partition.log.size_bytes for partition in hosted if partition.log is not None),
+            "purgatory": {"produce": self.replicas.progress.produces.delayed, "fetch": self.replicas.progress.fetches.delayed},
+            **_counters(self.metrics),
+        }
+
+    def partition_keys(self) -> Iterable[TopicPartition]:
+        return [partition.tp for partition in self.replicas.partitions()]
+
+    def partition(self, tp: TopicPartition) -> Row | None:
+        partition = self.replicas.partition(tp)
+        if partition is None:
+            return None
+        return _partition_head(partition) | _partition_offsets(partition) | _leadership(partition)
+
+    def group_keys(self) -> Iterable[str]:
+        return list(self.groups.hosted.groups)
+
+    def group(self, group: str) -> Row | None:
+        found = self.groups.hosted.groups.get(group)
+        return None if found is None or found.state is GroupState.DEAD else _group_row(found)
+
+
+def _counters(metrics: BrokerMetrics) -> Row:
+    return {
+        "connections": metrics.connections,
+        "bytes_in": metrics.bytes_in,
+        "bytes_out": metrics.bytes_out,
+        "messages_in": metrics.messages_in,
+        "produced_bytes": metrics.produced_bytes,
+        "fetched_bytes": metrics.fetched_bytes,
+        "idle_percent": metrics.idle_percent,
+        "loop_stalls": metrics.loop_stalls,
+        "produce_by_acks": {str(acks): count for acks, count in sorted(metrics.produce_by_acks.items())},
+        "requests": {
+            name: {
+                "count": api.requests,
+                "in_flight": api.in_flight,
+                "total_ms": round(api.latency.total_ms, 3),
+                "p50_ms": api.latency.quantile_ms(0.5),
+                "p99_ms": api.latency.quantile_ms(0.99),
+            }
+            for name, api in sorted(metrics.apis.items())
+        },
+    }
+
+
+def _partition_head(partition: Partition) -> Row:
+    return {
+        "topic": partition.tp.topic,
+        "partition": partition.tp.partition,
+        "role": {Role.LEADER: "leader", Role.FOLLOWER: "follower"}.get(partition.role, "none"),
+        "leader": partition.leader_id,
+        "leader_epoch": partition.leader_epoch,
+        "replicas": list(partition.replicas),
+    }
+
+
+def _partition_offsets(partition: Partition) -> Row:
+    log = partition.log
+    if log is None:
+        names = ("high_watermark", "log_end_offset", "log_start_offset", "last_stable_offset", "size_bytes")
+        return dict.fromkeys(names)
+    return {
+        "high_watermark": log.high_watermark,
+        "log_end_offset": log.log_end_offset,
+        "log_start_offset": log.log_start_offset,
+        "last_stable_offset": log.last_stable_offset,
+        "size_bytes": log.size_bytes,
+    }
+
+
+def _leadership(partition: Partition) -> Row:
+    if partition.leader is None:
+        return {"isr": None, "followers": None}
+    return {
+        "isr": list(partition.leader.isr.isr),
+        "followers": [_follower(view) for view in partition.follower_views()],
+    }
+
+
+def _follower(view: FollowerView) -> Row:
+    return {
+        "broker_id": view.broker_id,
+        "log_end_offset": view.log_end_offset,
+        "log_start_offset": view.log_start_offset,
+        "high_watermark": None,
+        "fetch_age_ms": _whole(view.fetch_age_ms),
+        "caught_up_age_ms": _whole(view.caught_up_age_ms),
+        "in_isr": view.in_isr,
+        "reason": view.reason,
+    }
+
+
+def _whole(age_ms: float | None) -> int | None:
+    return None if age_ms is None else round(age_ms)
+
+
+def _group_row(group: Group) -> Row:
+    members = list(group.members.all())[:GROUP_MEMBERS_MAX]
+    offsets = [
+        {"topic": tp.topic, "partition": tp.partition, "offset": committed.commit.offset, "commit_ms": committed.commit.commit_ms}
+        for tp, committed in group.offsets
+    ]
+    return {
+        "group": group.group_id,
+        "state": group.state.value,
+        "protocol_type": group.protocol_type,
+        "protocol": group.protocol_name,
+        "generation": group.generation,
+        "members": [_member_row(group, member) for member in members],
+        "offsets": offsets[:GROUP_OFFSETS_MAX],
+    }
+
+
+def _member_row(group: Group, member: Member) -> Row:
+    stable = group.state is GroupState.STABLE and group.protocol_type == "consumer"
+    return {
+        "member_id": member.member_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "group_instance_id": member.instance_id,
+        "assignment": assigned_partitions(member.assignment) if stable else None,
+    }
+
+
+def assigned_partitions(assignment: bytes) -> dict[str, list[int]] | None:
+    """A consumer's assignment (version i16, [topic, [partition]], …) by topic; None for what is none."""
+    if not assignment:
+        return {}
+    try:
+        reader = Reader(assignment)
+        reader.int16()
+        return {reader.string(): [reader.int32() for _ in range(reader.array_length())] for _ in range(reader.array_length())}
+    except CorruptData:
+        return None
