@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from broker_core.replication.truncation import (
+    Comparison,
     Cut,
     EpochEnd,
-    Comparison,
     Restart,
     RestartPlan,
     after_out_of_range,

@@ -8,7 +8,7 @@ from broker_core.replication import truncation
 from broker_core.replication.follower_state import FollowerState
 from broker_core.replication.high_watermark import committable_offset
 from broker_core.replication.isr import Committed
-from broker_core.replication.truncation import EpochEnd, Comparison
+from broker_core.replication.truncation import Comparison, EpochEnd
 
 LAG_MAX_MS = 10_000
 
