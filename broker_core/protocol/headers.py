@@ -15,6 +15,8 @@ from broker_core.protocol.api import VENDOR_KEY_MIN, ApiKey, request_header_vers
 from broker_core.protocol.codec import encode_request
 from broker_core.protocol.varint import read_unsigned
 
+MAX_HEADER_TAGS = 1000
+
 _FIXED = struct.Struct(">hhi")
 _FIXED_AND_LENGTH = struct.Struct(">hhih")
 _CORRELATION = struct.Struct(">i")
@@ -69,6 +71,8 @@ def _parse(frame: bytes | memoryview) -> RequestHeader:
 def skip_tagged_fields(frame: bytes | memoryview, position: int) -> int:
     """The position after a section of tagged fields, whatever they hold."""
     count, position = read_unsigned(frame, position)
+    if count > MAX_HEADER_TAGS:
+        raise ProtocolViolation(f"a header with {count} tagged fields")
     for _ in range(count):
         _, position = read_unsigned(frame, position)
         length, position = read_unsigned(frame, position)

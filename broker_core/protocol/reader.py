@@ -2,68 +2,68 @@
 
 A decoder takes a memoryview and a position and gives (value, next position). Structs become named tuples; neighbouring
 fields of fixed size are read by one `unpack_from`. A count is believed only as far as the bytes left could hold that
-many elements, so a small frame never takes much memory. Unknown tagged fields are skipped.
+many elements, and a message has a budget of elements, so a small frame never takes much memory and a large one no long
+time. Unknown tagged fields are skipped.
 """
 
 from __future__ import annotations
 
 import functools
 import struct
-import uuid
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from broker_core.errors import ErrorCode, ProtocolViolation
+from broker_core.errors import ProtocolViolation
+from broker_core.protocol.reader_values import (
+    CONVERSIONS,
+    FIXED_FORMATS,
+    INT32,
+    Read,
+    bytes_reader,
+    fixed_reader,
+    length_reader,
+    smallest_element_bytes,
+)
 from broker_core.protocol.schema import EntitySpec, FieldSpec, Side, message_spec
 from broker_core.protocol.varint import read_unsigned
 
-Read = Callable[[memoryview, int], tuple[Any, int]]
 Step = Callable[[list[Any], memoryview, int], int]
 
-FIXED_FORMATS = {
-    "int8": "b",
-    "int16": "h",
-    "int32": "i",
-    "int64": "q",
-    "uint8": "B",
-    "uint16": "H",
-    "uint32": "I",
-    "uint64": "Q",
-    "float64": "d",
-    "bool": "?",
-    "error_code": "h",
-    "timedelta_i32": "i",
-    "timedelta_i64": "q",
-    "datetime_i64": "q",
-    "uuid": "16s",
-}
-_NO_UUID = bytes(16)
-_ERROR_CODES = {int(code): code for code in ErrorCode}
-_INT16 = struct.Struct(">h")
-_INT32 = struct.Struct(">i")
+MAX_ELEMENTS = 1 << 20
+"""Structs, strings and tagged fields in the lists of one message; plain numbers do not count."""
 
 
-def _to_uuid(raw: bytes) -> uuid.UUID | None:
-    return None if raw == _NO_UUID else uuid.UUID(bytes=raw)
+class _Budget:
+    """What is left of `MAX_ELEMENTS` in the message being read; one message is read at a time."""
 
+    __slots__ = ("left",)
 
-def _to_error_code(number: int) -> ErrorCode:
-    return _ERROR_CODES.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
+    def __init__(self) -> None:
+        self.left = MAX_ELEMENTS
 
-
-CONVERSIONS: dict[str, Callable[[Any], Any]] = {"uuid": _to_uuid, "error_code": _to_error_code}
+    def spend(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise ProtocolViolation(f"more than {MAX_ELEMENTS} elements in one message")
 
 
 @functools.cache
 def message_reader(api_key: int, version: int, side: Side) -> Read:
-    return entity_reader(message_spec(api_key, version, side))
+    budget = _Budget()
+    read_entity = _entity_reader(message_spec(api_key, version, side), budget)
+
+    def read(buffer: memoryview, position: int) -> tuple[Any, int]:
+        budget.left = MAX_ELEMENTS
+        return read_entity(buffer, position)
+
+    return read
 
 
-def entity_reader(spec: EntitySpec) -> Read:
+def _entity_reader(spec: EntitySpec, budget: _Budget) -> Read:
     make = _struct_maker(spec)
-    steps = _steps(spec)
-    tags = _tagged_reader(spec) if spec.flexible else None
+    steps = _steps(spec, budget)
+    tags = _tagged_reader(spec, budget) if spec.flexible else None
 
     def read(buffer: memoryview, position: int) -> tuple[Any, int]:
         values: list[Any] = []
@@ -82,7 +82,7 @@ def _struct_maker(spec: EntitySpec) -> Callable[[list[Any]], Any]:
     return struct_type._make
 
 
-def _steps(spec: EntitySpec) -> list[Step]:
+def _steps(spec: EntitySpec, budget: _Budget) -> list[Step]:
     steps: list[Step] = []
     run: list[FieldSpec] = []
     for field in spec.fields:
@@ -92,7 +92,7 @@ def _steps(spec: EntitySpec) -> list[Step]:
         if run:
             steps.append(_run_step(run))
             run = []
-        steps.append(_appending(field_reader(field, spec.flexible)))
+        steps.append(_appending(_field_reader(field, spec.flexible, budget)))
     if run:
         steps.append(_run_step(run))
     return steps
@@ -121,9 +121,9 @@ def _appending(read: Read) -> Step:
     return step
 
 
-def _tagged_reader(spec: EntitySpec) -> Step:
+def _tagged_reader(spec: EntitySpec, budget: _Budget) -> Step:
     places = {field.tag: index for index, field in enumerate(spec.tagged)}
-    readers = [field_reader(field, True) for field in spec.tagged]
+    readers = [_field_reader(field, True, budget) for field in spec.tagged]
     defaults = [default_value(field) for field in spec.tagged]
 
     def step(values: list[Any], buffer: memoryview, position: int) -> int:
@@ -131,6 +131,7 @@ def _tagged_reader(spec: EntitySpec) -> Step:
         if not count:
             values += defaults
             return position
+        budget.spend(count)
         found = defaults[:]
         for _ in range(count):
             tag, position = read_unsigned(buffer, position)
@@ -157,16 +158,16 @@ def default_value(field: FieldSpec) -> Any:
     return _struct_maker(spec)([default_value(each) for each in spec.fields + spec.tagged])
 
 
-def field_reader(field: FieldSpec, flexible: bool) -> Read:
+def _field_reader(field: FieldSpec, flexible: bool, budget: _Budget) -> Read:
     nullable = field.nullable and field.tag is None
     if field.array:
-        return _array_reader(field, flexible, nullable)
+        return _array_reader(field, flexible, nullable, budget)
     if field.nested is not None:
-        reader = entity_reader(field.nested)
+        reader = _entity_reader(field.nested, budget)
         return _nullable_entity(reader) if nullable else reader
     if field.type in FIXED_FORMATS:
-        return _fixed_reader(field.type)
-    return _bytes_reader(field.type, flexible, field.nullable)
+        return fixed_reader(field.type)
+    return bytes_reader(field.type, flexible, field.nullable)
 
 
 def _nullable_entity(read: Read) -> Read:
@@ -177,67 +178,10 @@ def _nullable_entity(read: Read) -> Read:
     return read_nullable
 
 
-def _fixed_reader(kind: str) -> Read:
-    layout = struct.Struct(">" + FIXED_FORMATS[kind])
-    convert = CONVERSIONS.get(kind)
-
-    def read(buffer: memoryview, position: int) -> tuple[Any, int]:
-        (value,) = layout.unpack_from(buffer, position)
-        return (value if convert is None else convert(value)), position + layout.size
-
-    return read
-
-
-def _bytes_reader(kind: str, flexible: bool, nullable: bool) -> Read:
-    length_of = _length_reader(flexible, _INT16 if kind == "string" else _INT32)
-    converters: dict[str, Callable[[memoryview], Any]] = {"string": _text, "bytes": bytes, "records": memoryview}
-    convert = converters[kind]
-
-    def read(buffer: memoryview, position: int) -> tuple[Any, int]:
-        length, position = length_of(buffer, position)
-        if length < 0:
-            if not nullable:
-                raise ProtocolViolation(f"null where a value of type {kind} is required")
-            return None, position
-        end = position + length
-        if end > len(buffer):
-            raise ProtocolViolation(f"a value of type {kind} ends at {end}, the frame at {len(buffer)}")
-        return convert(buffer[position:end]), end
-
-    return read
-
-
-def _text(raw: memoryview) -> str:
-    return str(raw, "utf-8")
-
-
-def _length_reader(flexible: bool, layout: struct.Struct) -> Callable[[memoryview, int], tuple[int, int]]:
-    """Reads a length or count: -1 for null, never less."""
-    if flexible:
-        return _compact_length
-    unpack_from, size = layout.unpack_from, layout.size
-
-    def legacy_length(buffer: memoryview, position: int) -> tuple[int, int]:
-        (length,) = unpack_from(buffer, position)
-        if length < -1:
-            raise ProtocolViolation(f"the length {length} is negative")
-        return length, position + size
-
-    return legacy_length
-
-
-def _compact_length(buffer: memoryview, position: int) -> tuple[int, int]:
-    byte = buffer[position]
-    if byte < 0x80:
-        return byte - 1, position + 1
-    value, position = read_unsigned(buffer, position)
-    return value - 1, position
-
-
-def _array_reader(field: FieldSpec, flexible: bool, nullable: bool) -> Read:
-    count_of = _length_reader(flexible, _INT32)
+def _array_reader(field: FieldSpec, flexible: bool, nullable: bool, budget: _Budget) -> Read:
+    count_of = length_reader(flexible, INT32)
     smallest = smallest_element_bytes(field, flexible)
-    items = _elements_reader(field, flexible)
+    items = _elements_reader(field, flexible, budget)
 
     def read(buffer: memoryview, position: int) -> tuple[Any, int]:
         count, position = count_of(buffer, position)
@@ -252,7 +196,7 @@ def _array_reader(field: FieldSpec, flexible: bool, nullable: bool) -> Read:
     return read
 
 
-def _elements_reader(field: FieldSpec, flexible: bool) -> Callable[[memoryview, int, int], tuple[tuple[Any, ...], int]]:
+def _elements_reader(field: FieldSpec, flexible: bool, budget: _Budget) -> Callable[[memoryview, int, int], tuple[tuple[Any, ...], int]]:
     if field.type in FIXED_FORMATS and field.type not in CONVERSIONS:
         code, size = FIXED_FORMATS[field.type], struct.calcsize(">" + FIXED_FORMATS[field.type])
 
@@ -260,9 +204,10 @@ def _elements_reader(field: FieldSpec, flexible: bool) -> Callable[[memoryview, 
             return struct.unpack_from(f">{count}{code}", buffer, position), position + count * size
 
         return read_numbers
-    read_one = element_reader(field, flexible)
+    read_one = _element_reader(field, flexible, budget)
 
     def read_each(buffer: memoryview, position: int, count: int) -> tuple[tuple[Any, ...], int]:
+        budget.spend(count)
         items = []
         for _ in range(count):
             item, position = read_one(buffer, position)
@@ -272,34 +217,9 @@ def _elements_reader(field: FieldSpec, flexible: bool) -> Callable[[memoryview, 
     return read_each
 
 
-def element_reader(field: FieldSpec, flexible: bool) -> Read:
+def _element_reader(field: FieldSpec, flexible: bool, budget: _Budget) -> Read:
     if field.nested is not None:
-        return entity_reader(field.nested)
+        return _entity_reader(field.nested, budget)
     if field.type in FIXED_FORMATS:
-        return _fixed_reader(field.type)
-    return _bytes_reader(field.type, flexible, nullable=False)
-
-
-def smallest_element_bytes(field: FieldSpec, flexible: bool) -> int:
-    """The least number of bytes that one element of an array field takes; at least 1."""
-    if field.nested is None:
-        return _smallest_value(field.type, flexible)
-    spec = field.nested
-    total = sum(_smallest_field(each, spec.flexible) for each in spec.fields)
-    return max(1, total + spec.flexible)
-
-
-def _smallest_field(field: FieldSpec, flexible: bool) -> int:
-    if field.array:
-        return 1 if flexible else _INT32.size
-    if field.nested is not None:
-        return 1 if field.nullable else smallest_element_bytes(field, flexible)
-    return _smallest_value(field.type, flexible)
-
-
-def _smallest_value(kind: str, flexible: bool) -> int:
-    if kind in FIXED_FORMATS:
-        return struct.calcsize(">" + FIXED_FORMATS[kind])
-    if flexible:
-        return 1
-    return _INT16.size if kind == "string" else _INT32.size
+        return fixed_reader(field.type)
+    return bytes_reader(field.type, flexible, nullable=False)

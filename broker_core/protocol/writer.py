@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from broker_core.protocol.reader import FIXED_FORMATS
+from broker_core.protocol.reader_values import FIXED_FORMATS
 from broker_core.protocol.schema import EntitySpec, FieldSpec, Side, message_spec, to_millis
 from broker_core.protocol.varint import unsigned, write_unsigned
 
