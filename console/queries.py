@@ -262,6 +262,6 @@ def cursor(text: str) -> str:
 def read_cursor(text: str) -> str:
     """What `cursor` was made of."""
     try:
-        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+        return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError) as error:
         raise BadCursor("The cursor is not one of ours: take it from `next` of the page before.") from error

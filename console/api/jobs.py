@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ninja import Router
+from ninja import Router, Status
 
 from console import queries
 from console.actions.audit import Invalid
@@ -28,12 +28,12 @@ def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: s
 
 
 @router.post("/jobs", response={202: dict[str, Any]})
-def create(request: Any, payload: NewJob) -> tuple[int, dict[str, Any]]:
+def create(request: Any, payload: NewJob) -> Status:
     """409 where an active job already does this."""
     params = {name: value for name, value in payload.dict(exclude={"cluster", "kind"}).items() if value is not None}
     for name in params.keys() - ALLOWED.get(payload.kind, set()):
         raise Invalid(name, f"A job of kind {payload.kind} takes no {name}.")
-    return 202, job_value(create_job(request.auth, queries.cluster_of(payload.cluster), payload.kind, params))
+    return Status(202, job_value(create_job(request.auth, queries.cluster_of(payload.cluster), payload.kind, params)))
 
 
 @router.get("/jobs/{int:job_id}")
@@ -42,6 +42,6 @@ def job(request: Any, job_id: int) -> dict[str, Any]:
 
 
 @router.delete("/jobs/{int:job_id}", response={202: dict[str, Any]})
-def cancel(request: Any, job_id: int) -> tuple[int, dict[str, Any]]:
+def cancel(request: Any, job_id: int) -> Status:
     """Asks for the end; the job is `cancelling` until the cluster has let go. 409 when it is over."""
-    return 202, job_value(cancel_job(request.auth, queries.job_or_fail(job_id)))
+    return Status(202, job_value(cancel_job(request.auth, queries.job_or_fail(job_id))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponse
-from ninja import Router
+from ninja import Router, Status
 
 from console import queries
 from console.actions.topics import add_partitions, check_topic, create_topic, delete_topic, preview_topic, set_config
@@ -28,16 +28,16 @@ def topics(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None
 
 
 @router.post("/clusters/{cluster_id}/topics", response={201: dict[str, Any], 200: dict[str, Any]})
-def create(request: Any, cluster_id: str, payload: NewTopic) -> tuple[int, dict[str, Any]]:
+def create(request: Any, cluster_id: str, payload: NewTopic) -> Status:
     """Partitions and replication_factor left out are the brokers' defaults; `validate_only` only asks whether it could be done."""
     cluster = queries.cluster_of(cluster_id)
     check_topic(payload.name, payload.partitions, payload.replication_factor)
     asked = (payload.name, payload.partitions, payload.replication_factor, payload.configs)
     if payload.validate_only:
         request.auth.require(OPERATOR, "create topic")
-        return 200, {"topic": payload.name, "changes": preview_topic(cluster, *asked)}
+        return Status(200, {"topic": payload.name, "changes": preview_topic(cluster, *asked)})
     create_topic(request.auth, cluster, *asked)
-    return 201, Snapshot(cluster.pk).topic(payload.name) or {"topic": payload.name}
+    return Status(201, Snapshot(cluster.pk).topic(payload.name) or {"topic": payload.name})
 
 
 @router.get(ONE)

@@ -28,7 +28,7 @@ from console.models import Cluster
 from console.snapshot.connect import async_client
 
 log = logging.getLogger("console.live")
-SESSION_TIMEOUT_MS = 6_000
+SESSION_TIMEOUT_MS = 6_000.0
 
 
 class Command(BaseCommand):
@@ -80,7 +80,7 @@ async def _own(cluster: Cluster, lease: Lease) -> None:
     """Runs all tasks until the lease is lost or one of them fails."""
     state = ClusterState(cluster.pk)
     owner = LiveOwner(cluster.pk, Publisher(state), state, batches)
-    store = ZooKeeperStore(cluster.zookeeper)
+    store = ZooKeeperStore(cluster.zookeeper, SESSION_TIMEOUT_MS)
     view = ZooKeeperView(store, owner, lambda: owner.broker_defaults)
     sink = SampleTopic(cluster.bootstrap_servers, SAMPLES_TOPIC, SAMPLES_PARTITIONS, SAMPLES_CONFIG)
     sampler = Sampler(owner.take_samples, sink, Spool(settings.CONSOLE_DIR / "spool" / f"{cluster.pk}.samples"))

@@ -1,0 +1,245 @@
+"""REST: every route, who may, shapes, errors, cursors (SOURCES O1)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from console.models import AuditEntry, Event, Job
+
+BASE = "/api/v1/clusters/local"
+READS = (
+    "/api/v1/clusters",
+    BASE,
+    f"{BASE}/brokers",
+    f"{BASE}/brokers/1",
+    f"{BASE}/topics",
+    f"{BASE}/topics/orders",
+    f"{BASE}/topics/orders/partitions",
+    f"{BASE}/groups",
+    f"{BASE}/groups/billing",
+    f"{BASE}/groups/billing/offsets",
+    f"{BASE}/events",
+    "/api/v1/jobs",
+)
+WRITES: dict[tuple[str, str], tuple[Any, str, int]] = {
+    ("POST", f"{BASE}/topics"): ({"name": "new", "partitions": 3}, "operator", 201),
+    ("PATCH", f"{BASE}/topics/orders"): ({"configs": {"retention.ms": None}}, "operator", 200),
+    ("DELETE", f"{BASE}/topics/orders"): (None, "admin", 204),
+    ("POST", f"{BASE}/topics/orders/partitions"): ({"count": 6}, "operator", 200),
+    ("POST", f"{BASE}/groups/billing/offsets"): ({"topic": "orders", "to": "latest"}, "operator", 200),
+    ("DELETE", f"{BASE}/groups/billing"): (None, "admin", 204),
+    ("POST", f"{BASE}/brokers/1/pause"): (None, "admin", 200),
+    ("POST", "/api/v1/jobs"): ({"kind": "preferred_leader_election", "topics": ["orders"]}, "operator", 202),
+}
+RANK = {"viewer": 0, "operator": 1, "admin": 2}
+
+
+@pytest.fixture(autouse=True)
+def stage(local: Any, shown: Any, kafka: Any, sent: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from console.gateway import local
+
+    kafka.topics_ = {"orders": {p: [1, 2, 3] for p in range(3)}}
+    monkeypatch.setitem(local.ACTIONS, "pause", lambda _data, _broker: None)
+
+
+def ask(headers: dict[str, str], method: str, path: str, body: Any = None) -> Any:
+    text = body if isinstance(body, str) else "" if body is None else json.dumps(body)
+    return Client().generic(method, path, text, content_type="application/json", headers=headers)
+
+
+def assert_problem(answer: Any, status: int) -> dict[str, Any]:
+    assert answer.status_code == status, answer.content
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    found = json.loads(answer.content)
+    assert found["status"] == status
+    assert found["title"]
+    assert found["detail"]
+    return found  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("path", READS)
+def test_every_role_reads(tokens: dict[str, dict[str, str]], path: str) -> None:
+    for headers in tokens.values():
+        answer = ask(headers, "GET", path)
+        assert answer.status_code == 200, path
+        found = json.loads(answer.content)
+        if not path.endswith(("local", "/1", "/orders", "/billing")):
+            assert found.keys() == {"items", "next"}
+
+
+@pytest.mark.parametrize("path", READS)
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic eDp5"}])
+def test_nobody_reads_without_a_token(path: str, headers: dict[str, str]) -> None:
+    answer = ask(headers, "GET", path)
+    assert_problem(answer, 401)
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("route", WRITES)
+@pytest.mark.parametrize("role", RANK)
+def test_a_change_needs_its_role(tokens: dict[str, dict[str, str]], route: tuple[str, str], role: str) -> None:
+    body, needed, status = WRITES[route]
+    answer = ask(tokens[role], *route, body)
+    entry = AuditEntry.objects.latest("id")
+    assert (entry.actor, entry.via) == (role, "api")
+    if RANK[role] < RANK[needed]:
+        assert_problem(answer, 403)
+        assert entry.outcome == "refused"
+    else:
+        assert answer.status_code == status, answer.content
+        assert entry.outcome == "done"
+
+
+@pytest.mark.parametrize("route", WRITES)
+def test_no_change_without_a_token(route: tuple[str, str]) -> None:
+    assert_problem(ask({}, *route, WRITES[route][0]), 401)
+    assert not AuditEntry.objects.exists()
+
+
+def test_a_partition_has_designs_shape(tokens: dict[str, dict[str, str]]) -> None:
+    row = json.loads(ask(tokens["viewer"], "GET", f"{BASE}/topics/orders/partitions").content)["items"][0]
+    wanted = {"partition", "leader", "leader_epoch", "isr", "high_watermark", "log_end_offset", "replicas"}
+    assert wanted <= row.keys()
+    assert row["replicas"][0].keys() >= {"broker_id", "in_isr", "log_end_offset", "high_watermark", "age_ms"}
+    assert (row["leader"], row["high_watermark"], row["log_end_offset"]) == (1, 90, 100)
+
+
+def test_a_job_has_designs_shape_and_clashes(tokens: dict[str, dict[str, str]]) -> None:
+    body = {"cluster": "local", "kind": "reassignment", "assignments": [{"topic": "orders", "partition": 0, "replicas": [3, 1, 2]}]}
+    made = ask(tokens["operator"], "POST", "/api/v1/jobs", body)
+    job = json.loads(made.content)
+    assert made.status_code == 202
+    assert job.keys() >= {"id", "kind", "state", "progress", "message", "result", "created_at", "started_at", "ended_at"}
+    assert job["progress"] == {"done": 0, "total": 0, "unit": "partitions"}
+    assert "job 1" in assert_problem(ask(tokens["operator"], "POST", "/api/v1/jobs", body), 409)["detail"].replace(str(job["id"]), "1")
+    other = {**body, "assignments": [{"topic": "orders", "partition": 1, "replicas": [3, 1, 2]}]}
+    assert ask(tokens["operator"], "POST", "/api/v1/jobs", other).status_code == 202
+    assert json.loads(ask(tokens["viewer"], "GET", f"/api/v1/jobs/{job['id']}").content)["state"] == "queued"
+    assert_problem(ask(tokens["viewer"], "DELETE", f"/api/v1/jobs/{job['id']}"), 403)
+    cancelled = ask(tokens["operator"], "DELETE", f"/api/v1/jobs/{job['id']}")
+    assert (cancelled.status_code, json.loads(cancelled.content)["state"]) == (202, "cancelling")
+    Job.objects.filter(pk=job["id"]).update(state="cancelled")
+    assert_problem(ask(tokens["operator"], "DELETE", f"/api/v1/jobs/{job['id']}"), 409)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/api/v1/jobs", {"kind": "nonsense"}, "kind"),
+        ("/api/v1/jobs", {}, "kind"),
+        (
+            "/api/v1/jobs",
+            {"kind": "reassignment", "assignments": [{"topic": "a", "partition": "0", "replicas": [1]}]},
+            "assignments.0.partition",
+        ),
+        (
+            "/api/v1/jobs",
+            {"kind": "reassignment", "assignments": [{"topic": "a", "partition": 0, "replicas": [1, 1]}]},
+            "assignments.0.replicas",
+        ),
+        ("/api/v1/jobs", {"kind": "reassignment"}, "assignments"),
+        ("/api/v1/jobs", {"kind": "health_report", "topics": ["x"]}, "topics"),
+        ("/api/v1/jobs", {"kind": "health_report", "typo": 1}, "typo"),
+        (f"{BASE}/topics", {"name": "a b"}, "name"),
+        (f"{BASE}/topics", {"name": "<script>alert(1)</script>"}, "name"),
+        (f"{BASE}/topics", {"name": "x", "partitions": 0}, "partitions"),
+        (f"{BASE}/topics", {"name": "x", "partitions": "3"}, "partitions"),
+        (f"{BASE}/topics", {"name": "x", "configs": {"a": 3}}, "configs.a"),
+        (f"{BASE}/topics/orders/partitions", {"count": 1e99}, "count"),
+        (f"{BASE}/groups/billing/offsets", {"topic": "orders", "to": "yesterday"}, "to"),
+    ],
+)
+def test_a_wrong_field_is_named(tokens: dict[str, dict[str, str]], path: str, body: Any, field: str) -> None:
+    assert assert_problem(ask(tokens["admin"], "POST", path, body), 422)["field"].startswith(field)
+
+
+@pytest.mark.parametrize("body", ["{", "[]", '"x"', "null", "\x00\xff", "{" * 2000])
+def test_what_is_not_json_is_a_problem(tokens: dict[str, dict[str, str]], body: str) -> None:
+    answer = ask(tokens["admin"], "POST", "/api/v1/jobs", body)
+    assert answer.status_code in (400, 422)
+    assert_problem(answer, answer.status_code)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/v1/clusters/elsewhere", 404),
+        ("GET", f"{BASE}/topics/nothing", 404),
+        ("GET", f"{BASE}/topics/nothing/partitions", 404),
+        ("GET", f"{BASE}/groups/nothing/offsets", 404),
+        ("GET", f"{BASE}/brokers/9", 404),
+        ("GET", "/api/v1/jobs/999", 404),
+        ("GET", "/api/v1/nothing", 404),
+        ("PUT", "/api/v1/jobs", 405),
+        ("GET", f"{BASE}/topics?limit=0", 422),
+        ("GET", f"{BASE}/topics?limit=501", 422),
+        ("GET", f"{BASE}/topics?cursor=%25%25", 422),
+        ("GET", f"{BASE}/events?cursor=bm90IGEgbnVtYmVy", 422),
+        ("POST", f"{BASE}/brokers/1/explode", 422),
+    ],
+)
+def test_errors_are_problems(tokens: dict[str, dict[str, str]], method: str, path: str, status: int) -> None:
+    assert_problem(ask(tokens["admin"], method, path), status)
+
+
+def test_the_brokers_words_are_passed_on(tokens: dict[str, dict[str, str]], kafka: Any) -> None:
+    kafka.refuse = (36, "Topic 'orders' already exists.")
+    found = assert_problem(ask(tokens["operator"], "POST", f"{BASE}/topics", {"name": "orders"}), 409)
+    assert (found["title"], found["code"], found["detail"]) == ("TOPIC_ALREADY_EXISTS", 36, "Topic 'orders' already exists.")
+    kafka.refuse, kafka.away = None, True
+    assert_problem(ask(tokens["operator"], "POST", f"{BASE}/topics", {"name": "x"}), 503)
+
+
+def test_a_list_is_walked_by_its_cursor(tokens: dict[str, dict[str, str]], local: Any) -> None:
+    Event.objects.bulk_create([Event(cluster=local, at_ms=n, kind="leader_moved", level="ok", sentence=str(n)) for n in range(25)])
+    for path, key, wanted in (
+        (f"{BASE}/events", "sentence", [str(n) for n in range(24, -1, -1)]),
+        (f"{BASE}/topics/orders/partitions", "partition", [0, 1, 2]),
+        (f"{BASE}/topics", "topic", ["clicks", "orders"]),
+        (f"{BASE}/brokers", "broker_id", [1, 2, 3]),
+        (f"{BASE}/groups", "group", ["billing"]),
+    ):
+        found: list[Any] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = json.loads(ask(tokens["viewer"], "GET", f"{path}?limit=2" + (f"&cursor={cursor}" if cursor else "")).content)
+            assert len(page["items"]) <= 2
+            found += [row[key] for row in page["items"]]
+            cursor = page["next"]
+        assert found == wanted
+
+
+def test_the_description_names_every_route(client: Client) -> None:
+    paths = client.get("/api/v1/openapi.json").json()["paths"]
+    for route in (*READS, *(path for _, path in WRITES)):
+        shape = (
+            route.replace("local", "{cluster_id}")
+            .replace("/orders", "/{name}")
+            .replace("/billing", "/{group_id}")
+            .replace("/pause", "/{action}")
+        )
+        shape = shape.replace("brokers/1", "brokers/{broker_id}")
+        assert shape in paths
+
+
+def test_metrics_are_prometheus_text(client: Client) -> None:
+    text = client.get("/metrics").content.decode()
+    assert 'highwater_cluster_partitions{cluster="local"} 5' in text
+    assert 'highwater_broker_leaders{cluster="local",broker="1"} 2' in text
+    assert 'highwater_group_lag{cluster="local",group="billing"} 40' in text
+    assert "None" not in text
+
+
+def test_healthz_tells_what_lives(client: Client) -> None:
+    found = client.get("/healthz").json()
+    assert (found["ok"], found["live"], found["redis"]) == (True, True, True)
+
+
+def test_a_body_too_large_is_refused(tokens: dict[str, dict[str, str]]) -> None:
+    answer = ask(tokens["admin"], "POST", "/api/v1/jobs", '{"kind": "' + "x" * 1_100_000 + '"}')
+    assert 400 <= answer.status_code < 500
+    assert_problem(answer, answer.status_code)

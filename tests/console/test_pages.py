@@ -1,0 +1,143 @@
+"""Each page for each role, as a page and as htmx's partial (SOURCES O1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from console.models import AuditEntry, Job
+
+PAGES = (
+    "/",
+    "/brokers",
+    "/topics",
+    "/topics/orders",
+    "/groups",
+    "/groups/billing",
+    "/jobs",
+    "/analytics",
+    "/health",
+    "/events",
+    "/settings",
+)
+
+
+@pytest.fixture(autouse=True)
+def stage(shown: Any, kafka: Any) -> None:
+    """Every page has the pretended cluster."""
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("htmx", [False, True])
+def test_everyone_signed_in_reads_every_page(people: dict[str, Client], path: str, htmx: bool) -> None:
+    headers = {"HX-Request": "true"} if htmx else {}
+    for browser in people.values():
+        answer = browser.get(path, headers=headers)
+        assert answer.status_code == 200, path
+        assert (b"<html" in answer.content) is not htmx
+        assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/audit", "/new-topic"])
+def test_nobody_reads_a_page_without_signing_in(local: Any, path: str) -> None:
+    answer = Client().get(path)
+    assert answer.status_code == 302
+    assert answer.headers["Location"].startswith("/login")
+
+
+def test_only_admins_read_the_audit(people: dict[str, Client]) -> None:
+    assert [people[p].get("/audit").status_code for p in ("viewer", "operator", "admin")] == [403, 403, 200]
+
+
+def test_the_form_of_a_new_topic_is_for_operators(people: dict[str, Client]) -> None:
+    assert [people[p].get("/new-topic").status_code for p in ("viewer", "operator", "admin")] == [403, 200, 200]
+
+
+def test_a_page_names_what_it_needs_live(people: dict[str, Client]) -> None:
+    assert people["viewer"].get("/topics/orders").context["ws_url"] == "/ws/v1/live?cluster=local&topics=orders:0-49&events=1"
+    assert "groups=billing" in people["viewer"].get("/groups/billing").context["ws_url"]
+
+
+def test_the_overview_says_the_verdict_first(people: dict[str, Client]) -> None:
+    context = people["viewer"].get("/").context
+    assert context["verdict"]["text"].startswith("All 5 partitions are safe.")
+    assert context["live"]["controller_epoch"] == 14
+    assert [b["broker_id"] for b in context["brokers"]] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("path", ["/topics/nothing", "/groups/nothing", "/jobs/99", "/topics/%3Cscript%3Ealert(1)%3C%2Fscript%3E"])
+def test_what_is_not_there_is_a_page_that_says_so(people: dict[str, Client], path: str) -> None:
+    answer = people["viewer"].get(path)
+    assert answer.status_code == 404
+    assert b"<script>alert" not in answer.content
+
+
+def test_markup_in_names_is_only_text(people: dict[str, Client], shown: Any, redis: Any) -> None:
+    """Hostile group and client ids reach pages as text."""
+    from tests.console.conftest import publish
+    from tests.support.console_world import batch, group_claim
+
+    hostile = "<img src=x onerror=alert(1)>/é&"
+    group = group_claim(hostile, {"orders": {0: 5}})
+    group["members"][0]["client_id"] = "<script>alert(2)</script>"
+    shown.apply_batch(batch(1, [], 2000, groups=[group]), 2000)
+    shown.take(2000)
+    publish(redis, shown, 2000)
+    from urllib.parse import quote
+
+    for path in ("/", "/groups", "/groups/" + quote(hostile, safe="")):
+        answer = people["viewer"].get(path)
+        assert answer.status_code == 200, path
+        assert b"<img src=x" not in answer.content
+        assert b"<script>alert(2)" not in answer.content
+
+
+def test_without_redis_pages_say_so(people: dict[str, Client], settings: Any) -> None:
+    from console.snapshot.connect import sync_client
+
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    sync_client.cache_clear()
+    answer = people["viewer"].get("/")
+    assert answer.status_code == 503
+    assert answer.context["form_error"]["title"] == "The live snapshot is away"
+    assert answer.context["feed"]["state"] == "lost"
+    assert people["viewer"].get("/healthz").json()["redis"] is False
+
+
+def test_without_brokers_a_topic_is_still_shown(people: dict[str, Client], kafka: Any) -> None:
+    kafka.away = True
+    answer = people["viewer"].get("/topics/orders")
+    assert answer.status_code == 200
+    assert "CLUSTER_UNREACHABLE" in answer.context["configs_error"]
+
+
+def test_a_list_is_cut_into_pages(people: dict[str, Client], redis: Any) -> None:
+    """10 000 partitions are never scanned for a page: it reads the 50 it shows."""
+    from tests.console.conftest import publish
+    from tests.support.console_world import cluster_state
+
+    state = cluster_state(1000, {f"t{n:03}": 1 for n in range(120)} | {"wide": 500})
+    state.take(1000)
+    publish(redis, state, 1000)
+    first = people["viewer"].get("/topics")
+    assert len(first.context["rows"]) == 50
+    assert first.context["pages"] == {"page": 1, "last": 3, "total": 123, "prev_url": None, "next_url": "?page=2"}
+    wide = people["viewer"].get("/topics/wide?page=3")
+    assert [row["partition"] for row in wide.context["rows"]][:2] == [100, 101]
+    assert people["viewer"].get("/topics?q=t11").context["pages"]["total"] == 10
+
+
+def test_a_job_has_a_page(people: dict[str, Client], local: Any) -> None:
+    job = Job.objects.create(cluster=local, kind="health_report", created_by="x", message="<b>bold</b>")
+    answer = people["viewer"].get(f"/jobs/{job.pk}")
+    assert answer.context["job"]["state"] == "queued"
+    assert b"<b>bold" not in answer.content
+
+
+def test_audit_rows_are_paged(people: dict[str, Client]) -> None:
+    AuditEntry.objects.bulk_create([AuditEntry(actor="x", via="page", action="a", target=str(n), outcome="done") for n in range(60)])
+    first = people["admin"].get("/audit")
+    assert len(first.context["rows"]) == 50
+    assert len(people["admin"].get("/audit" + first.context["pages"]["next_url"]).context["rows"]) == 10

@@ -1,0 +1,104 @@
+"""Signing in and out, first set-up, roles, headers."""
+
+from __future__ import annotations
+
+import re
+import stat
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.test import Client
+
+from console import env
+from console.models import ApiToken, Cluster
+from console.roles import role_of
+
+
+@pytest.fixture
+def bootstrapped(db: None) -> str:
+    out = StringIO()
+    call_command("bootstrap", stdout=out)
+    return out.getvalue()
+
+
+def test_the_first_password_is_printed_once(bootstrapped: str) -> None:
+    password = re.search(r"admin password: (\S{12,})", bootstrapped)
+    assert password
+    assert role_of(User.objects.get(username="admin")) == "admin"
+    assert User.objects.get(username="admin").check_password(password[1])
+    again = StringIO()
+    call_command("bootstrap", stdout=again)
+    assert again.getvalue().strip() == "admin exists"
+    assert Cluster.objects.get().pk == "local"
+
+
+def test_signing_in_and_out(bootstrapped: str, redis: Any) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.get("/login")
+    form = {"username": "admin", "password": bootstrapped.split()[-1], "next": "/brokers"}
+    assert browser.post("/login", form).status_code == 403
+    form["csrfmiddlewaretoken"] = browser.cookies["csrftoken"].value
+    assert browser.post("/login", form).headers["Location"] == "/brokers"
+    assert browser.get("/events").status_code == 200
+    out = browser.post("/logout", {"csrfmiddlewaretoken": browser.cookies["csrftoken"].value})
+    assert out.headers["Location"] == "/login"
+    assert browser.get("/events").status_code == 302
+
+
+@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"])
+def test_signing_in_never_leads_elsewhere(bootstrapped: str, redis: Any, target: str) -> None:
+    answer = Client().post("/login", {"username": "admin", "password": bootstrapped.split()[-1], "next": target})
+    assert answer.headers["Location"] == "/"
+
+
+def test_wrong_passwords_are_refused_and_then_slowed(bootstrapped: str) -> None:
+    cache.clear()
+    browser = Client()
+    tries = [browser.post("/login", {"username": "admin", "password": "wrong"}).status_code for _ in range(9)]
+    assert tries == [401] * 8 + [429]
+    cache.clear()
+
+
+def test_a_strange_host_is_refused(db: None) -> None:
+    assert Client().get("/login", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_the_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
+    key = env.secret_key(tmp_path / "console")
+    path = tmp_path / "console" / "secret_key"
+    assert env.secret_key(tmp_path / "console") == key
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o644)
+    with pytest.raises(ImproperlyConfigured, match="can be read by others"):
+        env.secret_key(tmp_path / "console")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "read"),
+    [
+        ("HIGHWATER_REDIS_PORT", "x", lambda e: env.redis_url(e, Path("/nowhere"))),
+        ("HIGHWATER_REDIS_URL", "http://x", lambda e: env.redis_url(e, Path("/nowhere"))),
+        ("HIGHWATER_BROKER_PORT", "99999", env.bootstrap_servers),
+        ("HIGHWATER_BOOTSTRAP_SERVERS", "nohost", env.bootstrap_servers),
+        ("HIGHWATER_DEBUG", "maybe", lambda e: env.flag(e, "HIGHWATER_DEBUG")),
+    ],
+)
+def test_a_wrong_setting_is_named(name: str, value: str, read: Any) -> None:
+    with pytest.raises(ImproperlyConfigured, match=name):
+        read({name: value})
+
+
+def test_tokens_from_the_shell(bootstrapped: str) -> None:
+    out = StringIO()
+    call_command("token_create", "ci", "--role", "operator", stdout=out)
+    token = out.getvalue().splitlines()[-1]
+    row = ApiToken.find(token)
+    assert row is not None
+    assert (row.name, row.role) == ("ci", "operator")
+    assert token not in str(vars(row))

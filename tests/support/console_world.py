@@ -1,0 +1,201 @@
+"""The console's cast and stage: three people, a cluster in the snapshot, and a Kafka that does what a test tells it to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from console.gateway.errors import ClusterUnreachable, from_code
+from console.live.state import ClusterState
+
+PEOPLE = ("viewer", "operator", "admin")
+BROKERS = {b: {"host": "127.0.0.1", "port": 9091 + b, "rack": None, "epoch": 100 + b} for b in (1, 2, 3)}
+
+
+class FakeKafka:
+    """Topics as `{name: {partition: replicas}}`; `leaders` overrides the first replica; `away` refuses everything."""
+
+    def __init__(self) -> None:
+        self.topics_: dict[str, dict[int, list[int]]] = {}
+        self.leaders: dict[tuple[str, int], int] = {}
+        self.configs: dict[str, dict[str, str]] = {}
+        self.committed: dict[str, dict[tuple[str, int], int]] = {}
+        self.members: dict[str, list[dict[str, Any]]] = {}
+        self.moving: dict[tuple[str, int], list[int]] = {}
+        self.asked: list[tuple[Any, ...]] = []
+        self.elections: dict[tuple[str, int], tuple[int, str]] = {}
+        self.refuse: tuple[int, str] | None = None
+        self.away = False
+
+    def _called(self, *what: Any) -> None:
+        self.asked.append(what)
+        if self.away:
+            raise ClusterUnreachable("no broker answers")
+        if self.refuse:
+            raise from_code(*self.refuse)
+
+    def brokers(self) -> set[int]:
+        self._called("brokers")
+        return {1, 2, 3}
+
+    def topics(self, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        self._called("topics")
+        shown = {n: p for n, p in self.topics_.items() if names is None or n in names}
+        return [
+            {
+                "name": name,
+                "partitions": [
+                    {"partition_index": p, "leader_id": self.leaders.get((name, p), r[0]), "replica_nodes": r, "isr_nodes": r}
+                    for p, r in parts.items()
+                ],
+            }
+            for name, parts in shown.items()
+        ]
+
+    def create_topic(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str], *, validate_only: bool = False
+    ) -> None:
+        self._called("create_topic", name, partitions, replication_factor, dict(configs), validate_only)
+
+    def delete_topic(self, name: str) -> None:
+        self._called("delete_topic", name)
+
+    def add_partitions(self, name: str, total: int, *, validate_only: bool = False) -> None:
+        self._called("add_partitions", name, total)
+
+    def topic_configs(self, name: str) -> list[dict[str, Any]]:
+        self._called("topic_configs", name)
+        rows = {"min.insync.replicas": "2", **self.configs.get(name, {})}
+        return [{"name": k, "value": v, "source": "broker", "read_only": False, "sensitive": False, "doc": ""} for k, v in rows.items()]
+
+    def broker_configs(self, broker_id: int) -> list[dict[str, Any]]:
+        return self.topic_configs("")
+
+    def alter_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
+        self._called("alter_topic_config", name, dict(changes))
+
+    def describe_group(self, group: str) -> dict[str, Any]:
+        self._called("describe_group", group)
+        return {"members": self.members.get(group, [])}
+
+    def group_offsets(self, group: str) -> dict[tuple[str, int], int]:
+        self._called("group_offsets", group)
+        return dict(self.committed.get(group, {}))
+
+    def set_group_offsets(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        self._called("set_group_offsets", group, dict(offsets))
+
+    def delete_group(self, group: str) -> None:
+        self._called("delete_group", group)
+
+    def offsets(self, partitions: Sequence[tuple[str, int]], spec: str) -> dict[tuple[str, int], int]:
+        self._called("offsets", spec)
+        return dict.fromkeys(partitions, 0 if spec == "earliest" else 100)
+
+    def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:
+        self._called("elect_preferred", list(partitions))
+        answers = {tp: self.elections.get(tp, (0, "")) for tp in partitions}
+        for tp, (code, _) in answers.items():
+            if code == 0:
+                self.leaders.pop(tp, None)
+        return answers
+
+    def reassign(self, assignments: Mapping[tuple[str, int], Sequence[int] | None]) -> dict[tuple[str, int], str | None]:
+        self._called("reassign", dict(assignments))
+        for tp, to in assignments.items():
+            if to is None:
+                self.moving.pop(tp, None)
+            else:
+                self.moving[tp] = list(to)
+        return dict.fromkeys(assignments)
+
+    def reassignments(self) -> dict[tuple[str, int], dict[str, list[int]]]:
+        self._called("reassignments")
+        return {
+            tp: {
+                "replicas": [*to, *(b for b in self.topics_[tp[0]][tp[1]] if b not in to)],
+                "adding_replicas": [b for b in to if b not in self.topics_[tp[0]][tp[1]]],
+                "removing_replicas": [b for b in self.topics_[tp[0]][tp[1]] if b not in to],
+            }
+            for tp, to in self.moving.items()
+        }
+
+    def finish(self, topic: str, partition: int) -> None:
+        """The controller has moved it."""
+        self.topics_[topic][partition] = self.moving.pop((topic, partition))
+
+    def changes(self, name: str) -> list[tuple[Any, ...]]:
+        return [call for call in self.asked if call[0] == name]
+
+
+def claim(
+    topic: str, partition: int, broker: int, replicas: Sequence[int], *, leader: int, isr: Sequence[int], end: int, **more: Any
+) -> dict[str, Any]:
+    """A replica's row of the state feed."""
+    row = {
+        "topic": topic,
+        "partition": partition,
+        "role": "leader" if broker == leader else "follower",
+        "leader": leader,
+        "leader_epoch": 5,
+        "isr": list(isr) if broker == leader else None,
+        "replicas": list(replicas),
+        "high_watermark": end - 10,
+        "log_end_offset": end,
+        "log_start_offset": 0,
+        "size_bytes": 1000,
+        "followers": [],
+        "truncation": None,
+    }
+    return {**row, **more}
+
+
+def batch(broker: int, partitions: list[dict[str, Any]], at_ms: int, **more: Any) -> dict[str, Any]:
+    empty: dict[str, Any] = {"removed": [], "groups": [], "removed_groups": [], "broker": {}}
+    return {"broker_id": broker, "full": False, "at_ms": at_ms, "partitions": partitions, **empty, **more}
+
+
+def add_topic(state: ClusterState, name: str, partitions: int, at_ms: int, min_isr: int = 2) -> None:
+    assigned = {p: {"replicas": [(p + i) % 3 + 1 for i in range(3)], "adding": [], "removing": []} for p in range(partitions)}
+    state.set_topic(
+        name, {"topic_id": "id", "internal": False, "min_insync_replicas": min_isr, "unclean": False, "partitions": assigned}, at_ms
+    )
+    for p, a in assigned.items():
+        state.set_partition(name, p, a["replicas"][0], 5, a["replicas"])
+
+
+def cluster_state(at_ms: int, topics: Mapping[str, int] | None = None) -> ClusterState:
+    """Three brokers, controller 2 in epoch 14, topics `orders` (3 partitions) and `clicks` (2), all safe; group `billing` 40 behind."""
+    state = ClusterState("local")
+    state.set_brokers(BROKERS, at_ms)
+    state.set_controller(2, 14, at_ms)
+    for name, count in (topics or {"orders": 3, "clicks": 2}).items():
+        add_topic(state, name, count, at_ms)
+    for broker in BROKERS:
+        rows = [
+            claim(name, p, broker, [(p + i) % 3 + 1 for i in range(3)], leader=p % 3 + 1, isr=[(p + i) % 3 + 1 for i in range(3)], end=100)
+            for name, count in (topics or {"orders": 3, "clicks": 2}).items()
+            for p in range(count)
+        ]
+        groups = [group_claim("billing", {"orders": {0: 50}})] if broker == 1 else []
+        state.apply_batch(batch(broker, rows, at_ms, groups=groups), at_ms)
+    return state
+
+
+def group_claim(
+    group: str, committed: Mapping[str, Mapping[int, int]], generation: int = 1, members: int = 1, commit_ms: int = 900
+) -> dict[str, Any]:
+    return {
+        "group": group,
+        "state": "Stable" if members else "Empty",
+        "protocol_type": "consumer",
+        "protocol": "range",
+        "generation": generation,
+        "members": [
+            {"member_id": f"m{i}", "client_id": "c", "client_host": "/127.0.0.1", "group_instance_id": None, "assignment": {"orders": [i]}}
+            for i in range(members)
+        ],
+        "offsets": [
+            {"topic": t, "partition": p, "offset": o, "commit_ms": commit_ms} for t, parts in committed.items() for p, o in parts.items()
+        ],
+    }
