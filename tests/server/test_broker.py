@@ -1,0 +1,86 @@
+"""Whole brokers in the simulator: one, then three, with clients, kills and stops."""
+
+from __future__ import annotations
+
+from broker_core.errors import ErrorCode
+from broker_core.protocol.api import ApiKey
+from tests.support.broker_cluster import BrokerCluster
+
+
+def test_one_broker_serves_what_it_was_given() -> None:
+    """B, G1: a topic is created, written and read; the broker is its own controller."""
+    with BrokerCluster(brokers=1) as cluster:
+        cluster.start_all()
+        cluster.create("t", partitions=2)
+        assert cluster.produce("t", "a", "b").base_offset == 0
+        assert cluster.produce("t", "c", acks=1).base_offset == 2
+        assert cluster.consume("t") == ["a", "b", "c"]
+
+
+def test_three_brokers_replicate() -> None:
+    """R1, R2, Z4: what is acknowledged by all is on all, and every broker knows the topic."""
+    with BrokerCluster() as cluster:
+        cluster.start_all()
+        cluster.create("t", partitions=3, configs={"min.insync.replicas": "2"})
+        for partition in range(3):
+            assert cluster.produce("t", f"p{partition}", partition=partition).error_code == ErrorCode.NONE
+            assert cluster.consume("t", partition) == [f"p{partition}"]
+        assert {cluster.leader("t", partition) for partition in range(3)} == {1, 2, 3}
+        for broker_id in cluster.ids:
+            assert cluster.brokers[broker_id].services.config.topic("t").min_insync_replicas == 2
+
+
+def test_a_killed_leader_is_replaced_and_comes_back() -> None:
+    """Z3, R8, B1: nothing acknowledged is lost over a kill of leader and controller, and the killed broker catches up."""
+    with BrokerCluster() as cluster:
+        cluster.start_all()
+        cluster.create("t")
+        cluster.produce("t", "before")
+        killed = cluster.leader("t")
+        cluster.kill(killed)
+        cluster.until(lambda: cluster.leader("t") != killed)
+        assert cluster.produce("t", "during").error_code == ErrorCode.NONE
+        cluster.start(killed)
+        cluster.until(lambda: len(cluster.brokers[killed].services.metadata.partitions("t")[0].isr) == 3)
+        assert cluster.consume("t") == ["before", "during"]
+
+
+def test_a_controlled_stop_moves_leaderships_first() -> None:
+    """Z5: the stopped broker leads nothing when it goes, and its log is clean at the next start."""
+    with BrokerCluster() as cluster:
+        cluster.start_all()
+        cluster.create("t", partitions=3)
+        stopped = cluster.leader("t", 0)
+        cluster.stop(stopped)
+        for partition in range(3):
+            assert cluster.leader("t", partition) != stopped
+        cluster.start(stopped)
+        assert cluster.brokers[stopped].services.metadata.partitions("t")
+
+
+def test_an_expired_session_is_renewed() -> None:
+    """B13: the broker registers anew with a larger epoch and is a replica again."""
+    with BrokerCluster() as cluster:
+        cluster.start_all()
+        cluster.create("t")
+        broker_id = cluster.leader("t")
+        broker = cluster.brokers[broker_id]
+        before = broker.epoch
+        cluster.world.expire_session(f"b{broker_id}")
+        cluster.until(lambda: broker.epoch > before)
+        cluster.until(lambda: len(broker.services.metadata.partitions("t")[0].isr) == 3)
+        assert cluster.produce("t", "x").error_code == ErrorCode.NONE
+
+
+def test_the_controller_is_replaced() -> None:
+    """Z3: another broker takes the office and serves the controller's keys."""
+    with BrokerCluster() as cluster:
+        cluster.start_all()
+        first = cluster.controller()
+        cluster.kill(first)
+        second = cluster.controller()
+        assert second != first
+        cluster.until(lambda: len(cluster.brokers[second].services.metadata.live_brokers()) == 2)
+        answer = cluster.ask(second, ApiKey.DESCRIBE_CLUSTER, 1, {"include_cluster_authorized_operations": False})
+        assert answer.controller_id == second
+        assert sorted(broker.broker_id for broker in answer.brokers) == sorted(cluster.brokers)
