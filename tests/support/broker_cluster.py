@@ -120,18 +120,23 @@ class BrokerCluster:
         answer = self.ask(self.controller(), ApiKey.CREATE_TOPICS, 7, {"topics": [wanted], "timeout": 30_000})
         assert answer.topics[0].error_code == ErrorCode.NONE, answer
 
+    def known_leader(self, topic: str, partition: int = 0) -> int:
+        """Who leads, as the metadata of a live broker says; -1 for nobody that lives."""
+        for broker in self.brokers.values():
+            state = broker.services.metadata.partition(TopicPartition(topic, partition))
+            if state is not None and state.leader in self.brokers:
+                return state.leader
+        return -1
+
     def leader(self, topic: str, partition: int = 0) -> int:
-        """Who leads, as a live broker's metadata says."""
+        """The same, once there is one."""
+        self.until(lambda: self.known_leader(topic, partition) > 0)
+        return self.known_leader(topic, partition)
 
-        def known() -> int:
-            for broker in self.brokers.values():
-                state = broker.services.metadata.partition(TopicPartition(topic, partition))
-                if state is not None and state.leader in self.brokers:
-                    return state.leader
-            return -1
-
-        self.until(lambda: known() > 0)
-        return known()
+    def isr(self, broker_id: int, topic: str, partition: int = 0) -> tuple[int, ...]:
+        """The ISR in that broker's metadata; empty while it knows none."""
+        state = self.brokers[broker_id].services.metadata.partition(TopicPartition(topic, partition))
+        return () if state is None else state.isr
 
     def produce(self, topic: str, *values: str, partition: int = 0, acks: int = -1, version: int = 11) -> Any:
         """One batch to the leader; returns the partition's row of the answer."""
