@@ -38,8 +38,9 @@ def clean_range(
     end = min(segments[-1].base_offset, last_stable, next(young, last_stable))
     if end <= first_dirty:
         return None
-    clean = sum(s.size_bytes for s in segments if s.base_offset < first_dirty)
-    dirty = [s for s in segments if first_dirty <= s.base_offset < end]
+    ends = [s.base_offset for s in segments[1:]]
+    clean = sum(s.size_bytes for s, upper in zip(segments, ends, strict=False) if upper <= first_dirty)
+    dirty = [s for s, upper in zip(segments, ends, strict=False) if upper > first_dirty and s.base_offset < end]
     dirty_bytes = sum(s.size_bytes for s in dirty)
     oldest = min((s.largest_timestamp for s in dirty), default=now_ms)
     ratio = dirty_bytes / (clean + dirty_bytes) if clean + dirty_bytes else 0.0

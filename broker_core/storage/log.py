@@ -352,7 +352,7 @@ class PartitionLog:
     # Truncation, deletion
 
     async def truncate_to(self, offset: int) -> bool:
-        """Cuts the log so that it ends at `offset`; whether there was anything to cut. Durable when it returns."""
+        """Cuts the log so that it ends at `offset` (below, if that is inside a batch); whether there was anything to cut. Durable on return."""
         if offset >= self.log_end_offset:
             self.epochs.truncate_from_end(self.log_end_offset)
             return False
@@ -362,7 +362,7 @@ class PartitionLog:
         try:
             later = [segment for segment in self._segments if segment.base_offset > offset]
             self._retire(list(reversed(later)))
-            self._segments.active.truncate(offset, self._node.clock.now_ms())
+            offset = self._segments.active.truncate(offset, self._node.clock.now_ms())
         except OSError as error:
             raise self._failed(error, "truncation") from error
         self.epochs.truncate_from_end(offset)

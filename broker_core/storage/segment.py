@@ -170,18 +170,17 @@ class Segment:
         return end
 
     def truncate(self, offset: int, now_ms: int) -> int:
-        """Cuts off every batch that ends at or after `offset`; returns the bytes cut. `OSError` when the disk refuses."""
+        """Cuts off every batch that ends at or after `offset`; returns the log's new end. `OSError` when the disk refuses."""
         span = self.find(offset)
         self.offset_index.truncate(offset)
         self.time_index.truncate(offset)
         self.txn_index.truncate(offset)
         if span is None:
-            return 0
-        cut = self.size_bytes - span.position
+            return offset
         self.file.truncate(span.position)
         self.size_bytes = span.position
         self._after_truncation(now_ms)
-        return cut
+        return min(offset, span.base_offset)
 
     def _after_truncation(self, now_ms: int) -> None:
         self.bytes_since_index = 0

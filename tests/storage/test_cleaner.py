@@ -1,0 +1,305 @@
+"""Compaction: the last record of each key stays (S4, B21)."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from broker_core.model import TopicPartition
+from broker_core.records.batch import Record, build_batch, check_batch, iter_headers, read_records
+from broker_core.storage import names
+from broker_core.storage.cleanable import CleanRange, SegmentSpan, clean_range, wants_cleaning
+from broker_core.storage.cleaner import LogCleaner
+from broker_core.storage.compaction import OffsetMap
+from broker_core.storage.data_folder import DataFolder
+from broker_core.storage.log import AppendOrigin, PartitionLog
+from tests.support.log_world import FOLDER, PARTITION, START_MS, Crash, MemoryDisk, World, all_bytes
+
+DAY_MS = 86_400_000
+COMPACT = {"cleanup_policy": frozenset({"compact"}), "segment_bytes": 400, "min_cleanable_dirty_ratio": 0.0, "delete_retention_ms": DAY_MS}
+
+
+class Cleaning:
+    """A compacted log and its cleaner."""
+
+    def __init__(self, world: World, log: PartitionLog) -> None:
+        self.world = world
+        self.log = log
+        self.folder = DataFolder(world.disk, "/data")
+        self.cleaner = LogCleaner(world.node, world.holder, lambda: [self.log], self.folder)
+
+    def put(self, *pairs: tuple[str, str | None], **fields: Any) -> None:
+        records = [Record(n, START_MS, key.encode(), None if value is None else value.encode(), ()) for n, (key, value) in enumerate(pairs)]
+        self.log.append_as_leader(build_batch(records, base_offset=0, **fields), 0, AppendOrigin.CLIENT, START_MS)
+
+    def end(self, producer_id: int, *, commit: bool) -> None:
+        marker = Record(0, START_MS, struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, 0), ())
+        data = build_batch([marker], base_offset=0, producer_id=producer_id, producer_epoch=0, transactional=True, control=True)
+        self.log.append_as_leader(data, 0, AppendOrigin.TXN_COORDINATOR, START_MS)
+
+    def close_segment(self) -> None:
+        """All there is becomes cleanable."""
+        self.log.update_high_watermark(self.log.log_end_offset)
+        self.log.roll(self.world.clock.now_ms())
+
+    async def clean(self) -> None:
+        await self.cleaner.clean_all()
+
+    def records(self) -> list[tuple[int, str, str | None]]:
+        return records(self.log)
+
+
+def records(log: PartitionLog) -> list[tuple[int, str, str | None]]:
+    found, data = [], all_bytes(log)
+    for position, header in iter_headers(data):
+        check_batch(data, position, header)
+        if not header.is_control:
+            for record in read_records(data, position, header):
+                found.append((record.offset, (record.key or b"").decode(), None if record.value is None else record.value.decode()))
+    return found
+
+
+async def cleaning(**settings: Any) -> Cleaning:
+    world = World(**{**COMPACT, **settings})
+    return Cleaning(world, await world.open())
+
+
+async def test_the_last_value_of_each_key_stays_at_its_offset() -> None:
+    c = await cleaning()
+    for number in range(30):
+        c.put((f"k{number % 3}", f"v{number}"), (f"once{number}", "x" * 20))
+    c.close_segment()
+    before = c.log.size_bytes
+    end = c.log.log_end_offset
+    await c.clean()
+    assert [(key, value) for _, key, value in c.records() if key.startswith("k")] == [("k0", "v27"), ("k1", "v28"), ("k2", "v29")]
+    assert [offset for offset, key, _ in c.records() if key.startswith("once")] == list(range(1, 60, 2))
+    assert c.log.log_end_offset == end
+    assert c.log.size_bytes < before
+    assert c.cleaner.cleaned == {PARTITION: end}
+    assert bytes(c.world.disk.files["/data/cleaner-offset-checkpoint"]) == f"0\n1\nevents 0 {end}\n".encode()
+
+
+async def test_every_offset_can_still_be_asked_for() -> None:
+    c = await cleaning()
+    for number in range(40):
+        c.put((f"k{number % 4}", f"v{number}"))
+    c.close_segment()
+    c.put(("k0", "new"))
+    await c.clean()
+    kept = [offset for offset, _, _ in c.records()]
+    assert kept == [36, 37, 38, 39, 40]
+    for offset in range(c.log.log_end_offset):
+        part = c.log.read(offset, 1 << 20, c.log.log_end_offset, min_one_batch=True)
+        assert part.records is not None
+        data = part.records.file.pread(part.records.position, part.length)
+        first = next(header for _, header in iter_headers(data))
+        assert first.last_offset == next(each for each in kept if each >= offset)
+
+
+async def test_tombstones_go_after_their_time() -> None:
+    """delete.retention.ms counts from the first compaction that met the tombstone (KIP-534)."""
+    c = await cleaning()
+    c.put(("gone", "value"), ("kept", "value"))
+    c.put(("gone", None))
+    c.close_segment()
+    await c.clean()
+    assert c.records() == [(1, "kept", "value"), (2, "gone", None)]
+    await c.world.clock.advance(DAY_MS)
+    c.put(("other", "1"))
+    c.close_segment()
+    await c.clean()
+    assert (2, "gone", None) in c.records()
+    await c.world.clock.advance(1)
+    c.put(("other", "2"))
+    c.close_segment()
+    await c.clean()
+    assert c.records() == [(1, "kept", "value"), (4, "other", "2")]
+
+
+async def test_timestamps_survive_a_delete_horizon() -> None:
+    c = await cleaning()
+    c.put(("a", None), ("b", "1"))
+    c.close_segment()
+    await c.clean()
+    data = all_bytes(c.log)
+    ((position, header),) = iter_headers(data)
+    assert header.attributes & 0x40
+    assert header.base_timestamp == START_MS + DAY_MS
+    assert [record.timestamp_ms for record in read_records(data, position, header)] == [START_MS, START_MS]
+    assert header.max_timestamp == START_MS
+
+
+@pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
+async def test_compressed_batches_stay_compressed(codec: int) -> None:
+    c = await cleaning()
+    c.put(("a", "1"), ("b", "2"), ("c", "3"), compression=codec)
+    c.put(("b", "4"), compression=codec)
+    c.close_segment()
+    await c.clean()
+    assert c.records() == [(0, "a", "1"), (2, "c", "3"), (3, "b", "4")]
+    assert {header.compression for _, header in iter_headers(all_bytes(c.log))} == {codec}
+
+
+async def test_nothing_above_the_stable_offset_is_touched() -> None:
+    """B21, KAFKA-13194: neither unreplicated records nor open transactions are compacted."""
+    c = await cleaning(segment_bytes=100_000)
+    c.put(("a", "1"))
+    c.put(("a", "2"))
+    c.close_segment()
+    c.put(("a", "3"), producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    c.put(("a", "4"))
+    c.close_segment()
+    c.log.update_high_watermark(4)
+    assert c.log.last_stable_offset == 2
+    await c.clean()
+    assert [value for _, _, value in c.records()] == ["2", "3", "4"]
+    c.log.update_high_watermark(1)
+    found = c.cleaner.range_of(c.log)
+    assert found is None
+
+
+async def test_aborted_records_go_and_their_markers_follow() -> None:
+    c = await cleaning()
+    c.put(("a", "kept"))
+    c.put(("a", "aborted"), producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    c.end(1, commit=False)
+    c.put(("b", "committed"), producer_id=2, producer_epoch=0, base_sequence=0, transactional=True)
+    c.end(2, commit=True)
+    c.put(("z", "1"), producer_id=1, producer_epoch=0, base_sequence=1)
+    c.put(("z", "2"), producer_id=2, producer_epoch=0, base_sequence=1)
+    c.close_segment()
+    c.log.update_high_watermark(c.log.log_end_offset)
+    await c.clean()
+    assert c.records() == [(0, "a", "kept"), (3, "b", "committed"), (6, "z", "2")]
+    assert markers(c.log) == [2, 4]
+    assert c.log.read(0, 1 << 20, c.log.last_stable_offset).aborted == [(1, 1)]
+    await c.world.clock.advance(DAY_MS + 1)
+    c.put(("b", "new"))
+    c.close_segment()
+    await c.clean()
+    assert markers(c.log) == [4]
+    assert c.log.read(0, 1 << 20, c.log.last_stable_offset).aborted == []
+
+
+def markers(log: PartitionLog) -> list[int]:
+    return [header.base_offset for _, header in iter_headers(all_bytes(log)) if header.is_control]
+
+
+async def test_a_producers_last_batch_keeps_its_sequence() -> None:
+    c = await cleaning()
+    c.put(("a", "1"), producer_id=1, producer_epoch=0, base_sequence=0)
+    c.put(("a", "2"))
+    c.close_segment()
+    await c.clean()
+    assert c.records() == [(1, "a", "2")]
+    empty = next(header for _, header in iter_headers(all_bytes(c.log)))
+    assert (empty.record_count, empty.producer_id, empty.base_sequence, empty.last_offset) == (0, 1, 0, 0)
+    again = await c.world.next_process().open()
+    assert again.producer_state.entries[1].last_sequence == 0
+
+
+async def test_the_map_of_keys_is_bounded() -> None:
+    """What does not fit is compacted by the next run; nothing is lost meanwhile."""
+    c = await cleaning(segment_bytes=100_000)
+    c.world.holder.current = replace(c.world.holder.current, log_cleaner_dedupe_buffer_size=1000)
+    for number in range(20):
+        c.put((f"k{number % 10}", f"v{number}"))
+    c.close_segment()
+    found = c.cleaner.range_of(c.log)
+    assert found is not None
+    await c.cleaner.clean(c.log, found)
+    assert 0 < c.cleaner.cleaned[PARTITION] < 20
+    assert {key: value for _, key, value in c.records()} == {f"k{n}": f"v{n + 10}" for n in range(10)}
+    await c.clean()
+    assert c.cleaner.cleaned[PARTITION] == 20
+
+
+async def test_a_truncation_meanwhile_throws_the_work_away() -> None:
+    c = await cleaning()
+    for number in range(20):
+        c.put(("k", f"v{number}"))
+    c.close_segment()
+    ticks = iter(range(10**6))
+    c.world.clock.monotonic_ms = lambda: float(next(ticks) * 3)
+    task = c.world.spawn(c.clean(), name="cleaner")
+    await c.world.spawn.settle(rounds=5)
+    assert not task.done()
+    await c.log.truncate_to(2)
+    await task
+    assert c.records() == [(0, "k", "v0"), (1, "k", "v1")]
+    assert not [path for path in c.world.disk.files if path.endswith((names.CLEANED, names.SWAP))]
+
+
+async def test_crash_at_each_step_of_compaction() -> None:
+    """Whatever the step: every key has its last value, no offset moves, and compaction can be done again."""
+    for step in range(1000):
+        world = World(MemoryDisk(folders=["/data"]), **{**COMPACT, "file_delete_delay_ms": 0})
+        c = Cleaning(world, await world.open())
+        for number in range(24):
+            c.put((f"k{number % 5}", f"v{number}"))
+        c.close_segment()
+        await world.spawn.settle()
+        end, point = c.log.log_end_offset, c.log.recovery_point
+        expected = {key: (offset, value) for offset, key, value in c.records()}
+        world.disk.crash_at = len(world.disk.steps) + step
+        with contextlib.suppress(Crash):
+            await c.clean()
+            await world.spawn.settle()
+        crashed = world.disk.crashed
+        await world.spawn.stop()
+        next_world = world.next_process()
+        again = Cleaning(next_world, await next_world.open(recovery_point=point))
+        assert again.log.log_end_offset == end
+        assert {key: (offset, value) for offset, key, value in again.records()} == expected
+        again.log.update_high_watermark(end)
+        await again.clean()
+        assert len(again.records()) == 5
+        assert not [path for path in next_world.disk.list_dir(FOLDER) if path.endswith((names.CLEANED, names.SWAP))]
+        if not crashed:
+            assert step > 20
+            return
+
+
+def test_what_may_be_compacted() -> None:
+    config = World(**COMPACT).topic_config
+    segments = [SegmentSpan(0, 100, 10), SegmentSpan(10, 300, 20), SegmentSpan(20, 50, 30), SegmentSpan(30, 0, -1)]
+
+    def found(**changes: Any) -> CleanRange | None:
+        values = {"checkpoint": 10, "log_start": 0, "last_stable": 30, "now_ms": 1000, **changes}
+        return clean_range(segments, replace(config, **values.pop("config", {})), **values)
+
+    assert found() == CleanRange(10, 30, 350 / 450, False)
+    assert found(checkpoint=None) == CleanRange(0, 30, 1.0, False)
+    assert found(checkpoint=99) == CleanRange(0, 30, 1.0, False)
+    assert found(last_stable=25) == CleanRange(10, 25, 350 / 450, False)
+    assert found(last_stable=10) is None
+    assert found(checkpoint=30) is None
+    assert found(now_ms=110, config={"min_compaction_lag_ms": 85}) == CleanRange(10, 20, 300 / 400, False)
+    overdue = found(config={"max_compaction_lag_ms": 900, "min_cleanable_dirty_ratio": 1.0})
+    assert overdue is not None and overdue.overdue
+    assert wants_cleaning(overdue, replace(config, min_cleanable_dirty_ratio=1.0))
+    assert not wants_cleaning(CleanRange(0, 1, 0.5, False), replace(config, min_cleanable_dirty_ratio=0.5))
+
+
+def test_the_offset_map_keeps_the_largest_offset() -> None:
+    offsets = OffsetMap(10_000, 0)
+    assert offsets.add([Record(0, 0, b"a", b"1"), Record(1, 0, b"a", b"2"), Record(2, 0, None, b"3")], 3)
+    kept = [offsets.is_latest(Record(n, 0, key, b"")) for n, key in ((0, b"a"), (1, b"a"), (2, None), (3, b"a"))]
+    assert kept == [False, True, False, True]
+    assert not OffsetMap(100, 0).add([Record(0, 0, b"a", b"1")], 1)
+
+
+async def test_the_dirtiest_log_comes_first() -> None:
+    c = await cleaning(min_cleanable_dirty_ratio=0.5)
+    c.put(("a", "1"))
+    c.close_segment()
+    other = await PartitionLog.open(c.world.node, "/data/events-1", TopicPartition("events", 1), lambda: c.world.topic_config)
+    cleaner = LogCleaner(c.world.node, c.world.holder, lambda: [other, c.log], c.folder)
+    chosen = cleaner.choose({})
+    assert chosen is not None and chosen[0] is c.log
+    assert cleaner.choose({PARTITION: chosen[1]}) is None

@@ -1,0 +1,249 @@
+"""All logs of a broker: start, stop, checkpoints, creation and deletion (S6)."""
+
+from __future__ import annotations
+
+import errno
+import uuid
+
+import pytest
+
+from broker_core.config import BrokerConfig, ConfigHolder
+from broker_core.errors import ConfigError, ErrorCode, KafkaError
+from broker_core.model import TopicPartition
+from broker_core.storage.log import AppendOrigin
+from broker_core.storage.manager import LogManager
+from tests.support.log_world import START_MS, Crash, MemoryDisk, World, all_bytes, batch, sized_batch
+
+A, B = TopicPartition("a", 0), TopicPartition("b", 3)
+TOPIC_ID = uuid.UUID(int=77)
+
+
+def manager(world: World, broker_id: int = 1, cluster_id: str = "c1", **settings: str) -> LogManager:
+    config = BrokerConfig.load({"log.dirs": "/data", **{name.replace("_", "."): value for name, value in settings.items()}})
+    return LogManager(world.node, ConfigHolder(config), broker_id, cluster_id)
+
+
+async def running(world: World, **settings: str) -> LogManager:
+    logs = manager(world, **settings)
+    await logs.start()
+    return logs
+
+
+async def stop(world: World, logs: LogManager, *, clean: bool = True) -> World:
+    if clean:
+        await logs.shutdown()
+    await world.spawn.stop()
+    return world.next_process()
+
+
+async def test_logs_come_back_after_a_clean_stop() -> None:
+    world = World()
+    logs = await running(world)
+    log = await logs.get_or_create(A, TOPIC_ID)
+    assert await logs.get_or_create(A, TOPIC_ID) is log
+    await logs.get_or_create(B)
+    log.append_as_leader(batch(3), 0, AppendOrigin.CLIENT, START_MS)
+    log.update_high_watermark(2)
+    data = all_bytes(log)
+    next_world = await stop(world, logs)
+    assert "/data/.kafka_cleanshutdown" in next_world.disk.files
+    again = await running(next_world)
+    assert "/data/.kafka_cleanshutdown" not in next_world.disk.files
+    assert [each.topic_partition for each in again.all()] == [A, B]
+    opened = again.get(A)
+    assert opened is not None
+    assert (opened.topic_id, all_bytes(opened), opened.high_watermark, again.checkpointed_hw(A)) == (TOPIC_ID, data, 2, 2)
+    assert opened.recovery_point == 3
+    await stop(next_world, again)
+
+
+async def test_a_kill_is_not_clean_and_the_torn_tail_goes() -> None:
+    world = World()
+    logs = await running(world)
+    log = await logs.get_or_create(A)
+    log.append_as_leader(batch(3), 0, AppendOrigin.CLIENT, START_MS)
+    log.append_as_leader(batch(3), 0, AppendOrigin.CLIENT, START_MS)
+    next_world = await stop(world, logs, clean=False)
+    del next_world.disk.files[f"/data/a-0/{0:020d}.log"][-5:]
+    again = await running(next_world)
+    opened = again.get(A)
+    assert opened is not None and opened.log_end_offset == 3
+    await stop(next_world, again)
+
+
+async def test_a_crash_while_loading_is_not_clean() -> None:
+    """KAFKA-10471: the mark is gone before the first log is opened."""
+    world = World()
+    logs = await running(world)
+    log = await logs.get_or_create(A)
+    next_world = await stop(world, logs)
+    next_world.disk.files[f"{log.directory}/{0:020d}.log.deleted"] = bytearray(b"to be removed at the next start")
+    next_world.disk.crash_at = 1
+    with pytest.raises(Crash):
+        await manager(next_world).start()
+    assert next_world.disk.steps[0] == ("remove", "/data/.kafka_cleanshutdown")
+    assert "/data/.kafka_cleanshutdown" not in next_world.disk.files
+
+
+async def test_another_brokers_folder_is_refused() -> None:
+    world = World()
+    await stop(world, await running(world))
+    for wrong in (manager(world, broker_id=2), manager(world, cluster_id="c2")):
+        with pytest.raises(ConfigError, match=r"meta\.properties"):
+            await wrong.start()
+
+
+async def test_checkpoint_files() -> None:
+    world = World()
+    logs = await running(world)
+    log = await logs.get_or_create(A)
+    await logs.get_or_create(B)
+    log.append_as_leader(batch(5), 0, AppendOrigin.CLIENT, START_MS)
+    log.update_high_watermark(4)
+    log.advance_log_start(2)
+    await log.flush()
+    await logs.checkpoint_all()
+    files = world.disk.files
+    assert bytes(files["/data/recovery-point-offset-checkpoint"]) == b"0\n2\na 0 5\nb 3 0\n"
+    assert bytes(files["/data/replication-offset-checkpoint"]) == b"0\n2\na 0 4\nb 3 0\n"
+    assert bytes(files["/data/log-start-offset-checkpoint"]) == b"0\n1\na 0 2\n"
+    assert bytes(files["/data/meta.properties"]) == b"#\ncluster.id=c1\nversion=0\nbroker.id=1\n"
+    steps = len(world.disk.steps)
+    await logs.checkpoint_all()
+    assert len(world.disk.steps) == steps
+    next_world = await stop(world, logs, clean=False)
+    again = await running(next_world)
+    opened = again.get(A)
+    assert opened is not None
+    assert (opened.log_start_offset, opened.high_watermark) == (2, 4)
+    await stop(next_world, again)
+
+
+async def test_an_unreadable_checkpoint_only_costs_time() -> None:
+    world = World()
+    logs = await running(world)
+    log = await logs.get_or_create(A)
+    log.append_as_leader(batch(5), 0, AppendOrigin.CLIENT, START_MS)
+    next_world = await stop(world, logs, clean=False)
+    next_world.disk.files["/data/recovery-point-offset-checkpoint"] = bytearray(b"garbage")
+    again = await running(next_world)
+    opened = again.get(A)
+    assert opened is not None and opened.log_end_offset == 5
+    await stop(next_world, again)
+
+
+async def test_deletion_is_at_once_for_readers_and_later_for_files() -> None:
+    world = World()
+    logs = await running(world)
+    log = await logs.get_or_create(A)
+    log.append_as_leader(batch(5), 0, AppendOrigin.CLIENT, START_MS)
+    log.update_high_watermark(5)
+    log.advance_log_start(3)
+    await logs.checkpoint_all()
+    await logs.delete(A)
+    assert logs.get(A) is None
+    with pytest.raises(KafkaError, match="closed"):
+        log.append_as_leader(batch(1), 0, AppendOrigin.CLIENT, START_MS)
+    (folder,) = [name for name in world.disk.list_dir("/data") if name.endswith("-delete")]
+    assert folder.startswith("a-0.")
+    fresh = await logs.get_or_create(A)
+    assert (fresh.log_start_offset, fresh.log_end_offset, fresh.high_watermark) == (0, 0, 0)
+    await world.spawn.settle()
+    await world.clock.advance(60_000)
+    await world.spawn.settle()
+    assert not [name for name in world.disk.list_dir("/data") if name.endswith("-delete")]
+    await logs.delete(B)
+    await stop(world, logs)
+
+
+async def test_a_restart_removes_deleted_folders() -> None:
+    world = World()
+    logs = await running(world)
+    await logs.get_or_create(A)
+    await logs.delete(A)
+    next_world = await stop(world, logs, clean=False)
+    again = await running(next_world)
+    await next_world.spawn.settle()
+    assert again.all() == []
+    assert not [name for name in next_world.disk.list_dir("/data") if name.endswith("-delete")]
+    await stop(next_world, again)
+
+
+async def test_another_topics_log_is_refused() -> None:
+    world = World()
+    logs = await running(world)
+    await logs.get_or_create(A, TOPIC_ID)
+    with pytest.raises(KafkaError) as caught:
+        await logs.get_or_create(A, uuid.UUID(int=78))
+    assert caught.value.code is ErrorCode.INCONSISTENT_TOPIC_ID
+    await stop(world, logs)
+
+
+async def test_a_disk_that_refuses_a_new_log() -> None:
+    world = World()
+    logs = await running(world)
+    world.disk.full = True
+    with pytest.raises(KafkaError) as caught:
+        await logs.get_or_create(A)
+    assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    world.disk.full = False
+    await logs.get_or_create(A)
+    await stop(world, logs)
+
+
+async def test_a_failed_log_forbids_the_clean_mark() -> None:
+    world = World()
+    logs = await running(world)
+    log = await logs.get_or_create(A)
+    log.append_as_leader(batch(1), 0, AppendOrigin.CLIENT, START_MS)
+    world.disk.fail["fsync"] = errno.EIO
+    await logs.shutdown()
+    await world.spawn.stop()
+    assert "/data/.kafka_cleanshutdown" not in world.disk.files
+
+
+async def test_background_work() -> None:
+    """Retention, flush by time, recovery after an I/O error and checkpoints happen by themselves."""
+    world = World()
+    logs = await running(world, log_segment_bytes="1000", log_retention_bytes="1000", log_flush_interval_ms="1000")
+    log = await logs.get_or_create(A)
+    for _ in range(9):
+        log.append_as_leader(sized_batch(300, timestamp_ms=world.clock.now), 0, AppendOrigin.CLIENT, world.clock.now)
+    log.update_high_watermark(9)
+    await world.spawn.settle()
+    assert log.recovery_point == 6
+    await world.clock.advance(5_000)
+    await world.spawn.settle()
+    assert log.recovery_point == 9
+    assert b"a 0 9" in bytes(world.disk.files["/data/replication-offset-checkpoint"])
+    await world.clock.advance(30_000)
+    await world.spawn.settle()
+    assert log.log_start_offset == 3
+    log.failure = OSError(errno.EIO, "as if")
+    await world.clock.advance(5_000)
+    await world.spawn.settle()
+    assert log.failure is None
+    await stop(world, logs)
+
+
+async def test_truncations_reach_the_recovery_checkpoint() -> None:
+    world = World()
+    logs = await running(world)
+    log = await logs.get_or_create(A)
+    log.append_as_leader(batch(5), 0, AppendOrigin.CLIENT, START_MS)
+    log.append_as_leader(batch(5), 0, AppendOrigin.CLIENT, START_MS)
+    await log.flush()
+    await logs.checkpoint_all()
+    await log.truncate_to(5)
+    assert bytes(world.disk.files["/data/recovery-point-offset-checkpoint"]) == b"0\n1\na 0 5\n"
+    await stop(world, logs)
+
+
+async def test_files_that_are_no_logs_are_left_alone() -> None:
+    world = World(
+        MemoryDisk({"/data/notes.txt": bytearray(b"x"), "/data/a-1": bytearray(b"a file")}, folders=["/data", "/data/lost+found"])
+    )
+    logs = await running(world)
+    assert logs.all() == []
+    await stop(world, logs)
+    assert "/data/notes.txt" in world.disk.files

@@ -1,0 +1,189 @@
+"""Sequence numbers, duplicates, epochs and open transactions (G4, G5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker_core.errors import CorruptData, ErrorCode, KafkaError
+from broker_core.records.batch import BatchHeader
+from broker_core.storage.producer_state import AppendOrigin, BatchMeta, EndMarker, ProducerEntry, ProducerState, ProducerUpdate
+from broker_core.storage.snapshot import decode_snapshot, encode_snapshot
+
+CLIENT, REPLICATION, TXN = AppendOrigin.CLIENT, AppendOrigin.REPLICATION, AppendOrigin.TXN_COORDINATOR
+PID = 9
+MAX = 2**31 - 1
+
+
+def header(offset: int, sequence: int, count: int = 1, *, epoch: int = 0, pid: int = PID, attributes: int = 0) -> BatchHeader:
+    return BatchHeader(offset, 100, 0, 2, 0, attributes, count - 1, 1000 + offset, 1000 + offset, pid, epoch, sequence, count)
+
+
+def append(state: ProducerState, batch: BatchHeader, origin: AppendOrigin = CLIENT, marker: EndMarker | None = None) -> ProducerUpdate:
+    update = ProducerUpdate(state, origin)
+    update.add(batch, marker)
+    state.commit(update)
+    for completed in update.completed:
+        state.complete(completed)
+    return update
+
+
+def refused(state: ProducerState, batch: BatchHeader, origin: AppendOrigin = CLIENT, marker: EndMarker | None = None) -> ErrorCode:
+    before = (dict(state.entries), dict(state.ongoing), state.end_offset)
+    with pytest.raises(KafkaError) as caught:
+        append(state, batch, origin, marker)
+    assert before == (state.entries, state.ongoing, state.end_offset)
+    return caught.value.code
+
+
+def test_sequences_must_follow() -> None:
+    state = ProducerState()
+    append(state, header(0, 0, 3))
+    append(state, header(3, 3, 2))
+    assert refused(state, header(5, 6)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert refused(state, header(5, 4)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_an_unknown_producer_may_start_anywhere() -> None:
+    """Retention may have removed all that was known of it."""
+    state = ProducerState()
+    append(state, header(0, 4711))
+    assert refused(state, header(1, 0)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_sequences_wrap_to_zero() -> None:
+    state = ProducerState()
+    append(state, header(0, MAX - 1, 4))
+    assert state.entries[PID].last_sequence == 1
+    assert state.duplicate_of(header(50, MAX - 1, 4)) == BatchMeta(1, 3, 3, 1000)
+    append(state, header(4, 2))
+    exact = ProducerState()
+    append(exact, header(0, MAX - 1, 2))
+    append(exact, header(2, 0))
+
+
+def test_an_exact_repeat_of_the_last_five_is_a_duplicate() -> None:
+    state = ProducerState()
+    for number in range(6):
+        append(state, header(number * 2, number * 2, 2))
+    assert state.duplicate_of(header(99, 0, 2)) is None
+    for number in range(1, 6):
+        found = state.duplicate_of(header(99, number * 2, 2))
+        assert found is not None
+        assert (found.first_offset, found.last_offset) == (number * 2, number * 2 + 1)
+    assert state.duplicate_of(header(99, 10, 1)) is None
+    assert state.duplicate_of(header(99, 10, 2, epoch=1)) is None
+    assert state.duplicate_of(header(99, 10, 2, pid=10)) is None
+
+
+def test_a_new_epoch_starts_with_zero_and_fences_the_old_one() -> None:
+    state = ProducerState()
+    append(state, header(0, 0, 5, epoch=1))
+    assert refused(state, header(5, 5, epoch=2)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    append(state, header(5, 0, epoch=2))
+    assert refused(state, header(6, 5, epoch=1)) is ErrorCode.INVALID_PRODUCER_EPOCH
+    append(state, header(6, 77, epoch=1), REPLICATION)
+
+
+def test_replication_is_not_checked() -> None:
+    """R12: what the leader has accepted, a follower takes."""
+    state = ProducerState()
+    append(state, header(0, 0), REPLICATION)
+    append(state, header(1, 500), REPLICATION)
+    assert state.entries[PID].last_sequence == 500
+
+
+def test_coordinators_are_not_checked_for_sequences() -> None:
+    """R12: offset commits of a transaction carry no sequence numbers."""
+    state = ProducerState()
+    append(state, header(0, 3, attributes=0x10), AppendOrigin.GROUP_COORDINATOR)
+    append(state, header(1, -1, attributes=0x10), AppendOrigin.GROUP_COORDINATOR)
+
+
+def test_a_transaction_from_first_batch_to_replicated_marker() -> None:
+    """G5: the last stable offset waits for the marker to be below the high watermark."""
+    state = ProducerState()
+    append(state, header(0, 0))
+    append(state, header(1, 1, 2, attributes=0x10))
+    assert state.first_unstable_offset == 1
+    assert refused(state, header(3, 3)) is ErrorCode.INVALID_TXN_STATE
+    update = append(state, header(3, -1, attributes=0x30), TXN, EndMarker(False, 5))
+    assert [(txn.first_offset, txn.last_offset, txn.aborted) for txn in update.completed] == [(1, 3, True)]
+    assert state.ongoing == {}
+    assert state.first_unstable_offset == 1
+    state.on_high_watermark(3)
+    assert state.first_unstable_offset == 1
+    state.on_high_watermark(4)
+    assert state.first_unstable_offset is None
+
+
+def test_markers_are_fenced_by_both_epochs() -> None:
+    state = ProducerState()
+    append(state, header(0, 0, epoch=3, attributes=0x10))
+    append(state, header(1, -1, epoch=3, attributes=0x30), TXN, EndMarker(True, 7))
+    assert refused(state, header(2, -1, epoch=2, attributes=0x30), TXN, EndMarker(True, 7)) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert refused(state, header(2, -1, epoch=3, attributes=0x30), TXN, EndMarker(True, 6)) is ErrorCode.TRANSACTION_COORDINATOR_FENCED
+
+
+def test_a_marker_with_a_higher_epoch_resets_the_sequence() -> None:
+    state = ProducerState()
+    append(state, header(0, 0, 5, attributes=0x10))
+    append(state, header(5, -1, epoch=1, attributes=0x30), TXN, EndMarker(False, 1))
+    assert refused(state, header(6, 5, epoch=1)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    append(state, header(6, 0, epoch=1))
+
+
+def test_a_marker_without_data_completes_nothing() -> None:
+    state = ProducerState()
+    assert append(state, header(0, -1, attributes=0x30), TXN, EndMarker(True, 0)).completed == []
+    assert state.first_unstable_offset is None
+
+
+def test_stable_offset_after_a_transaction_stops_at_others() -> None:
+    state = ProducerState()
+    append(state, header(0, 0, pid=1, attributes=0x10))
+    append(state, header(1, 0, pid=2, attributes=0x10))
+    update = ProducerUpdate(state, TXN)
+    update.add(header(2, -1, pid=1, attributes=0x30), EndMarker(False, 0))
+    state.commit(update)
+    assert state.stable_offset_after(update.completed[0]) == 1
+    state.complete(update.completed[0])
+    update = ProducerUpdate(state, TXN)
+    update.add(header(3, -1, pid=2, attributes=0x30), EndMarker(False, 0))
+    state.commit(update)
+    assert state.stable_offset_after(update.completed[0]) == 4
+
+
+def test_silent_producers_are_forgotten_unless_in_a_transaction() -> None:
+    state = ProducerState()
+    append(state, header(0, 0, pid=1))
+    append(state, header(1, 0, pid=2, attributes=0x10))
+    state.expire(1_000_000, 500)
+    assert list(state.entries) == [2]
+
+
+def test_snapshot_bytes_are_kafkas() -> None:
+    entry = ProducerEntry(5, 1, 2, 1234, 10, (BatchMeta(2, 8, 1, 1200), BatchMeta(4, 10, 1, 1234)))
+    data = encode_snapshot([entry])
+    body = "00000001" + f"{5:016x}" + "0001" + "00000004" + f"{10:016x}" + "00000001" + f"{1234:016x}" + "00000002" + f"{10:016x}"
+    assert data[:2].hex() == "0001"
+    assert data[6:].hex() == body
+    (again,) = decode_snapshot(data, "x")
+    assert again == entry._replace(batches=(BatchMeta(4, 10, 1, 1234),))
+    assert ProducerState(11, [again]).ongoing == {10: 5}
+
+
+def test_a_snapshot_of_a_producer_without_batches() -> None:
+    (again,) = decode_snapshot(encode_snapshot([ProducerEntry(5, 1, 2, 1234)]), "x")
+    assert again == ProducerEntry(5, 1, 2, 1234)
+
+
+def test_every_damaged_byte_of_a_snapshot_is_noticed() -> None:
+    data = encode_snapshot([ProducerEntry(5, 1, 2, 1234)])
+    for position in range(len(data)):
+        broken = bytearray(data)
+        broken[position] ^= 0x55
+        with pytest.raises(CorruptData):
+            decode_snapshot(bytes(broken), "x")
+    for length in range(len(data)):
+        with pytest.raises(CorruptData):
+            decode_snapshot(data[:length], "x")

@@ -1,0 +1,327 @@
+"""What a log is after the process died (S6)."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.records.batch import iter_headers
+from broker_core.storage.log import AppendOrigin, PartitionLog
+from tests.support.log_world import FOLDER, START_MS, Crash, MemoryDisk, World, all_bytes, batch, sized_batch
+
+LOG = f"{FOLDER}/{0:020d}.log"
+
+
+def append(log: PartitionLog, count: int, epoch: int = 0, size_bytes: int = 300) -> None:
+    for _ in range(count):
+        log.append_as_leader(sized_batch(size_bytes), epoch, AppendOrigin.CLIENT, START_MS)
+
+
+def offsets(log: PartitionLog) -> list[int]:
+    return [header.base_offset for _, header in iter_headers(all_bytes(log))]
+
+
+async def filled(count: int = 10, **settings: object) -> tuple[World, PartitionLog]:
+    world = World(**{"segment_bytes": 1000, "index_interval_bytes": 0, **settings})
+    log = await world.open()
+    append(log, count)
+    return world, log
+
+
+@pytest.mark.parametrize("cut", [1, 60, 150, 299])
+async def test_a_torn_last_batch_is_cut_off(cut: int) -> None:
+    world, _log = await filled(3, segment_bytes=10_000)
+    del world.disk.files[LOG][-cut:]
+    again = await world.next_process().open()
+    assert again.log_end_offset == 2
+    assert offsets(again) == [0, 1]
+    append(again, 1)
+    assert offsets(again) == [0, 1, 2]
+
+
+async def test_everything_after_a_bad_batch_goes() -> None:
+    """A damaged byte in the middle: the log ends before its batch, later segments go."""
+    world, _log = await filled()
+    world.disk.files[f"{FOLDER}/{3:020d}.log"][300 + 100] ^= 1
+    again = await world.next_process().open()
+    assert (again.log_end_offset, again.segments.bases) == (4, [0, 3])
+    assert sorted(name for name in world.disk.list_dir(FOLDER) if name.endswith(".log"))[0] == f"{0:020d}.log"
+    append(again, 3)
+    assert offsets(again) == list(range(7))
+
+
+async def test_below_the_recovery_point_nothing_is_read() -> None:
+    """Flushed segments are taken as they are; damage there is found by readers' CRC checks."""
+    world, log = await filled()
+    await world.spawn.settle()
+    assert log.recovery_point == 9
+    world.disk.files[f"{FOLDER}/{3:020d}.log"][300 + 100] ^= 1
+    again = await world.next_process().open(recovery_point=9)
+    assert again.log_end_offset == 10
+    assert again.recovery_point == 9
+
+
+async def test_garbage_in_an_index_is_noticed_and_mended() -> None:
+    for kind, garbage in ((".index", b"\xff" * 16), (".index", b"\x00" * 9), (".timeindex", b"\xff" * 24), (".timeindex", b"abc")):
+        world, log = await filled(6)
+        await log.close()
+        good = bytes(world.disk.files[f"{FOLDER}/{0:020d}{kind}"])
+        world.disk.files[f"{FOLDER}/{0:020d}{kind}"] = bytearray(garbage)
+        next_world = world.next_process()
+        again = await next_world.open(clean=True)
+        assert bytes(next_world.disk.files[f"{FOLDER}/{0:020d}{kind}"]) == good
+        assert offsets(again) == list(range(6))
+
+
+async def test_missing_and_orphaned_indexes() -> None:
+    world, log = await filled(6)
+    await log.close()
+    del world.disk.files[f"{FOLDER}/{0:020d}.index"]
+    world.disk.files[f"{FOLDER}/{777:020d}.index"] = bytearray(8)
+    next_world = world.next_process()
+    again = await next_world.open(clean=True)
+    assert offsets(again) == list(range(6))
+    assert f"{FOLDER}/{0:020d}.index" in next_world.disk.files
+    assert f"{FOLDER}/{777:020d}.index" not in next_world.disk.files
+
+
+async def test_kafkas_preallocated_index_of_a_killed_broker() -> None:
+    """A killed Kafka leaves its active index at full size, zeros after the entries: it is made anew."""
+    world, _log = await filled(3)
+    world.disk.files[f"{FOLDER}/{0:020d}.index"] = bytearray(10_000 // 8 * 8)
+    world.disk.files[f"{FOLDER}/{0:020d}.timeindex"] = bytearray(10_000 // 12 * 12)
+    for clean in (False, True):
+        next_world = world.next_process()
+        again = await next_world.open(clean=clean)
+        assert offsets(again) == [0, 1, 2]
+        assert again.segments.active.offset_index.count == 2
+
+
+async def test_epochs_and_producers_come_back_from_the_batches() -> None:
+    """S6, R6: epoch entries and producer state are rebuilt with the indexes."""
+    world = World(segment_bytes=1000)
+    log = await world.open()
+    for number in range(8):
+        data = batch(2, value="x" * 100, producer_id=7, producer_epoch=0, base_sequence=number * 2)
+        log.append_as_leader(data, number // 3, AppendOrigin.CLIENT, START_MS)
+    epochs, producers = log.epochs.entries, log.producer_state.entries
+    world.disk.files.pop(f"{FOLDER}/leader-epoch-checkpoint", None)
+    again = await world.next_process().open()
+    assert again.epochs.entries == epochs == [(0, 0), (1, 6), (2, 12)]
+    assert again.producer_state.entries == producers
+    repeat = batch(2, value="x" * 100, producer_id=7, producer_epoch=0, base_sequence=14)
+    info = again.append_as_leader(repeat, 2, AppendOrigin.CLIENT, START_MS)
+    assert (info.duplicate, info.first_offset, info.last_offset) == (True, 14, 15)
+
+
+async def test_an_unreadable_epoch_checkpoint_is_made_from_the_batches() -> None:
+    world = World()
+    log = await world.open()
+    append(log, 2, epoch=3)
+    append(log, 2, epoch=5)
+    await log.close()
+    world.disk.files[f"{FOLDER}/leader-epoch-checkpoint"] = bytearray(b"nonsense")
+    again = await world.next_process().open(clean=True)
+    assert again.epochs.entries == [(3, 0), (5, 2)]
+
+
+async def test_a_corrupt_snapshot_is_dropped() -> None:
+    world = World(segment_bytes=1000)
+    log = await world.open()
+    for number in range(4):
+        log.append_as_leader(
+            batch(1, value="x" * 300, producer_id=7, producer_epoch=0, base_sequence=number), 0, AppendOrigin.CLIENT, START_MS
+        )
+    producers = log.producer_state.entries
+    await log.close()
+    for path in list(world.disk.files):
+        if path.endswith(".snapshot"):
+            world.disk.files[path] = bytearray(b"broken")
+    again = await world.next_process().open(clean=True)
+    assert again.producer_state.entries == producers
+
+
+async def test_a_log_that_ends_below_its_start_is_emptied() -> None:
+    world, _log = await filled(3)
+    again = await world.next_process().open(log_start_offset=50)
+    assert (again.log_start_offset, again.log_end_offset, again.segments.bases) == (50, 50, [50])
+
+
+async def test_recovery_lets_others_run() -> None:
+    """Slices: with a clock that moves at every look, the loop gets its turn again and again."""
+    world, _log = await filled(200, segment_bytes=1 << 20)
+    next_world = world.next_process()
+    ticks = iter(range(10**6))
+    next_world.clock.monotonic_ms = lambda: float(next(ticks) * 3)
+    again = await next_world.open()
+    assert again.log_end_offset == 200
+    assert next_world.clock.yields > 5
+
+
+async def test_a_batch_larger_than_the_read_chunk() -> None:
+    world = World()
+    log = await world.open()
+    for size_bytes in (300, 700_000, 300):
+        append(log, 1, size_bytes=size_bytes)
+    again = await world.next_process().open()
+    assert again.log_end_offset == 3
+
+
+async def crash_everywhere(
+    prepare: Callable[[World], Awaitable[PartitionLog]],
+    action: Callable[[World, PartitionLog], Awaitable[None]],
+    check: Callable[[World, PartitionLog], Awaitable[None]],
+) -> int:
+    """Runs `action` with a death at its first, second, … disk operation, reopens and checks; returns how many steps it has."""
+    for step in range(1000):
+        world = World(MemoryDisk(folders=["/data"]), segment_bytes=1000, index_interval_bytes=0)
+        log = await prepare(world)
+        await world.spawn.settle()
+        world.disk.crash_at = len(world.disk.steps) + step
+        with contextlib.suppress(Crash):
+            await action(world, log)
+            await world.spawn.settle()
+            for task in world.spawn.tasks:
+                if task.done() and not task.cancelled() and task.exception() is not None:
+                    raise task.exception() or AssertionError
+        crashed = world.disk.crashed
+        await world.spawn.stop()
+        next_world = world.next_process()
+        again = await next_world.open(recovery_point=log.recovery_point)
+        await check(next_world, again)
+        if not crashed:
+            return step
+    raise AssertionError("never ran through")
+
+
+async def prepared(world: World) -> PartitionLog:
+    log = await world.open()
+    append(log, 8, epoch=1)
+    append(log, 1, epoch=2)
+    return log
+
+
+async def test_crash_at_each_step_of_appending_and_rolling() -> None:
+    async def action(world: World, log: PartitionLog) -> None:
+        append(log, 6, epoch=3)
+
+    async def check(world: World, log: PartitionLog) -> None:
+        assert 9 <= log.log_end_offset <= 15
+        assert offsets(log) == list(range(log.log_end_offset))
+        assert log.epochs.entries == [(1, 0), (2, 8), (3, 9)][: 2 + (log.log_end_offset > 9)]
+        append(log, 1, epoch=4)
+
+    assert await crash_everywhere(prepared, action, check) > 10
+
+
+@pytest.mark.parametrize("target", [8, 7, 6, 4, 1, 0])
+async def test_crash_at_each_step_of_truncation(target: int) -> None:
+    async def action(world: World, log: PartitionLog) -> None:
+        await log.truncate_to(target)
+
+    async def check(world: World, log: PartitionLog) -> None:
+        assert target <= log.log_end_offset <= 9
+        assert offsets(log) == list(range(log.log_end_offset))
+        assert all(start < log.log_end_offset for _, start in log.epochs.entries)
+        await log.truncate_to(target)
+        append(log, 1, epoch=4)
+        assert offsets(log) == list(range(target + 1))
+
+    assert await crash_everywhere(prepared, action, check) > 1
+
+
+async def test_crash_at_each_step_of_starting_anew() -> None:
+    async def action(world: World, log: PartitionLog) -> None:
+        await log.truncate_fully_and_start_at(500)
+
+    async def check(world: World, log: PartitionLog) -> None:
+        assert log.log_end_offset in {*range(10), 500}
+        assert offsets(log) == list(range(log.log_end_offset if log.log_end_offset < 500 else 0))
+        await log.truncate_fully_and_start_at(500)
+        append(log, 1, epoch=4)
+        assert offsets(log) == [500]
+
+    assert await crash_everywhere(prepared, action, check) > 5
+
+
+async def test_crash_at_each_step_of_retention() -> None:
+    async def action(world: World, log: PartitionLog) -> None:
+        world.configure(retention_bytes=400)
+        log.update_high_watermark(log.log_end_offset)
+        await log.delete_expired(START_MS)
+
+    async def check(world: World, log: PartitionLog) -> None:
+        assert log.log_end_offset == 9
+        assert offsets(log) == list(range(log.log_start_offset, 9))
+        assert log.log_start_offset in {0, 3, 6}
+
+    assert await crash_everywhere(prepared, action, check) > 3
+
+
+async def test_a_full_disk_heals_when_there_is_space() -> None:
+    world, log = await filled(2, segment_bytes=10_000)
+    world.disk.full = True
+    for _ in range(3):
+        with pytest.raises(KafkaError) as caught:
+            append(log, 1)
+        assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert log.log_end_offset == 2
+    assert offsets(log) == [0, 1]
+    world.disk.full = False
+    append(log, 1)
+    assert offsets(log) == [0, 1, 2]
+
+
+async def test_a_full_disk_while_rolling() -> None:
+    world, log = await filled(3)
+    world.disk.full = True
+    for _ in range(2):
+        with pytest.raises(KafkaError):
+            append(log, 1)
+    assert log.segments.bases == [0]
+    world.disk.full = False
+    append(log, 1)
+    assert offsets(log) == [0, 1, 2, 3]
+    again = await world.next_process().open()
+    assert offsets(again) == [0, 1, 2, 3]
+
+
+async def test_after_an_io_error_nothing_is_appended_until_recovery() -> None:
+    """KAFKA-10778."""
+    world, log = await filled(2, segment_bytes=10_000)
+    world.disk.fail["append"] = errno.EIO
+    with pytest.raises(KafkaError):
+        append(log, 1)
+    del world.disk.fail["append"]
+    with pytest.raises(KafkaError, match="waits for recovery"):
+        append(log, 1)
+    await log.recover()
+    append(log, 1)
+    assert offsets(log) == [0, 1, 2]
+
+
+async def test_a_failed_flush_does_not_move_the_recovery_point() -> None:
+    world, log = await filled(2, segment_bytes=10_000)
+    world.disk.fail["fsync"] = errno.EIO
+    with pytest.raises(KafkaError):
+        await log.flush()
+    assert log.recovery_point == 0
+    assert log.failure is not None
+    await log.close()
+    assert not [path for path in world.disk.files if path.endswith(".snapshot")]
+
+
+async def test_flush_by_message_count() -> None:
+    """S5: `flush.messages`."""
+    world, log = await filled(0, segment_bytes=10_000, flush_messages=3)
+    append(log, 2)
+    await world.spawn.settle()
+    assert log.recovery_point == 0
+    append(log, 1)
+    await world.spawn.settle()
+    assert log.recovery_point == 3
+    assert ("fsync", LOG) in world.disk.steps

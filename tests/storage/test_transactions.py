@@ -1,0 +1,140 @@
+"""The last stable offset and aborted transactions of a log (G5)."""
+
+from __future__ import annotations
+
+import struct
+
+from broker_core.records.batch import Record, build_batch
+from broker_core.storage.log import AppendOrigin, PartitionLog
+from tests.support.log_world import FOLDER, START_MS, World, all_bytes, batch
+
+CLIENT, TXN = AppendOrigin.CLIENT, AppendOrigin.TXN_COORDINATOR
+
+
+def data(log: PartitionLog, producer_id: int, sequence: int, count: int = 1) -> int:
+    """Appends a transactional batch and returns its offset."""
+    body = batch(count, value="x" * 100, producer_id=producer_id, producer_epoch=0, base_sequence=sequence, transactional=True)
+    return log.append_as_leader(body, 0, CLIENT, START_MS).first_offset
+
+
+def end(log: PartitionLog, producer_id: int, *, commit: bool) -> int:
+    return log.append_as_leader(marker(producer_id, commit=commit), 0, TXN, START_MS).first_offset
+
+
+def marker(producer_id: int, *, commit: bool) -> bytes:
+    entry = Record(0, START_MS, struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, 0), ())
+    return build_batch(
+        [entry], base_offset=0, producer_id=producer_id, producer_epoch=0, transactional=True, control=True, timestamp_ms=START_MS
+    )
+
+
+async def test_readers_of_committed_records_wait_for_the_marker_to_be_replicated() -> None:
+    log = await World().open()
+    log.append_as_leader(batch(2), 0, CLIENT, START_MS)
+    assert data(log, 1, 0, 3) == 2
+    log.update_high_watermark(5)
+    assert log.last_stable_offset == 2
+    assert end(log, 1, commit=True) == 5
+    assert log.last_stable_offset == 2
+    log.update_high_watermark(6)
+    assert log.last_stable_offset == 6
+
+
+async def test_interleaved_transactions() -> None:
+    log = await World().open()
+    data(log, 1, 0)
+    data(log, 2, 0)
+    end(log, 1, commit=False)
+    log.update_high_watermark(3)
+    assert log.last_stable_offset == 1
+    data(log, 3, 0)
+    end(log, 2, commit=True)
+    log.update_high_watermark(5)
+    assert log.last_stable_offset == 3
+    end(log, 3, commit=False)
+    log.update_high_watermark(6)
+    assert log.last_stable_offset == 6
+    assert log.read(0, 10_000, 6).aborted == [(1, 0), (3, 3)]
+    assert log.read(0, 10_000, 3).aborted == [(1, 0)]
+    assert log.read(3, 10_000, 6).aborted == [(3, 3)]
+
+
+async def test_an_aborted_transaction_over_many_segments() -> None:
+    world = World(segment_bytes=1000)
+    log = await world.open()
+    for number in range(12):
+        data(log, 1, number)
+    end(log, 1, commit=False)
+    log.update_high_watermark(log.log_end_offset)
+    assert log.segments_count > 2
+    part = log.read(0, 10_000, log.last_stable_offset)
+    assert part.next_offset < 12
+    assert part.aborted == [(1, 0)]
+    (index_file,) = [path for path in world.disk.files if path.endswith(".txnindex")]
+    assert bytes(world.disk.files[index_file]) == struct.pack(">hqqqq", 0, 1, 0, 12, 13)
+
+
+async def test_restart_keeps_open_and_aborted_transactions() -> None:
+    world = World(segment_bytes=1000)
+    log = await world.open()
+    for number in range(6):
+        data(log, 1, number)
+    end(log, 1, commit=False)
+    data(log, 2, 0)
+    log.update_high_watermark(log.log_end_offset)
+    for clean in (False, True):
+        if clean:
+            await log.close()
+        else:
+            await log.flush()
+        again = await world.next_process().open(clean=clean)
+        again.update_high_watermark(again.log_end_offset)
+        assert again.last_stable_offset == 7
+        assert again.read(0, 10_000, 7).aborted == [(1, 0)]
+        assert again.producer_state.entries[2].txn_first_offset == 7
+
+
+async def test_truncation_takes_a_transactions_end_back() -> None:
+    log = await World().open()
+    data(log, 1, 0)
+    end(log, 1, commit=False)
+    log.update_high_watermark(1)
+    await log.truncate_to(1)
+    assert log.last_stable_offset == 0
+    assert log.read(0, 10_000, 1).aborted == []
+    end(log, 1, commit=True)
+    log.update_high_watermark(2)
+    assert log.last_stable_offset == 2
+
+
+async def test_a_full_disk_does_not_lose_an_aborted_transaction() -> None:
+    """KAFKA-7866: the marker is in the log once, and readers are told of it before the index file has it."""
+    world = World()
+    log = await world.open()
+    data(log, 1, 0)
+    append = world.disk.step
+
+    def full_for_the_index(operation: str, path: str, torn: object = None) -> bool:
+        append(operation, path)
+        return path.endswith(".txnindex")
+
+    world.disk.step = full_for_the_index  # type: ignore[method-assign]
+    end(log, 1, commit=False)
+    log.update_high_watermark(2)
+    assert log.read(0, 10_000, 2).aborted == [(1, 0)]
+    world.disk.step = append  # type: ignore[method-assign]
+    await log.flush()
+    assert len(world.disk.files[f"{FOLDER}/{0:020d}.txnindex"]) == 34
+    again = await world.next_process().open()
+    assert again.read(0, 10_000, 2).aborted == [(1, 0)]
+    assert len(all_bytes(again)) == len(all_bytes(log))
+
+
+async def test_log_start_beyond_a_finished_transaction() -> None:
+    log = await World().open()
+    data(log, 1, 0)
+    end(log, 1, commit=True)
+    log.append_as_leader(batch(2), 0, CLIENT, START_MS)
+    log.update_high_watermark(4)
+    log.advance_log_start(3)
+    assert (log.log_start_offset, log.last_stable_offset) == (3, 4)

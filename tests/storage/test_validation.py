@@ -1,0 +1,124 @@
+"""What a leader accepts from whom (R12, S7)."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.records.batch import build_batch, iter_headers, read_records
+from broker_core.storage.log import AppendOrigin, PartitionLog
+from tests.support.log_world import START_MS, World, all_bytes, batch, record, sized_batch
+
+HOUR_MS = 3_600_000
+CLIENT = AppendOrigin.CLIENT
+
+
+def refused(log: PartitionLog, data: bytes, origin: AppendOrigin = CLIENT) -> ErrorCode:
+    end = log.log_end_offset
+    with pytest.raises(KafkaError) as caught:
+        log.append_as_leader(data, 0, origin, START_MS)
+    assert log.log_end_offset == end
+    return caught.value.code
+
+
+async def log_with(**settings: Any) -> PartitionLog:
+    return await World(**settings).open()
+
+
+async def test_every_damaged_byte_is_noticed() -> None:
+    """Only offset, length-independent epoch bytes may differ: they are stamped by the broker."""
+    log = await log_with()
+    data = batch(2)
+    for position in [*range(8, 12), *range(16, len(data))]:
+        broken = bytearray(data)
+        broken[position] ^= 0x01
+        assert refused(log, bytes(broken)) in (ErrorCode.CORRUPT_MESSAGE, ErrorCode.INVALID_RECORD), position
+    assert refused(log, data[:-1]) is ErrorCode.CORRUPT_MESSAGE
+    assert refused(log, b"") is ErrorCode.INVALID_RECORD
+    assert refused(log, b"x" * 200) is ErrorCode.CORRUPT_MESSAGE
+
+
+async def test_size_limits() -> None:
+    log = await log_with(max_message_bytes=500, segment_bytes=1000)
+    assert refused(log, sized_batch(501)) is ErrorCode.MESSAGE_TOO_LARGE
+    assert refused(log, sized_batch(500) * 3) is ErrorCode.RECORD_LIST_TOO_LARGE
+    assert log.append_as_leader(sized_batch(500) * 2, 0, CLIENT, START_MS).batches == 2
+
+
+async def test_clients_may_not_write_control_batches_or_nameless_sequences() -> None:
+    log = await log_with()
+    assert refused(log, batch(1, control=True)) is ErrorCode.INVALID_RECORD
+    assert refused(log, batch(1, producer_id=5, producer_epoch=0)) is ErrorCode.INVALID_RECORD
+    assert refused(log, build_batch([], base_offset=0)) is ErrorCode.INVALID_RECORD
+
+
+async def test_old_formats_are_refused() -> None:
+    log = await log_with()
+    old = struct.pack(">qiIbb", 0, 14 + 3, 0, 0, 0) + b"abc" + b"\0" * 14
+    assert refused(log, old) is ErrorCode.INVALID_RECORD
+
+
+async def test_compacted_topics_need_keys() -> None:
+    log = await log_with(cleanup_policy=frozenset({"compact"}))
+    keyless = build_batch([record(0), record(1, key=None)], base_offset=0)
+    assert refused(log, keyless) is ErrorCode.INVALID_RECORD
+    log.append_as_leader(batch(2), 0, CLIENT, START_MS)
+    plain = await log_with()
+    plain.append_as_leader(keyless, 0, CLIENT, START_MS)
+
+
+async def test_timestamps_too_far_off() -> None:
+    log = await log_with(message_timestamp_before_max_ms=HOUR_MS, message_timestamp_after_max_ms=HOUR_MS)
+    assert refused(log, batch(1, timestamp_ms=START_MS - HOUR_MS - 1)) is ErrorCode.INVALID_TIMESTAMP
+    assert refused(log, batch(1, timestamp_ms=START_MS + HOUR_MS + 1)) is ErrorCode.INVALID_TIMESTAMP
+    for timestamp_ms in (START_MS - HOUR_MS, START_MS + HOUR_MS, -1):
+        log.append_as_leader(batch(1, timestamp_ms=timestamp_ms), 0, CLIENT, START_MS)
+
+
+async def test_the_brokers_time_is_stamped_where_the_topic_wants_it() -> None:
+    log = await log_with(message_timestamp_type="LogAppendTime")
+    info = log.append_as_leader(batch(3, timestamp_ms=5), 2, CLIENT, START_MS)
+    assert info.log_append_time_ms == START_MS
+    data = all_bytes(log)
+    ((position, header),) = iter_headers(data)
+    assert (header.timestamp_type, header.max_timestamp) == (1, START_MS)
+    assert [r.timestamp_ms for r in read_records(data, position, header)] == [START_MS] * 3
+    again = await World().open()
+    again.append_as_follower(data, START_MS)
+    assert log.offset_for_timestamp(START_MS - 5) == (0, START_MS, 2)
+
+
+async def test_duplicates_answer_with_the_old_offset() -> None:
+    """G4: an idempotent producer's retry is not written again."""
+    log = await log_with()
+    first = batch(2, producer_id=9, producer_epoch=0, base_sequence=0)
+    log.append_as_leader(first, 0, CLIENT, START_MS)
+    log.append_as_leader(batch(3), 0, CLIENT, START_MS)
+    info = log.append_as_leader(first, 0, CLIENT, START_MS)
+    assert (info.duplicate, info.first_offset, info.last_offset) == (True, 0, 1)
+    assert log.log_end_offset == 5
+    assert refused(log, batch(1, producer_id=9, producer_epoch=0, base_sequence=5)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+async def test_a_follower_refuses_damage_and_falling_offsets() -> None:
+    leader, follower = await log_with(), await log_with()
+    leader.append_as_leader(batch(2), 0, CLIENT, START_MS)
+    data = bytearray(all_bytes(leader))
+    data[-1] ^= 1
+    with pytest.raises(KafkaError) as caught:
+        follower.append_as_follower(data, START_MS)
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+    assert follower.append_as_follower(data[:30], START_MS).batches == 0
+    assert follower.log_end_offset == 0
+
+
+async def test_the_callers_bytes_stay_as_they_were() -> None:
+    log = await log_with()
+    data = bytearray(batch(1))
+    before = bytes(data)
+    log.append_as_leader(batch(5), 3, CLIENT, START_MS)
+    log.append_as_leader(data, 3, CLIENT, START_MS)
+    assert data == before
