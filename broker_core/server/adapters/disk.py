@@ -107,7 +107,7 @@ class RealFile:
         with self._named_errors():
             await self._pool.run(os.fsync, self._descriptor)
 
-    def fileno(self) -> int | None:
+    def fileno(self) -> int:
         return self._descriptor
 
     def close(self) -> None:

@@ -1,102 +1,38 @@
-"""Sockets that carry frames: a 4-byte big-endian size, then that many bytes."""
+"""Real TCP: connections that carry frames, to others and from others."""
 
 from __future__ import annotations
 
 import asyncio
-import struct
-from collections import deque
 from collections.abc import Callable
 
 from broker_core.seams import FrameConnection, FrameHandler, Listener, Peer
+from broker_core.server.adapters.client_connection import ClientConnection
+from broker_core.server.adapters.framing import MAX_FRAME_BYTES
+from broker_core.server.adapters.listener import ConnectionCounts, NetworkLimits, RealListener
+from broker_core.server.adapters.memory_budget import MemoryBudget
 
-SIZE = struct.Struct(">i")
-MAX_FRAME_BYTES = 256 * 1024 * 1024
-MAX_QUEUED_FRAMES = 1024
-
-
-class _ClientProtocol(asyncio.Protocol):
-    """Cuts the stream of answers into frames; reading pauses while `MAX_QUEUED_FRAMES` wait to be received."""
-
-    def __init__(self, max_frame_bytes: int) -> None:
-        self._max_frame_bytes = max_frame_bytes
-        self._buffer = bytearray()
-        self._frames: deque[bytes] = deque()
-        self._waiter: asyncio.Future[None] | None = None
-        self._error: str | None = None
-        self._transport: asyncio.Transport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        self._buffer += data
-        while self._error is None and self._cut_frame():
-            pass
-        if len(self._frames) >= MAX_QUEUED_FRAMES and self._transport is not None:
-            self._transport.pause_reading()
-        self._wake()
-
-    def _cut_frame(self) -> bool:
-        if len(self._buffer) < SIZE.size:
-            return False
-        (size,) = SIZE.unpack_from(self._buffer)
-        if not 0 <= size <= self._max_frame_bytes:
-            self._fail(f"the peer announced a frame of {size} bytes; the limit is {self._max_frame_bytes}")
-            return False
-        end = SIZE.size + size
-        if len(self._buffer) < end:
-            return False
-        with memoryview(self._buffer) as view:
-            self._frames.append(bytes(view[SIZE.size : end]))
-        del self._buffer[:end]
-        return True
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._fail(f"the connection was lost: {exc}" if exc else "the peer closed the connection")
-
-    def _fail(self, reason: str) -> None:
-        self._error = self._error or reason
-        if self._transport is not None:
-            self._transport.close()
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    def send(self, frame: bytes) -> None:
-        if self._error is not None or self._transport is None:
-            raise ConnectionError(self._error or "not connected")
-        self._transport.writelines([SIZE.pack(len(frame)), frame])
-
-    async def receive(self) -> bytes:
-        while not self._frames:
-            if self._error is not None:
-                raise ConnectionError(self._error)
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
-        frame = self._frames.popleft()
-        if self._transport is not None and not self._transport.is_closing() and len(self._frames) < MAX_QUEUED_FRAMES // 2:
-            self._transport.resume_reading()
-        return frame
-
-    def close(self) -> None:
-        self._fail("the connection is closed")
+__all__ = ["ConnectionCounts", "NetworkLimits", "RealNetwork"]
 
 
 class RealNetwork:
-    def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+    """All listeners share one memory budget and one count of connections (`counts`, `budget`: for the metrics)."""
+
+    def __init__(self, limits: Callable[[], NetworkLimits] = NetworkLimits, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._limits = limits
         self._max_frame_bytes = max_frame_bytes
+        self.budget = MemoryBudget(lambda: limits().queued_max_request_bytes)
+        self.counts = ConnectionCounts()
 
     async def connect(self, host: str, port: int, *, timeout_ms: float) -> FrameConnection:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(timeout_ms / 1000.0):
             try:
-                _, protocol = await loop.create_connection(lambda: _ClientProtocol(self._max_frame_bytes), host, port)
+                _, connection = await loop.create_connection(lambda: ClientConnection(self._max_frame_bytes), host, port)
             except OSError as error:
                 raise ConnectionError(f"cannot connect to {host}:{port}: {error}") from error
-        return protocol
+        return connection
 
     async def listen(self, host: str, port: int, accept: Callable[[Peer], FrameHandler]) -> Listener:
-        raise NotImplementedError
+        listener = RealListener(accept, self._limits, self.budget, self.counts)
+        await listener.start(host, port)
+        return listener

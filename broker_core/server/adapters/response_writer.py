@@ -1,0 +1,118 @@
+"""Writes the parts of an answer to a socket: small ones gathered into one buffer, large file ranges by sendfile.
+
+A file range up to `SENDFILE_FROM_BYTES` is read (preadv) into the buffer that is written with everything around it; a
+larger one goes from the page cache to the socket by `os.sendfile` while the socket takes it, the rest by the loop's.
+The size header is written first, so a file that has less than was promised can only end the connection.
+Memory per connection: one buffer of `GATHER_BYTES`, or the answer's own bytes, and what the transport holds below its
+high-water mark; a peer that does not read holds up only its own task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+
+from broker_core.seams import FileRange, Part
+from broker_core.server.adapters.disk import RealFile
+from broker_core.server.adapters.framing import SIZE
+
+SENDFILE_FROM_BYTES = 256 * 1024
+GATHER_BYTES = 1024 * 1024
+HIGH_WATER_BYTES = 1024 * 1024
+
+
+class ResponseWriter:
+    """`pause` and `resume` come from the transport's flow control."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        self._drained: asyncio.Future[None] | None = None
+        transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
+
+    def pause(self) -> None:
+        self._drained = self._loop.create_future()
+
+    def resume(self) -> None:
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+        self._drained = None
+
+    async def write(self, parts: Sequence[Part]) -> None:
+        """`ConnectionError` when a file has less than promised; `OSError` when it cannot be read or the peer is gone."""
+        total = sum(part.length if isinstance(part, FileRange) else len(part) for part in parts)
+        gathered: list[Part] = [SIZE.pack(total)]
+        gathered_bytes = SIZE.size
+        for part in parts:
+            if isinstance(part, FileRange) and part.length > SENDFILE_FROM_BYTES:
+                await self._write_gathered(gathered)
+                await self._send_file(part)
+                gathered, gathered_bytes = [], 0
+                continue
+            gathered.append(part)
+            gathered_bytes += part.length if isinstance(part, FileRange) else len(part)
+            if gathered_bytes >= GATHER_BYTES:
+                await self._write_gathered(gathered)
+                gathered, gathered_bytes = [], 0
+        await self._write_gathered(gathered)
+
+    async def _write_gathered(self, parts: Sequence[Part]) -> None:
+        if not parts:
+            return
+        if any(isinstance(part, FileRange) for part in parts):
+            self._transport.write(_filled(parts))
+        else:
+            self._transport.write(b"".join(parts))  # type: ignore[arg-type]
+        await self._drain()
+
+    async def _drain(self) -> None:
+        if self._drained is not None:
+            await self._drained
+        if self._transport.is_closing():
+            raise ConnectionError("the connection is closed")
+
+    async def _send_file(self, part: FileRange) -> None:
+        file = part.file
+        assert isinstance(file, RealFile)
+        sent = self._send_inline(file, part.position, part.length)
+        if sent < part.length:
+            await self._drain()
+            sent += await self._loop.sendfile(self._transport, file, part.position + sent, part.length - sent, fallback=False)  # type: ignore[arg-type]
+        if sent != part.length:
+            raise _short(part, sent)
+
+    def _send_inline(self, file: RealFile, position: int, count: int) -> int:
+        """As much as the socket takes at once; nothing while the transport still has bytes that go first."""
+        if self._transport.get_write_buffer_size() or self._transport.is_closing():
+            return 0
+        try:
+            return os.sendfile(self._transport.get_extra_info("socket").fileno(), file.fileno(), position, count)
+        except BlockingIOError:
+            return 0
+
+
+def _filled(parts: Sequence[Part]) -> bytearray:
+    """All parts in one buffer, each file range read into its place."""
+    buffer = bytearray(sum(part.length if isinstance(part, FileRange) else len(part) for part in parts))
+    position = 0
+    with memoryview(buffer) as view:
+        for part in parts:
+            if isinstance(part, FileRange):
+                position += _read_into(part, view[position : position + part.length])
+            else:
+                view[position : position + len(part)] = part
+                position += len(part)
+    return buffer
+
+
+def _read_into(part: FileRange, place: memoryview) -> int:
+    assert isinstance(part.file, RealFile)
+    count = part.file.preadv(part.position, place)
+    if count != part.length:
+        raise _short(part, count)
+    return count
+
+
+def _short(part: FileRange, count: int) -> ConnectionError:
+    return ConnectionError(f"{part.file.path} has {count} of {part.length} promised bytes at {part.position}")

@@ -1,0 +1,200 @@
+"""The server's side of one connection: frames in, one at a time, answers out (SOURCES N1).
+
+Bytes arrive in a scratch buffer that all connections of a listener share (it is used up before the next one reads), so
+an idle connection holds no memory. A frame that does not fit in one read gets a buffer of its own, which grows as bytes
+arrive and as the memory budget lets it; what a client sends ahead of its answer is kept up to `READ_AHEAD_BYTES`, then
+reading pauses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Protocol
+
+from broker_core.errors import ProtocolViolation
+from broker_core.seams import FrameHandler
+from broker_core.server.adapters.framing import SIZE
+from broker_core.server.adapters.memory_budget import Account, MemoryBudget
+from broker_core.server.adapters.response_writer import ResponseWriter
+
+logger = logging.getLogger(__name__)
+
+SCRATCH_BYTES = 64 * 1024
+READ_AHEAD_BYTES = 64 * 1024
+
+
+class Host(Protocol):
+    """What a connection needs of its listener."""
+
+    scratch: memoryview
+    budget: MemoryBudget
+
+    def broken(self) -> None: ...
+
+    def max_request_bytes(self) -> int: ...
+
+    def opened(self, connection: ServerConnection, transport: asyncio.Transport) -> FrameHandler | None: ...
+
+    def active(self, connection: ServerConnection) -> None: ...
+
+    def gone(self, connection: ServerConnection) -> None: ...
+
+
+class ServerConnection(asyncio.BufferedProtocol):
+    """`busy` while a request is being handled: such a connection is not idle, however long its answer takes."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._loop = asyncio.get_running_loop()
+        self._ahead = bytearray()
+        self._frame: bytearray | None = None
+        self._frame_bytes = 0
+        self._filled = 0
+        self._account = Account(self._granted)
+        self._waits_for_budget = False
+        self._task: asyncio.Task[None] | None = None
+        self._transport: asyncio.Transport
+        self._writer: ResponseWriter
+        self._handler: FrameHandler | None = None
+        self.writing = False
+
+    @property
+    def busy(self) -> bool:
+        return self._task is not None and not self.writing
+
+    # From the transport.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._handler = self._host.opened(self, transport)
+        if self._handler is None:
+            transport.abort()
+            return
+        self._writer = ResponseWriter(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        handler, self._handler = self._handler, None
+        if handler is None:
+            return
+        self._host.budget.release(self._account)
+        self._writer.resume()
+        self._host.gone(self)
+        handler.closed()
+
+    def pause_writing(self) -> None:
+        self._writer.pause()
+
+    def resume_writing(self) -> None:
+        self._writer.resume()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._frame is None:
+            return self._host.scratch
+        if self._filled == len(self._frame):
+            self._frame.extend(bytes(self._next_chunk()))
+        return memoryview(self._frame)[self._filled :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._host.active(self)
+        if self._frame is not None:
+            self._filled += nbytes
+            self._go_on()
+            return
+        self._ahead += self._host.scratch[:nbytes]
+        if self._task is None:
+            self._start_frame()
+        elif len(self._ahead) >= READ_AHEAD_BYTES:
+            self._transport.pause_reading()
+
+    # Frames.
+
+    def _start_frame(self) -> None:
+        """Starts on the next frame if its size has arrived."""
+        if self._handler is None or self._transport.is_closing() or len(self._ahead) < SIZE.size:
+            return
+        (size,) = SIZE.unpack_from(self._ahead)
+        if not 0 < size <= self._host.max_request_bytes():
+            self._host.broken()
+            self._hang_up(f"a frame of {size} bytes was announced; the limit is {self._host.max_request_bytes()}")
+            return
+        self._frame_bytes = size
+        self._frame = self._ahead[SIZE.size : SIZE.size + size]
+        self._filled = len(self._frame)
+        del self._ahead[: SIZE.size + size]
+        self._host.budget.charge(self._account, self._filled)
+        self._go_on()
+
+    @property
+    def _complete(self) -> bool:
+        return self._frame is not None and self._filled == self._frame_bytes
+
+    def _go_on(self) -> None:
+        """Handles the frame when it is complete; otherwise sees that there may be more of it."""
+        assert self._frame is not None
+        if self._complete:
+            if self._task is None:
+                self._task = self._loop.create_task(self._serve(), name="requests of one connection")
+        elif self._filled == len(self._frame) and not self._host.budget.take(self._account, self._next_chunk()):
+            self._waits_for_budget = True
+            self._transport.pause_reading()
+
+    def _next_chunk(self) -> int:
+        """How much the frame's buffer grows next: it doubles."""
+        assert self._frame is not None
+        return min(self._frame_bytes - len(self._frame), max(SCRATCH_BYTES, len(self._frame)))
+
+    def _granted(self) -> None:
+        self._loop.call_soon(self._try_again)
+
+    def _try_again(self) -> None:
+        if self._waits_for_budget and self._handler is not None:
+            self._waits_for_budget = False
+            self._transport.resume_reading()
+            self._go_on()
+
+    # Requests.
+
+    async def _serve(self) -> None:
+        """Handles the complete frame, and those that came after it."""
+        try:
+            while self._complete and self._handler is not None:
+                await self._answer(self._handler)
+                self._host.active(self)
+                self._start_frame()
+        except (ProtocolViolation, OSError) as error:
+            self._hang_up(str(error))
+        except Exception:
+            logger.exception("a request failed and its connection is closed")
+            self._transport.close()
+        finally:
+            self._task = None
+            self.writing = False
+        if not self._waits_for_budget:
+            self._transport.resume_reading()
+
+    async def _answer(self, handler: FrameHandler) -> None:
+        assert self._frame is not None
+        frame, self._frame = self._frame, None
+        self._host.budget.start_handling(self._account)
+        try:
+            parts = await handler.handle(memoryview(frame))
+        finally:
+            self._host.budget.release(self._account)
+        if parts is not None and self._handler is not None:
+            self.writing = True
+            await self._writer.write(parts)
+            self.writing = False
+
+    # The end.
+
+    def _hang_up(self, reason: str) -> None:
+        logger.info("connection closed", extra={"reason": reason})
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Ends the connection at once, also in the middle of an answer."""
+        if self._task is not None and self.writing:
+            self._task.cancel()
+        self._transport.abort()
