@@ -15,7 +15,7 @@ from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups import bounds, joining, leaving, liveness, syncing
 from broker_core.groups.election import Elections
-from broker_core.groups.engine import Engine
+from broker_core.groups.engine import Engine, Watcher
 from broker_core.groups.group import Group
 from broker_core.groups.journal import Journal
 from broker_core.groups.messages import (
@@ -60,16 +60,16 @@ class GroupCoordinator:
     def start(self) -> None:
         self._active = True
 
-    def watch_changes(self, watcher: Callable[[str], None]) -> Callable[[], None]:
-        """Calls `watcher` with the id of a group whose state or offsets changed; returns how to stop that."""
-        return self._engine.watch(watcher)
-
     def close(self) -> None:
         """Gives all partitions up, which answers what is parked, and stops all timers."""
         self._active = False
         for partition in self.hosted.owned:
             self.elections.resigned(partition, None)
         self.timers.close()
+
+    def watch_changes(self, watcher: Watcher) -> Callable[[], None]:
+        """Calls `watcher(group_id)` when a group here has changed or gone; returns how to stop that."""
+        return self._engine.watch(watcher)
 
     def status(self, group_id: str, *, may_be_empty: bool = False) -> ErrorCode:
         """NONE if this broker can answer for the group now. The empty group id is legal only where offsets or groups are managed."""

@@ -56,15 +56,14 @@ class Elections:
         if was_hosted and not hosted.is_owned(partition):
             log.info("resigned coordinator", extra={"partition": partition, "epoch": epoch, "groups": len(groups)})
         for group in groups:
-            self._engine.tell(group)
             self._engine.carry_out(group, leaving.unload(group, self._engine.now_ms))
 
     async def _load(self, partition: int, ticket: LoadTicket) -> None:
         """Until it succeeds or the partition is given up: answering from half of the offsets would lose the rest."""
         while self._is_current(partition, ticket):
             try:
-                if await self._load_once(partition, ticket):
-                    return
+                await self._load_once(partition, ticket)
+                return
             except (KafkaError, OSError) as error:
                 log.warning("groups not loaded", extra={"partition": partition, "reason": str(error)})
             await self._node.clock.sleep(RETRY_BACKOFF_MS)
@@ -72,13 +71,19 @@ class Elections:
     def _is_current(self, partition: int, ticket: LoadTicket) -> bool:
         return self._engine.hosted.is_current(partition, ticket)
 
-    async def _load_once(self, partition: int, ticket: LoadTicket) -> bool:
+    async def _load_once(self, partition: int, ticket: LoadTicket) -> None:
         leader_log = self._replicas.leader_log(TopicPartition(OFFSETS_TOPIC, partition))
         loader = Loader(self._node.clock, leader_log, lambda: self._is_current(partition, ticket))
         started_ms = self._node.clock.monotonic_ms()
         if not await loader.run(self._config.current.offsets_load_buffer_size):
-            return False
-        groups = loader.replay.build(self._engine.now_ms)
+            return
+        groups: list[Group] = []
+        for group in loader.replay.build(self._engine.now_ms):
+            groups.append(group)
+            if len(groups) % GROUPS_PER_SLICE == 0:
+                await self._node.clock.sleep(0)
+        if not self._is_current(partition, ticket):
+            return
         self._engine.hosted.loaded(partition, groups)
         log.info(
             "groups loaded",
@@ -91,14 +96,13 @@ class Elections:
             },
         )
         await self._wake(groups)
-        return True
 
     async def _wake(self, groups: list[Group]) -> None:
         """Starts the groups' timers, some at a time; a group may be asked, or be given up, before its turn."""
         for index, group in enumerate(groups):
-            self._engine.tell(group)
             if group.state is not GroupState.DEAD:
                 self._engine.carry_out(group, liveness.loaded(group, self._engine.rules, self._engine.now_ms))
                 self._engine.watch_retention(group)
+                self._engine.tell(group)
             if index % GROUPS_PER_SLICE == GROUPS_PER_SLICE - 1:
                 await self._node.clock.sleep(0)

@@ -29,6 +29,8 @@ from broker_core.storage.log import AppendInfo
 
 log = logging.getLogger(__name__)
 
+Watcher = Callable[[str], None]
+
 
 class Engine:
     """Tickets of parked requests are futures; one whose client has gone is done already and is left alone."""
@@ -42,10 +44,10 @@ class Engine:
         self.timers = GroupTimers(node.clock, self._ring)
         self._queue: deque[tuple[Group, Effect]] = deque()
         self._is_carrying_out = False
-        self._watchers: list[Callable[[str], None]] = []
+        self._watchers: list[Watcher] = []
 
-    def watch(self, watcher: Callable[[str], None]) -> Callable[[], None]:
-        """Calls `watcher` with the id of a group whose state or offsets changed; returns how to stop that."""
+    def watch(self, watcher: Watcher) -> Callable[[], None]:
+        """Calls `watcher` with the id of a group whose state, members or offsets changed, or that has gone; returns how to stop that."""
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher)
 
@@ -89,11 +91,11 @@ class Engine:
                 self._moved(group, effect)
 
     def _moved(self, group: Group, moved: Moved) -> None:
-        self.tell(group)
         log.info(
             "group moved",
             extra={"group": group.group_id, "before": moved.before.value, "after": moved.after.value, "reason": moved.reason},
         )
+        self.tell(group)
         if moved.before is GroupState.EMPTY and moved.after is not GroupState.DEAD:
             self.watch_retention(group)
 
@@ -126,6 +128,7 @@ class Engine:
         if error is not ErrorCode.NONE:
             log.warning("group record not stored", extra={"group": group.group_id, "error": error.name})
         self.carry_out(group, syncing.stored(group, token, GROUP_ERRORS.get(error, error), self.now_ms))
+        self.tell(group)
 
     # -- time -----------------------------------------------------------------------------------------------------------
 
@@ -161,6 +164,8 @@ class Engine:
         records = tombstones(group.group_id, partitions, with_group=ends and group.generation > 0)
         info = self.append(group, records) if records else None
         group.offsets.remove(partitions)
+        if partitions:
+            self.tell(group)
         if ends:
             self.hosted.discard(self.topic.partition_for(group.group_id), group)
             self.carry_out(group, leaving.die(group, self.now_ms, "nothing left of it"))

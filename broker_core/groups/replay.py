@@ -6,7 +6,7 @@ one never do; against commits outside transactions the later record wins, not th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from broker_core.errors import CorruptData
 from broker_core.groups.group import Group
@@ -81,10 +81,11 @@ class Replay:
         if not of_group:
             self.offsets.pop(key.group_id, None)
 
-    def build(self, now_ms: int) -> list[Group]:
-        """All groups that have a record, committed offsets or an open transaction, in no particular but a fixed order."""
+    def build(self, now_ms: int) -> Iterator[Group]:
+        """All groups that have a record, committed offsets or an open transaction, one by one, always in the same order."""
         staged = [key.group_id for commits in self.open_transactions.values() for key in commits]
-        return [self._group(group_id, now_ms) for group_id in dict.fromkeys([*self.groups, *self.offsets, *staged])]
+        for group_id in dict.fromkeys([*self.groups, *self.offsets, *staged]):
+            yield self._group(group_id, now_ms)
 
     def _group(self, group_id: str, now_ms: int) -> Group:
         value = self.groups.get(group_id)

@@ -1,10 +1,14 @@
 """The coordinator as a whole (SOURCES G2, G3): two brokers, real logs, virtual time."""
 
+import asyncio
+from dataclasses import replace
+
 import pytest
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups import bounds
-from broker_core.groups.messages import LeavingMember, Protocol
+from broker_core.groups.group import JOIN_TIMER
+from broker_core.groups.messages import LeavingMember, Protocol, ReplySync, StartTimer, SyncResult
 from broker_core.groups.records import GroupKey, OffsetKey, decode_group_value, decode_key
 from broker_core.groups.states import GroupState
 from broker_core.model import TopicPartition
@@ -543,5 +547,92 @@ def test_stored_generation_names_the_present_members():
         partition = cluster.brokers[1].topic.partition_for("g")
         value = decode_group_value(dict(cluster.records(partition))[b"\x00\x02\x00\x01g"])
         assert (value.generation, value.leader, {member.assignment for member in value.members}) == (2, again.leader, {b"1", b"2"})
+
+    simulate(scenario)
+
+
+def test_group_loaded_with_too_many_members_rebalances():
+    """`group.max.size` may have become smaller since the generation was stored."""
+
+    async def scenario(cluster):
+        first = await cluster.stable("g")
+        second = cluster.begin(cluster.join("g"))
+        await cluster.settle()
+        await cluster.join("g", first.member_id)
+        await cluster.sync("g", first.member_id, 2, {first.member_id: b"1", (await second).member_id: b"2"})
+        cluster.config.current = replace(cluster.config.current, group_max_size=1)
+        cluster.elect(cluster.brokers[1].topic.partition_for("g"), 2)
+        await cluster.settle()
+        assert state_of(cluster, broker=2) is GroupState.PREPARING_REBALANCE
+        again = await cluster.join("g", first.member_id, broker=2)
+        refused = await cluster.join("g", (await second).member_id, broker=2)
+        assert (again.error, refused.error) == (E.NONE, E.GROUP_MAX_SIZE_REACHED)
+
+    simulate(scenario)
+
+
+def test_members_change_when_the_offsets_of_an_empty_group_expire():
+    """A group's offsets are looked at by its present state, not by the one it had when the look was planned."""
+
+    async def scenario(cluster):
+        cluster.session_ms = DAY_MS
+        joined = await cluster.stable("g")
+        await cluster.commit("g", {T0: 1, U0: 1}, member_id=joined.member_id, generation=1)
+        await live(cluster, joined, 5)
+        cluster.brokers[1].leave("g", [LeavingMember(joined.member_id)])
+        await cluster.node.clock.sleep(1_000_000)
+        joined = await cluster.stable("g")
+        await live(cluster, joined, 3)
+        assert cluster.fetch("g") == {T0: 1}
+
+    async def live(cluster, joined, days):
+        for _ in range(days * 48):
+            await cluster.node.clock.sleep(DAY_MS / 48)
+            cluster.brokers[1].heartbeat("g", joined.member_id, None, joined.generation)
+
+    simulate(scenario, **{"group.min.session.timeout.ms": "6000", "group.max.session.timeout.ms": "90000000"})
+
+
+def test_effects_keep_their_order():
+    """A timer of 0 ms rings while effects are carried out; what follows from it comes after them."""
+
+    async def scenario(cluster):
+        await cluster.stable("g")
+        parked = cluster.begin(cluster.join("g"))
+        await cluster.settle()
+        group = cluster.brokers[1].hosted.groups["g"]
+        at_once = StartTimer(JOIN_TIMER, group.timers[JOIN_TIMER], 0)
+        order = []
+        later = asyncio.get_running_loop().create_future()
+        later.add_done_callback(lambda _: order.append("effect of the earlier event"))
+        parked.add_done_callback(lambda _: order.append("effect of the timer"))
+        cluster.brokers[1]._engine.carry_out(group, [at_once, ReplySync(later, SyncResult(E.NONE))])
+        await parked
+        await cluster.settle()
+        assert order == ["effect of the earlier event", "effect of the timer"]
+
+    simulate(scenario)
+
+
+def test_watchers_are_told_of_changes():
+    """The state feed sees states, members and offsets of groups as they change, and groups that go."""
+
+    async def scenario(cluster):
+        told = []
+        stop = cluster.brokers[1].watch_changes(told.append)
+        joined = await cluster.stable("g")
+        assert told
+        told.clear()
+        cluster.brokers[1].heartbeat("g", joined.member_id, None, 1)
+        assert told == []
+        await cluster.commit("g", {U0: 5}, member_id=joined.member_id, generation=1)
+        assert told == ["g"]
+        await cluster.brokers[1].delete_offsets("g", [U0])
+        assert told == ["g", "g"]
+        cluster.elect(cluster.brokers[1].topic.partition_for("g"), 2)
+        assert told == ["g", "g", "g"]
+        stop()
+        await cluster.commit("h", {T0: 5})
+        assert told == ["g", "g", "g"]
 
     simulate(scenario)

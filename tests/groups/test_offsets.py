@@ -46,11 +46,13 @@ def test_failed_commit_leaves_the_old_offset():
 def test_the_record_later_in_the_log_wins():
     """G3: two commits on their way may be confirmed in either order; a reload would give the later record."""
     offsets = GroupOffsets()
-    offsets.prepare({T0: commit(5)})
-    offsets.prepare({T0: commit(3)})
+    for value in (5, 3, 7):
+        offsets.prepare({T0: commit(value)})
     offsets.succeeded(T0, commit(3), 101)
     offsets.succeeded(T0, commit(5), 100)
     assert offsets.get(T0) == commit(3)
+    offsets.failed(T0, commit(7))
+    assert not offsets.is_unstable(T0)
 
 
 def test_first_of_two_commits_leaves_the_second_pending():
@@ -165,6 +167,15 @@ def test_group_without_members_is_not_looked_at_before_something_can_expire():
     assert next_look_ms(group, 2 * DAY_MS) == 6 * DAY_MS
     with_offsets(group, u0=commit(1, expire_ms=3 * DAY_MS))
     assert next_look_ms(group, 2 * DAY_MS) == DAY_MS
+
+
+def test_group_with_members_is_looked_at_regularly():
+    """Its subscriptions may change, and with them what can expire."""
+    driver = GroupDriver()
+    driver.stable(1)
+    with_offsets(driver.group, t0=commit(1, at_ms=driver.now_ms))
+    driver.group.subscribed = frozenset()
+    assert next_look_ms(driver.group, driver.now_ms) == CHECK_MS
 
 
 def test_group_ends_with_its_last_offset():

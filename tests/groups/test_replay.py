@@ -41,7 +41,7 @@ def test_last_commit_wins_and_tombstones_remove():
     replay.batch(3, None, [offset(T1, None)])
     assert (offset_of(replay, T0), offset_of(replay, T1)) == (2, None)
     replay.batch(4, None, [offset(T0, None)])
-    assert replay.build(0) == []
+    assert not list(replay.build(0))
 
 
 def test_group_comes_back_stable_with_its_members():
@@ -78,7 +78,7 @@ def test_empty_group_and_removed_group():
     (group,) = replay.build(0)
     assert (group.state, group.generation, group.protocol_type) == (GroupState.EMPTY, 4, "consumer")
     replay.batch(1, None, [group_record(None)])
-    assert replay.build(0) == []
+    assert not list(replay.build(0))
 
 
 def test_offsets_without_a_group_record():
@@ -116,7 +116,7 @@ def test_tombstone_in_a_transaction():
     replay.batch(0, 1, [offset(T0, 10)])
     replay.batch(1, 1, [offset(T0, None)])
     replay.marker(1, commit=True)
-    assert replay.build(0) == []
+    assert not list(replay.build(0))
 
 
 def test_unreadable_records_are_skipped_and_counted():

@@ -1,6 +1,7 @@
 """Static members (KIP-345, KIP-814): an instance id keeps its place over restarts; whoever had it before is fenced."""
 
 from broker_core.errors import ErrorCode
+from broker_core.groups.group import SYNC_TIMER
 from broker_core.groups.messages import LeavingMember, Protocol
 from broker_core.groups.states import GroupState
 from tests.support.group_driver import REBALANCE_MS, SESSION_MS, GroupDriver
@@ -166,3 +167,35 @@ def test_leaving_by_instance_id_alone():
     assert driver.leave(LeavingMember("", "i1")) == [E.NONE]
     assert follower not in driver.group.members
     assert driver.state is GroupState.PREPARING_REBALANCE
+
+
+def test_replaced_member_still_has_to_sync():
+    """The sync that was due from the old id is due from the new one, and then nothing is."""
+    driver = GroupDriver()
+    driver.join("j0", instance_id="i0")
+    driver.join("j1", instance_id="i1")
+    driver.advance(6000)
+    leader = driver.answers["j0"].member_id
+    driver.sync("s0", leader, {}, instance_id="i0")
+    driver.stored()
+    driver.join("back", instance_id="i1")
+    driver.stored()
+    assert list(driver.group.members.unsynced) == [driver.answers["back"].member_id]
+    driver.sync("s1", driver.answers["back"].member_id, instance_id="i1")
+    assert SYNC_TIMER not in driver.timers
+
+
+def test_session_begins_anew_when_a_long_write_ends():
+    """While its join is parked the member cannot expire; afterwards it can."""
+    driver, leader, _ = stable_static()
+    driver.join("back", instance_id="i1")
+    for _ in range(3):
+        driver.advance(SESSION_MS // 2)
+        driver.heartbeat(leader, instance_id="i0")
+    driver.stored()
+    back = driver.answers["back"].member_id
+    driver.advance(SESSION_MS // 2)
+    driver.heartbeat(leader, instance_id="i0")
+    assert back in driver.group.members
+    driver.advance(SESSION_MS // 2)
+    assert back not in driver.group.members

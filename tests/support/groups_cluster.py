@@ -86,6 +86,7 @@ class OffsetsCluster:
         self.metadata = MetadataCache("cluster")
         self.logs: dict[int, PartitionLog] = {}
         self.leaders: dict[int, tuple[int, int]] = {}
+        self.session_ms = SESSION_MS
         self.hold = False
         self.held: list[asyncio.Future[None]] = []
         self.append_error: ErrorCode | None = None
@@ -196,7 +197,7 @@ class OffsetsCluster:
             "instance_id": instance_id,
             "client_id": "client",
             "client_host": "/127.0.0.1",
-            "session_timeout_ms": SESSION_MS,
+            "session_timeout_ms": self.session_ms,
             "rebalance_timeout_ms": REBALANCE_MS,
             "protocol_type": "consumer",
             "protocols": (Protocol("range", bytes.fromhex("0000 00000001 0001 74 ffffffff")),),
