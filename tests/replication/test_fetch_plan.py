@@ -1,0 +1,162 @@
+"""What a fetcher asks for (SOURCES R7; KIP-227, the client's side)."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from broker_core.errors import ErrorCode
+from broker_core.model import TopicPartition
+from broker_core.replication.fetch_plan import BY_ID_VERSION, BY_NAME_VERSION, FetchBody, FetchPlan, Followed, Position
+
+ID = UUID(int=9)
+
+
+class Follower:
+    """A plan over logs that are just positions."""
+
+    def __init__(self, *partitions: int) -> None:
+        self.plan = FetchPlan()
+        self.now_ms = 0.0
+        self.positions: dict[TopicPartition, Position] = {}
+        for number in partitions:
+            self.add(number)
+
+    def add(self, number: int, epoch: int = 0, topic_id: UUID | None = ID) -> TopicPartition:
+        tp = TopicPartition("t", number)
+        self.positions[tp] = Position(epoch, 0, -1, 0)
+        self.plan.add(tp, topic_id, epoch)
+        return tp
+
+    def move(self, number: int, offset: int) -> None:
+        tp = TopicPartition("t", number)
+        self.positions[tp] = self.positions[tp]._replace(fetch_offset=offset, last_fetched_epoch=0)
+        self.plan.note(tp)
+
+    def build(self) -> FetchBody | None:
+        return self.plan.build(self.now_ms, self.position)
+
+    def position(self, followed: Followed) -> Position | None:
+        return self.positions.get(followed.tp)
+
+    def shape(self) -> tuple[int, int, list[tuple[int, int]], list[int]] | None:
+        """(session id, epoch, [(partition, offset)], forgotten)"""
+        body = self.build()
+        if body is None:
+            return None
+        wanted = [(followed.tp.partition, position.fetch_offset) for followed, position in body.wanted]
+        return body.session_id, body.session_epoch, wanted, [followed.tp.partition for followed in body.forgotten]
+
+
+def test_full_then_only_changes() -> None:
+    follower = Follower(0, 1)
+    assert follower.shape() == (0, 0, [(0, 0), (1, 0)], [])
+    follower.plan.answered(ErrorCode.NONE, 7)
+    assert follower.shape() == (7, 1, [], [])
+    follower.plan.answered(ErrorCode.NONE, 7)
+    follower.move(1, 5)
+    assert follower.shape() == (7, 2, [(1, 5)], [])
+    follower.plan.answered(ErrorCode.NONE, 7)
+    follower.plan.note(TopicPartition("t", 1))
+    assert follower.shape() == (7, 3, [], []), "noted, but where it was"
+
+
+def test_nothing_to_fetch() -> None:
+    follower = Follower()
+    assert follower.shape() is None
+    tp = follower.add(0)
+    follower.plan.delay(tp, 100)
+    assert follower.shape() is None
+    assert follower.plan.next_ready_ms() == 100
+    follower.now_ms = 100
+    assert follower.shape() == (0, 0, [(0, 0)], [])
+
+
+def test_removed_and_waiting_partitions_leave_the_session() -> None:
+    follower = Follower(0, 1, 2)
+    follower.build()
+    follower.plan.answered(ErrorCode.NONE, 7)
+    follower.plan.remove(TopicPartition("t", 0))
+    follower.plan.delay(TopicPartition("t", 1), 50)
+    assert follower.shape() == (7, 1, [], [0, 1])
+    follower.plan.answered(ErrorCode.NONE, 7)
+    assert follower.shape() == (7, 2, [], [])
+    follower.plan.answered(ErrorCode.NONE, 7)
+    follower.now_ms = 50
+    assert follower.shape() == (7, 3, [(1, 0)], [])
+
+
+def test_a_partition_that_comes_back_at_once_is_not_forgotten() -> None:
+    """A new leader epoch: the session gets the new position instead."""
+    follower = Follower(0, 1)
+    follower.build()
+    follower.plan.answered(ErrorCode.NONE, 7)
+    follower.add(0, epoch=4)
+    body = follower.build()
+    assert body is not None
+    assert [(followed.tp.partition, position.leader_epoch) for followed, position in body.wanted] == [(0, 4)]
+    assert body.forgotten == []
+
+
+def test_a_topic_that_was_made_anew_is_forgotten_under_its_old_id() -> None:
+    follower = Follower(0)
+    follower.build()
+    follower.plan.answered(ErrorCode.NONE, 7)
+    follower.add(0, topic_id=UUID(int=10))
+    body = follower.build()
+    assert body is not None
+    assert [followed.topic_id for followed, _ in body.wanted] == [UUID(int=10)]
+    assert [followed.topic_id for followed in body.forgotten] == [ID]
+
+
+def test_session_errors() -> None:
+    follower = Follower(0)
+    follower.build()
+    follower.plan.answered(ErrorCode.NONE, 7)
+    follower.build()
+    follower.plan.answered(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0)
+    assert follower.shape() == (0, 0, [(0, 0)], [])
+    follower.plan.answered(ErrorCode.NONE, 8)
+    follower.build()
+    follower.plan.answered(ErrorCode.INVALID_FETCH_SESSION_EPOCH, 8)
+    assert follower.shape() == (8, 0, [(0, 0)], []), "closes the old one, asks for another"
+    follower.plan.answered(ErrorCode.NONE, 9)
+    follower.build()
+    follower.plan.failed()
+    assert follower.shape() == (9, 0, [(0, 0)], [])
+    follower.plan.answered(ErrorCode.NONE, 0)
+    assert follower.shape() == (0, 0, [(0, 0)], []), "no session was to be had"
+
+
+def test_a_partition_without_a_log_waits_to_be_noted() -> None:
+    follower = Follower(0)
+    del follower.positions[TopicPartition("t", 0)]
+    assert follower.shape() is None
+    follower.positions[TopicPartition("t", 0)] = Position(0, 3, 0, 0)
+    follower.plan.note(TopicPartition("t", 0))
+    assert follower.shape() == (0, 0, [(0, 3)], [])
+
+
+def test_names_instead_of_ids_while_one_is_missing() -> None:
+    follower = Follower(0)
+    body = follower.build()
+    assert body is not None
+    assert body.version == BY_ID_VERSION
+    follower.plan.answered(ErrorCode.NONE, 7)
+    tp = follower.add(1, topic_id=None)
+    body = follower.build()
+    assert body is not None
+    assert (body.version, body.session_id, body.session_epoch, len(body.wanted)) == (BY_NAME_VERSION, 7, 0, 2)
+    assert follower.plan.resolve("t", 0) == TopicPartition("t", 0)
+    follower.plan.answered(ErrorCode.NONE, 8)
+    follower.plan.remove(tp)
+    body = follower.build()
+    assert body is not None
+    assert (body.version, body.session_id, body.session_epoch, len(body.wanted)) == (BY_ID_VERSION, 8, 0, 1)
+
+
+def test_answers_are_resolved_by_id_or_name() -> None:
+    follower = Follower(0)
+    assert follower.plan.resolve(ID, 0) == follower.plan.resolve("t", 0) == TopicPartition("t", 0)
+    assert follower.plan.resolve(ID, 1) is None
+    follower.plan.remove(TopicPartition("t", 0))
+    assert follower.plan.resolve(ID, 0) is None
