@@ -52,24 +52,25 @@ class Broker:
     def __init__(
         self,
         node: Node,
-        config: BrokerConfig,
+        config: BrokerConfig | ConfigHolder,
         *,
         flaws: Flaws = NO_FLAWS,
         on_failure: Callable[[Exception], None] = lambda error: None,
     ) -> None:
         self.node = node
-        self.config = ConfigHolder(config)
-        self.broker_id = config.broker_id
+        self.config = config if isinstance(config, ConfigHolder) else ConfigHolder(config)
+        static = self.config.static
+        self.broker_id = static.broker_id
         self.metrics = BrokerMetrics()
         self._flaws = flaws
         self._listeners: list[Listener] = []
-        self._advertised = config.advertised_endpoints()
-        self._connections = Connections(self.config, self.metrics)
+        self._advertised = static.advertised_endpoints()
+        self._connections = Connections(self.metrics)
         self._registration = Registration(
             node,
-            config.log_dir,
+            static.log_dir,
             self._describe,
-            session_timeout_ms=config.zookeeper_session_timeout_ms,
+            session_timeout_ms=static.zookeeper_session_timeout_ms,
             on_registered=self._registered_again,
             on_failure=on_failure,
         )

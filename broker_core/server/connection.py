@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 class Connection:
     """The `FrameHandler` of one accepted connection."""
 
-    def __init__(self, services: BrokerServices, info: ConnectionInfo, metrics: BrokerMetrics, on_closed: Callable[[int], None]) -> None:
+    def __init__(self, services: BrokerServices, info: ConnectionInfo, metrics: BrokerMetrics, on_closed: Callable[[], None]) -> None:
         self._services = services
         self._info = info
         self._metrics = metrics
@@ -42,7 +42,7 @@ class Connection:
             raise
 
     def closed(self) -> None:
-        self._on_closed(self._info.connection_id)
+        self._on_closed()
 
     async def _measured(self, header: RequestHeader, frame: memoryview) -> list[Part] | None:
         api = self._metrics.api(_api_name(header.api_key))

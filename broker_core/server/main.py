@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from broker_core.config import BrokerConfig
+from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.coordination.store import StoreError
 from broker_core.coordination.zookeeper import ZooKeeperStore
 from broker_core.errors import ConfigError, HighwaterError
@@ -25,13 +25,13 @@ from broker_core.server import process
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.adapters.disk import RealDisk
 from broker_core.server.adapters.entropy import OsEntropy
-from broker_core.server.adapters.network import RealNetwork
+from broker_core.server.adapters.network import NetworkLimits, RealNetwork
 from broker_core.server.adapters.spawn import RealSpawn
 from broker_core.server.broker import Broker
 from broker_core.server.metrics_http import MetricsServer
 from broker_core.server.properties import parse_overrides, parse_properties
 from broker_core.server.watchdog import Watchdog
-from broker_core.telemetry.prometheus import render
+from broker_core.telemetry.prometheus import Gauge, render
 
 log = logging.getLogger(__name__)
 
@@ -77,8 +77,11 @@ async def serve(config: BrokerConfig) -> int:
     _stop_on_signals(stop)
     store = ZooKeeperStore(config.zookeeper_connect, config.zookeeper_session_timeout_ms)
     spawn, disk = RealSpawn(), RealDisk()
-    node = Node(RealClock(), spawn, OsEntropy(), disk, RealNetwork(config.socket_request_max_bytes), store)
-    broker = Broker(node, config, on_failure=lambda error: _finish(stop, EXIT_FAILED))
+    holder = ConfigHolder(config)
+    network = RealNetwork(lambda: _limits(holder.current), config.socket_request_max_bytes)
+    broker = Broker(
+        Node(RealClock(), spawn, OsEntropy(), disk, network, store), holder, on_failure=lambda error: _finish(stop, EXIT_FAILED)
+    )
     starting: asyncio.Future[None] = asyncio.ensure_future(broker.start())
     await asyncio.wait((starting, stop), return_when=asyncio.FIRST_COMPLETED)
     if not starting.done():
@@ -92,14 +95,34 @@ async def serve(config: BrokerConfig) -> int:
     except asyncio.CancelledError:
         await _close(spawn, store)
         return stop.result()
-    status = await _serve_started(broker, config, stop)
+    status = await _serve_started(broker, network, stop)
     await _close(spawn, store)
     return status
 
 
-async def _serve_started(broker: Broker, config: BrokerConfig, stop: asyncio.Future[int]) -> int:
+def _limits(config: BrokerConfig) -> NetworkLimits:
+    return NetworkLimits(
+        config.socket_request_max_bytes,
+        config.queued_max_request_bytes,
+        config.max_connections,
+        config.max_connections_per_ip,
+        config.connections_max_idle_ms,
+    )
+
+
+def _network_gauges(network: RealNetwork) -> list[Gauge]:
+    counts = network.counts
+    return [
+        ("connections_refused_total", "Connections over the limits.", counts.refused),
+        ("connections_closed_idle_total", "Connections closed for being idle.", counts.closed_idle),
+        ("broken_frames_total", "Frames that broke a limit.", counts.broken_frames),
+    ]
+
+
+async def _serve_started(broker: Broker, network: RealNetwork, stop: asyncio.Future[int]) -> int:
+    config = broker.config.static
     folder = Path(config.log_dir)
-    metrics = MetricsServer(lambda: render(broker.metrics, broker.broker_id, broker.gauges()))
+    metrics = MetricsServer(lambda: render(broker.metrics, broker.broker_id, [*broker.gauges(), *_network_gauges(network)]))
     metrics_port = await metrics.start(config.highwater_metrics_port) if config.highwater_metrics_port else 0
     watchdog = Watchdog(broker.metrics, lambda: os._exit(EXIT_HUNG))
     watchdog.start()
