@@ -1,0 +1,111 @@
+"""The timing wheels against a plain sorted list, and their promise of no idle work (SOURCES P3)."""
+
+from __future__ import annotations
+
+import random
+
+from broker_core.purgatory.timing_wheel import TimerEntry, TimingWheels
+
+
+def entry(deadline_ms: int) -> TimerEntry:
+    return TimerEntry(deadline_ms, lambda: None)
+
+
+def deadlines(entries: list[TimerEntry]) -> list[int]:
+    return [each.deadline_ms for each in entries]
+
+
+def test_the_example_of_450_ms_goes_down_level_by_level() -> None:
+    """P3: 450 ms waits in [400, 800), then in [440, 460), then in [450, 451)."""
+    wheels = TimingWheels(0)
+    assert wheels.add(entry(450))
+    assert wheels.levels == 3
+    for due_ms in (400, 440, 450):
+        assert wheels.next_due_ms() == due_ms
+        assert wheels.advance(due_ms - 1) == []
+        fired = wheels.advance(due_ms)
+    assert deadlines(fired) == [450]
+    assert wheels.next_due_ms() is None
+
+
+def test_overflow_wheels_are_made_when_first_needed() -> None:
+    """P3: each wheel reaches as far as a whole turn of the one below it makes a tick."""
+    wheels = TimingWheels(0)
+    for deadline_ms, levels in ((1, 1), (19, 1), (20, 2), (399, 2), (400, 3), (7_999, 3), (8_000, 4), (159_999, 4), (160_000, 5)):
+        wheels.add(entry(deadline_ms))
+        assert wheels.levels == levels, deadline_ms
+
+
+def test_a_deadline_that_is_not_ahead_is_refused() -> None:
+    wheels = TimingWheels(100)
+    assert not wheels.add(entry(100))
+    assert not wheels.add(entry(7))
+    assert wheels.add(entry(101))
+    assert wheels.count == 1
+
+
+def test_nothing_is_due_while_nothing_waits() -> None:
+    """P3: an empty queue of buckets is no reason to wake up, and buckets wake only once a turn."""
+    wheels = TimingWheels(0)
+    assert wheels.next_due_ms() is None
+    for _ in range(1_000):
+        wheels.add(entry(5_000))
+    wakeups = 0
+    while (due_ms := wheels.next_due_ms()) is not None:
+        wheels.advance(due_ms)
+        wakeups += 1
+    assert wakeups == 2
+    assert wheels.count == 0
+
+
+def test_a_cancelled_entry_never_fires_and_costs_at_most_one_wakeup() -> None:
+    wheels = TimingWheels(0)
+    cancelled, kept = entry(50), entry(50)
+    wheels.add(cancelled)
+    wheels.add(kept)
+    assert wheels.cancel(cancelled)
+    assert not wheels.cancel(cancelled)
+    assert wheels.advance(60) == [kept]
+    assert not wheels.cancel(kept)
+
+
+def test_after_a_long_rest_and_a_jump_entries_still_fire_on_their_millisecond() -> None:
+    wheels = TimingWheels(3)
+    wheels.touch(1_000_000)
+    wheels.add(entry(1_000_005))
+    assert wheels.levels == 1
+    assert wheels.advance(1_000_004) == []
+    assert deadlines(wheels.advance(1_000_005)) == [1_000_005]
+    wheels.add(entry(1_000_500))
+    wheels.add(entry(1_300_000))
+    assert deadlines(wheels.advance(9_000_000)) == [1_000_500, 1_300_000]
+
+
+def test_against_a_sorted_list() -> None:
+    """P3: adds, cancels and steps of every size: the same entries fire, in the same millisecond, never early."""
+    for seed in range(30):
+        chance = random.Random(seed)
+        now_ms = chance.randint(0, 10**6)
+        wheels, waiting = TimingWheels(now_ms), {}
+        for _ in range(400):
+            match chance.choice("aaacss"):
+                case "a":
+                    new = entry(now_ms + int(10 ** chance.uniform(0, 6)))
+                    wheels.touch(now_ms)
+                    if wheels.add(new):
+                        waiting[new] = None
+                case "c" if waiting:
+                    gone = chance.choice(list(waiting))
+                    del waiting[gone]
+                    assert wheels.cancel(gone)
+                case _:
+                    now_ms += int(10 ** chance.uniform(0, 5))
+                    fired = wheels.advance(now_ms)
+                    due = [each for each in waiting if each.deadline_ms <= now_ms]
+                    assert set(fired) == set(due)
+                    assert deadlines(fired) == sorted(deadlines(fired))
+                    for each in due:
+                        del waiting[each]
+            assert wheels.count == len(waiting)
+            due_ms = wheels.next_due_ms()
+            assert not waiting or (due_ms is not None and due_ms <= min(each.deadline_ms for each in waiting))
