@@ -59,6 +59,10 @@ class Progress:
         if not watching:
             self._sessions.pop(tp, None)
 
+    def sessions_of(self, tp: TopicPartition) -> list[int]:
+        """Ids of the fetch sessions that have the partition."""
+        return list(self._sessions.get(tp, {}))
+
     def moved(self, partition: Partition, moved: Moved) -> None:
         """Completes what the event allows and sends a change of the ISR on its way."""
         tp = partition.tp

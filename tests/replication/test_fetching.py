@@ -247,9 +247,8 @@ def test_idle_followers_cost_nothing_per_partition() -> None:
         cluster.produce(1, "a")
         cluster.until(cluster.caught_up)
         cluster.settle(2_000)
-        sessions = [
-            cluster.brokers[1].replicas.progress._sessions[TP][key][0] for key in cluster.brokers[1].replicas.progress._sessions[TP]
-        ]
+        cache = cluster.brokers[1].replicas.fetch_sessions
+        sessions = [session for session in map(cache.get, cluster.brokers[1].replicas.progress.sessions_of(TP)) if session is not None]
         assert len(sessions) == 2
         assert all(session.wanted() == [] for session in sessions)
         ages = [view.fetch_age_ms for view in cluster.partition(1).follower_views()]
