@@ -22,7 +22,7 @@ from workers.rules.verdict import verdict
 Value = dict[str, Any]
 FEED_STALE_MS = 3_000
 FEED_LOST_MS = 10_000
-TOTALS = ("bytes_in", "bytes_out", "messages_in")
+TOTALS = ("produced_bytes", "fetched_bytes", "messages_in")
 
 
 class ClusterState:
@@ -336,8 +336,8 @@ class ClusterState:
             "out_of_sync": count("out_of_sync"),
             "under_replicated": count("under_replicated"),
             "size_bytes": count("size_bytes"),
-            "bytes_in_per_s": self._rate("bytes_in", broker),
-            "bytes_out_per_s": self._rate("bytes_out", broker),
+            "bytes_in_per_s": self._rate("produced_bytes", broker),
+            "bytes_out_per_s": self._rate("fetched_bytes", broker),
             "messages_in_per_s": self._rate("messages_in", broker),
             "requests": {
                 api: {"per_s": self._rate(f"api/{api}", broker), "p50_ms": n.get("p50_ms"), "p99_ms": n.get("p99_ms")}
@@ -383,8 +383,8 @@ class ClusterState:
         value |= {name: count(name) for name in names}
         value |= {
             "groups": len(self.groups.groups),
-            "produce_bytes_per_s": self._sum("bytes_in"),
-            "fetch_bytes_per_s": self._sum("bytes_out"),
+            "produce_bytes_per_s": self._sum("produced_bytes"),
+            "fetch_bytes_per_s": self._sum("fetched_bytes"),
             "messages_per_s": self._sum("messages_in"),
             "requests_per_s": self._sum("requests"),
             "verdict": verdict(value, sorted(known - alive), self.groups.values_behind(), self._worst()),

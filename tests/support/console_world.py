@@ -150,8 +150,9 @@ def claim(
     return {**row, **more}
 
 
-def batch(broker: int, partitions: list[dict[str, Any]], at_ms: int, **more: Any) -> dict[str, Any]:
-    empty: dict[str, Any] = {"removed": [], "groups": [], "removed_groups": [], "broker": {}}
+def batch(broker: int, partitions: list[dict[str, Any]], at_ms: int, said: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """A batch of the state feed; `said` is what the broker says of itself."""
+    empty: dict[str, Any] = {"removed": [], "groups": [], "removed_groups": [], "broker": dict(said or {})}
     return {"broker_id": broker, "full": False, "at_ms": at_ms, "partitions": partitions, **empty, **more}
 
 

@@ -58,7 +58,7 @@ def _data_parts(counts: Mapping[str, Any], worst: Mapping[str, Any] | None) -> l
     if below := counts.get("under_min_isr"):
         parts.append(("data", ("bad", f"{_partitions(below)} refuse acks=all writes.{why}", about)))
         why = ""
-    if under := counts.get("under_replicated"):
+    if (under := (counts.get("under_replicated") or 0) - (below or 0)) > 0:
         parts.append(("data", ("warn", f"{_partitions(under)} under-replicated.{why}", about)))
     return parts
 

@@ -1,0 +1,155 @@
+"""The small parts of the live way: subscriptions, outboxes, rates, the spool, samples, keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console.gateway.errors import ClusterUnreachable
+from console.live.outbox import Outbox
+from console.live.rates import Rate
+from console.live.sampler import Sampler
+from console.live.samples import samples
+from console.live.spool import Spool
+from console.live.subscription import BadSubscription, parse
+from console.snapshot import keys
+from tests.support.console_world import cluster_state
+
+
+def test_a_page_gets_what_it_shows() -> None:
+    wanted = parse("cluster=local&brokers=1&topics=orders:0-1&topic_rows=clicks&groups=a%252Fb&group_rows=x&events=1&jobs=7")
+    yes = [
+        "cluster",
+        "broker/3",
+        "topic/orders",
+        "topic/clicks",
+        "partition/orders/1",
+        "group/a%2Fb",
+        "lag/a%2Fb/orders/0",
+        "group/x",
+        "event/9",
+        "job/7",
+    ]
+    no = ["partition/orders/2", "partition/clicks/0", "topic/other", "lag/x/orders/0", "group/other", "job/8", "nonsense"]
+    assert [key for key in yes if not wanted.wants(key)] == []
+    assert [key for key in no if wanted.wants(key)] == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "cluster=../x",
+        "jobs=all",
+        "what=1",
+        "topics=a:5-1",
+        "topics=a:0-9999",
+        "topics=a:b:c",
+        "topic_rows=" + ",".join(f"t{n}" for n in range(201)),
+        "topic_rows=" + "x" * 40_000,
+        "&".join(f"brokers={n}" for n in range(50)),
+    ],
+)
+def test_a_wrong_subscription_is_refused(query: str) -> None:
+    with pytest.raises(BadSubscription):
+        parse(query)
+
+
+def test_an_outbox_holds_one_latest_value_per_key() -> None:
+    box = Outbox(parse("brokers=1"))
+    box.snapshot_taken(5, box.round)
+    for seq in range(6, 1000):
+        box.offer(seq, {"broker/1": seq, "topic/other": seq})
+    assert box.take() == (999, {"broker/1": 999})
+    assert box.take() == (999, {})
+
+
+def test_what_the_snapshot_has_is_not_sent_again_and_what_came_after_is() -> None:
+    box = Outbox(parse("brokers=1"))
+    assert box.offer(7, {"broker/1": "old"}) is False
+    assert box.offer(9, {"broker/2": "new"}) is False
+    box.snapshot_taken(8, box.round)
+    assert box.take() == (9, {"broker/2": "new"})
+
+
+def test_a_gap_while_a_snapshot_is_read_asks_for_another() -> None:
+    box = Outbox(parse("brokers=1"))
+    asked = box.round
+    box.start_over()
+    box.snapshot_taken(8, asked)
+    assert box.stale is True
+
+
+def test_rates_need_a_second_and_forget_a_restart() -> None:
+    rate = Rate()
+    rate.add(0, 100)
+    rate.add(500, 150)
+    assert rate.per_s() is None
+    rate.add(1000, 200)
+    assert rate.per_s() == 100.0
+    rate.add(2000, 10)
+    assert rate.per_s() is None
+
+
+@pytest.mark.parametrize("name", ["billing", "a/b", "<b>&", "é %2F", "x" * 255])
+def test_a_groups_keys_survive_any_name(name: str) -> None:
+    assert keys.place("local", keys.group(name)) == ("hw:{local}:groups", name)
+    assert keys.place("local", keys.lag(name, "orders", 3)) == (f"hw:{{local}}:lag:{name}", "orders/3")
+    assert keys.place("local", keys.partition("a.b-c_d", 12)) == ("hw:{local}:partitions:a.b-c_d", "12")
+
+
+def test_the_spool_keeps_the_newest_within_its_limit(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "s", limit_bytes=4000)
+    for n in range(500):
+        spool.add([(b"k%d" % n, b"v" * 20)])
+    assert spool.size_bytes <= 4000
+    found = spool.read(1000)
+    assert found[-1][0] == b"k499"
+    spool.drop(len(found) - 1)
+    assert spool.read(10) == found[-1:]
+    spool.drop(1)
+    assert spool.read(10) == []
+
+
+def test_a_torn_line_of_the_spool_is_passed_over(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "s")
+    spool.add([(b"a", b"1"), (b"b", b"2")])
+    path = tmp_path / "s"
+    path.write_bytes(path.read_bytes()[:-2])
+    assert spool.read(10) == [(b"a", b"1")]
+
+
+class FlakySink:
+    def __init__(self) -> None:
+        self.away, self.written = True, []  # type: ignore[var-annotated]
+
+    def write(self, records: list[Any]) -> None:
+        if self.away:
+            raise ClusterUnreachable("gone")
+        self.written += records
+
+    def close(self) -> None: ...
+
+
+def test_samples_wait_on_disk_while_the_topic_is_away(tmp_path: Path) -> None:
+    sink = FlakySink()
+    sampler = Sampler(list, sink, Spool(tmp_path / "s"))
+    sampler.step([(b"1", b"a")])
+    sampler.step([(b"2", b"b")])
+    sink.away = False
+    sampler.step([(b"3", b"c")])
+    assert [key for key, _ in sink.written] == [b"1", b"2", b"3"]
+
+
+def test_a_sample_holds_what_analytics_reads() -> None:
+    state = cluster_state(1000)
+    state.take(1000)
+    rows = [row for group in state.groups.rows.values() for row in group.values()]
+    found = [json.loads(value) for _, value in samples("local", state.values.values(), rows, 5000)]
+    partition = next(s for s in found if s["kind"] == "partition")
+    group = next(s for s in found if s["kind"] == "group")
+    assert (partition["v"], partition["at_ms"], partition["cluster"], partition["log_end_offset"]) == (1, 5000, "local", 100)
+    assert (group["group"], group["topic"], group["lag"]) == ("billing", "orders", 40)
+    assert len(found) == 6

@@ -1,0 +1,294 @@
+"""Merging what brokers and ZooKeeper say (SOURCES R2, R3, Z2): who is believed, what is counted, what is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from console.live.state import ClusterState
+from tests.support.console_world import BROKERS, add_topic, batch, claim, cluster_state, group_claim
+
+ALL = [1, 2, 3]
+
+
+@pytest.fixture
+def state() -> ClusterState:
+    made = cluster_state(1000)
+    made.take(1000)
+    return made
+
+
+def leader_row(end: int = 100, **more: object) -> dict[str, object]:
+    return claim("orders", 0, 1, ALL, **{"leader": 1, "isr": ALL, "end": end, **more})  # type: ignore[arg-type]
+
+
+def test_a_quiet_cluster_changes_nothing(state: ClusterState) -> None:
+    for broker in BROKERS:
+        state.apply_batch(batch(broker, [claim("orders", 0, broker, ALL, leader=1, isr=ALL, end=100)], 1100), 1100)
+    values, events = state.take(1100)
+    assert not [key for key in values if key.startswith("partition")]
+    assert not events
+
+
+def test_a_partition_has_each_replicas_own_words(state: ClusterState) -> None:
+    """R2: LEO and HW of every replica."""
+    state.apply_batch(batch(1, [leader_row(120)], 1200), 1200)
+    state.apply_batch(batch(2, [claim("orders", 0, 2, ALL, leader=1, isr=[], end=115, high_watermark=100)], 1200), 1200)
+    value = state.take(1200)[0]["partition/orders/0"]
+    assert value is not None
+    assert (value["leader"], value["leader_epoch"], value["log_end_offset"], value["high_watermark"]) == (1, 5, 120, 110)
+    assert [(r["broker_id"], r["log_end_offset"], r["high_watermark"]) for r in value["replicas"]] == [
+        (1, 120, 110),
+        (2, 115, 100),
+        (3, 100, 90),
+    ]
+
+
+def test_the_leader_tells_what_a_silent_follower_does_not(state: ClusterState) -> None:
+    follower = {"broker_id": 3, "log_end_offset": 80, "high_watermark": None, "fetch_age_ms": 12_400, "caught_up_age_ms": 20_000}
+    state.set_brokers({b: BROKERS[b] for b in (1, 2)}, 1500)
+    state.apply_batch(batch(1, [leader_row(followers=[follower], isr=[1, 2])], 1500), 1500)
+    value = state.take(1500)[0]["partition/orders/0"]
+    assert value is not None
+    last = value["replicas"][2]
+    assert (last["broker_id"], last["log_end_offset"], last["in_isr"], last["age_ms"], last["reason"]) == (
+        3,
+        80,
+        False,
+        12_400,
+        "broker is down",
+    )
+
+
+@pytest.mark.parametrize(
+    ("fetch_age_ms", "caught_up_age_ms", "reason"),
+    [(12_400, 20_000, "no fetch for 12.4 s"), (20, 31_000, "catching up, behind for 31.0 s"), (None, None, "has not fetched yet")],
+)
+def test_why_a_replica_is_out(state: ClusterState, fetch_age_ms: int | None, caught_up_age_ms: int | None, reason: str) -> None:
+    """R3: slow, stuck and new are told apart."""
+    follower = {
+        "broker_id": 3,
+        "log_end_offset": 80,
+        "high_watermark": 80,
+        "fetch_age_ms": fetch_age_ms,
+        "caught_up_age_ms": caught_up_age_ms,
+    }
+    state.apply_batch(batch(1, [leader_row(followers=[follower], isr=[1, 2])], 1500), 1500)
+    values, events = state.take(1500)
+    value = values["partition/orders/0"]
+    assert value is not None
+    assert value["replicas"][2]["reason"] == reason
+    assert value["state"] == "under_replicated"
+    assert events[0]["sentence"] == f"broker 3 left the ISR of orders-0: {reason}. HW now waits for 1 and 2."
+
+
+def test_the_higher_epoch_wins_whoever_says_it(state: ClusterState) -> None:
+    """A deposed leader's claim does not hide the store's newer one; two that claim are both shown."""
+    state.set_partition("orders", 0, 2, 6, [2, 3])
+    value = state.take(1500)[0]["partition/orders/0"]
+    assert value is not None
+    assert (value["leader"], value["leader_epoch"], value["isr"]) == (2, 6, [2, 3])
+    state.apply_batch(batch(2, [claim("orders", 0, 2, ALL, leader=2, isr=[2, 3], end=100, leader_epoch=6)], 1600), 1600)
+    value = state.take(1600)[0]["partition/orders/0"]
+    assert value is not None
+    assert value["claims"] == [{"broker_id": 1, "leader_epoch": 5}, {"broker_id": 2, "leader_epoch": 6}]
+
+
+def test_a_broker_dies_and_returns(state: ClusterState) -> None:
+    state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)
+    for partition, leader, isr in ((0, 2, [2, 3]), (1, 2, [2, 3]), (2, 3, [3, 2])):
+        state.set_partition("orders", partition, leader, 6, isr)
+    values, events = state.take(2000)
+    cluster = values["cluster"]
+    assert cluster is not None
+    assert (cluster["brokers_online"], cluster["under_replicated"], cluster["offline"]) == (2, 3, 1)
+    assert cluster["verdict"]["level"] == "bad"
+    kinds = [(e["kind"], e["level"]) for e in events]
+    assert kinds[0] == ("broker_died", "bad")
+    assert ("leader_moved", "notice") in kinds
+    moved = next(e for e in events if e["kind"] == "leader_moved" and e["topic"] == "orders")
+    assert moved["sentence"] == "broker 2 took over orders-0 from broker 1, epoch 6: broker 1 is down."
+    state.set_brokers({**BROKERS, 1: {**BROKERS[1], "epoch": 900}}, 3000)
+    state.set_partition("orders", 0, 2, 6, [2, 3, 1])
+    values, events = state.take(3000)
+    assert [e["kind"] for e in events if e["broker_id"] == 1 and e["topic"] != "clicks"] == ["broker_returned", "isr_expand"]
+
+
+def test_a_partition_whose_leader_is_gone_is_offline_at_once(state: ClusterState) -> None:
+    """Before the controller has written anything: nobody can read or write it."""
+    state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)
+    value = state.take(2000)[0]["partition/orders/0"]
+    assert value is not None
+    assert (value["leader"], value["state"]) == (None, "offline")
+
+
+def test_under_min_isr_names_the_effect(state: ClusterState) -> None:
+    """R5: acks=all is refused."""
+    state.apply_batch(batch(1, [leader_row(isr=[1])], 1500), 1500)
+    values, events = state.take(1500)
+    value = values["partition/orders/0"]
+    assert value is not None
+    assert value["state"] == "under_min_isr"
+    assert all("Acks=all is refused: min.insync.replicas is 2." in e["sentence"] and e["level"] == "bad" for e in events)
+
+
+def test_truncation_is_told_once(state: ClusterState) -> None:
+    """R6: a follower's log is cut to the epoch's end."""
+    row = claim("orders", 0, 3, ALL, leader=1, isr=ALL, end=90, truncation={"from": 100, "to": 90})
+    state.apply_batch(batch(3, [row], 2000), 2000)
+    told = state.take(2000)[1]
+    assert [e["sentence"] for e in told] == ["broker 3 cut orders-0 from 100 back to 90 to follow epoch 5 of broker 1."]
+    state.apply_batch(batch(3, [{**row, "log_end_offset": 95}], 2100), 2100)
+    assert state.take(2100)[1] == []
+
+
+def test_the_controller_moves(state: ClusterState) -> None:
+    """Z2: a new epoch each time."""
+    state.set_brokers({b: BROKERS[b] for b in (1, 3)}, 2000)
+    state.set_controller(3, 15, 2000)
+    values, events = state.take(2000)
+    assert "broker 3 is the controller now, epoch 15 (was broker 2): broker 2 is down." in [e["sentence"] for e in events]
+    assert values["broker/3"]["is_controller"] is True  # type: ignore[index]
+    assert values["broker/2"]["is_controller"] is False  # type: ignore[index]
+
+
+def test_a_full_batch_forgets_what_it_does_not_name(state: ClusterState) -> None:
+    """A replica that was removed while nobody looked is gone."""
+    state.apply_batch(batch(3, [], 1500, full=True), 1500)
+    value = state.take(1500)[0]["partition/orders/0"]
+    assert value is not None
+    assert value["replicas"][2]["log_end_offset"] is None
+
+
+def test_counts_are_kept_by_difference() -> None:
+    state = cluster_state(1000, {"wide": 1000})
+    values = state.take(1000)[0]
+    assert values["cluster"]["partitions"] == 1000  # type: ignore[index]
+    state.apply_batch(batch(1, [claim("wide", 0, 1, ALL, leader=1, isr=[1, 2], end=150)], 1100), 1100)
+    values = state.take(1100)[0]
+    assert {key for key in values if key.startswith("partition")} == {"partition/wide/0"}
+    assert values["cluster"]["under_replicated"] == 1  # type: ignore[index]
+    assert values["topic/wide"]["messages"] == 100_050  # type: ignore[index]
+    state.drop_topic("wide", 1200)
+    values, events = state.take(1200)
+    assert values["topic/wide"] is None
+    assert values["partition/wide/999"] is None
+    assert values["cluster"]["partitions"] == values["cluster"]["under_replicated"] == 0  # type: ignore[index]
+    assert events[0]["kind"] == "topic_deleted"
+
+
+def test_a_new_topic_is_told(state: ClusterState) -> None:
+    add_topic(state, "fresh", 2, 1500)
+    assert [e["sentence"] for e in state.take(1500)[1]] == ["topic fresh was created with 2 partitions."]
+
+
+def test_a_reassignment_shows_what_is_added_and_removed(state: ClusterState) -> None:
+    moving = {0: {"replicas": [4, 1, 2, 3], "adding": [4], "removing": [1]}}
+    state.set_topic("orders", {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": moving}, 1500)
+    value = state.take(1500)[0]["partition/orders/0"]
+    assert value is not None
+    assert value["reassigning"] == {"adding": [4], "removing": [1]}
+    assert [r["broker_id"] for r in value["replicas"]] == [1, 4, 2, 3]
+
+
+def test_a_feed_that_falls_silent_is_told_and_its_words_are_not_used(state: ClusterState) -> None:
+    for now in range(2000, 14_000, 1000):
+        state.apply_batch(batch(1, [leader_row(100 + now // 1000)], now), now)
+        state.apply_batch(batch(2, [], now), now)
+        state.tick(now)
+    values, events = state.take(13_000)
+    assert [e["kind"] for e in events] == ["feed_lost"]
+    assert values["cluster"]["feed"]["state"] == "partial"  # type: ignore[index]
+    assert values["partition/orders/0"]["replicas"][2]["log_end_offset"] is None  # type: ignore[index]
+    state.apply_batch(batch(3, [], 13_500), 13_500)
+    state.tick(13_600)
+    assert [e["kind"] for e in state.take(13_600)[1]] == ["feed_back"]
+
+
+def test_rates_come_from_totals(state: ClusterState) -> None:
+    for step in range(5):
+        now = 2000 + step * 1000
+        for broker in BROKERS:
+            told = {
+                "produced_bytes": step * 1000,
+                "fetched_bytes": 0,
+                "messages_in": step * 10,
+                "requests": {"Produce": {"count": step * 5}},
+            }
+            state.apply_batch(batch(broker, [], now, said=told), now)
+    values = state.take(6000)[0]
+    assert values["broker/1"]["bytes_in_per_s"] == 1000.0  # type: ignore[index]
+    assert values["broker/1"]["requests"]["Produce"]["per_s"] == 5.0  # type: ignore[index]
+    assert values["cluster"]["produce_bytes_per_s"] == 3000.0  # type: ignore[index]
+    state.apply_batch(batch(1, [], 7000, said={"produced_bytes": 0, "fetched_bytes": 0, "messages_in": 0}), 7000)
+    assert state.take(7000)[0]["broker/1"]["bytes_in_per_s"] is None  # type: ignore[index]
+
+
+def test_group_lag_follows_commits_and_ends(state: ClusterState) -> None:
+    """O1: committed, end and lag of each partition, as they move."""
+    state.apply_batch(batch(1, [leader_row(200)], 2000), 2000)
+    values = state.take(2000)[0]
+    row, group = values["lag/billing/orders/0"], values["group/billing"]
+    assert row is not None
+    assert group is not None
+    assert (row["committed"], row["high_watermark"], row["lag"], row["client_id"]) == (50, 190, 140, "c")
+    assert (group["lag"], group["state"], group["topics"], group["coordinator"]) == (140, "Stable", ["orders"], 1)
+    state.apply_batch(batch(1, [], 2100, groups=[group_claim("billing", {"orders": {0: 190}}, commit_ms=2100)]), 2100)
+    values = state.take(2100)[0]
+    assert values["lag/billing/orders/0"]["lag"] == 0  # type: ignore[index]
+    assert values["group/billing"]["sentence"] == "Group billing has caught up."  # type: ignore[index]
+
+
+def test_a_group_moves_to_another_coordinator(state: ClusterState) -> None:
+    """The old coordinator's farewell does not remove what the new one has told."""
+    state.apply_batch(batch(2, [], 2000, groups=[group_claim("billing", {"orders": {0: 60}}, generation=2)]), 2000)
+    state.apply_batch(batch(1, [], 2010, removed_groups=["billing"]), 2010)
+    values, events = state.take(2010)
+    assert values["group/billing"]["coordinator"] == 2  # type: ignore[index]
+    assert [e["sentence"] for e in events] == ["group billing rebalanced to generation 2: its members rejoined; 1 member."]
+    state.apply_batch(batch(2, [], 2020, full=True), 2020)
+    values = state.take(2020)[0]
+    assert values["group/billing"] is None
+    assert values["lag/billing/orders/0"] is None
+    assert values["cluster"]["groups"] == 0  # type: ignore[index]
+
+
+def test_lag_in_seconds_grows_while_a_group_stands_still(state: ClusterState) -> None:
+    for step in range(1, 61):
+        now = 1000 + step * 1000
+        for broker in BROKERS:
+            state.apply_batch(batch(broker, [claim("orders", 0, broker, ALL, leader=1, isr=ALL, end=100 + step * 10)], now), now)
+        state.tick(now)
+        values = state.take(now)[0]
+    group = values["group/billing"]
+    assert group is not None
+    assert group["lag"] == 640
+    assert 60 <= group["lag_s"] <= 70
+    assert group["trend"] in ("stalled", "falling_behind")
+
+
+def test_many_of_a_kind_become_one_sentence() -> None:
+    state = cluster_state(1000, {"wide": 90})
+    state.take(1000)
+    state.set_brokers({b: BROKERS[b] for b in (1, 2)}, 2000)
+    for p in range(90):
+        replicas = [(p + i) % 3 + 1 for i in range(3)]
+        left = [b for b in replicas if b != 3]
+        state.set_partition("wide", p, left[0], 6, left)
+    events = state.take(2000)[1]
+    assert len(events) < 8
+    assert any("left the ISR of 90 partitions" in e["sentence"] and "broker is down" in e["sentence"] for e in events)
+
+
+def test_local_processes_are_shown(state: ClusterState) -> None:
+    state.set_processes({1: "running", 2: "paused"})
+    values = state.take(1500)[0]
+    assert values["broker/2"]["process"] == "paused"  # type: ignore[index]
+    state.set_processes({1: "running", 2: "paused"})
+    assert "broker/2" not in state.take(1600)[0]
+
+
+def test_everything_is_what_a_new_reader_gets(state: ClusterState) -> None:
+    values = state.everything(1500)
+    kinds = {key.split("/")[0] for key in values}
+    assert kinds == {"cluster", "broker", "topic", "partition", "group", "lag"}
+    assert len([key for key in values if key.startswith("partition")]) == 5

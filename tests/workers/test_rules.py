@@ -1,0 +1,176 @@
+"""The rules, each by its number: partitions, lag (Burrow's, mended), no loss (O2), balance (O3), verdict, report, moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from workers.rules import imbalance, lag, moves, no_loss
+from workers.rules.lag import Commit, Sample
+from workers.rules.partitions import not_preferred, partition_sentence, partition_state
+from workers.rules.report import changes, report
+from workers.rules.verdict import verdict
+
+
+@pytest.mark.parametrize(
+    ("leader", "isr", "assignment", "least", "state"),
+    [
+        (None, [1], [1, 2, 3], 2, "offline"),
+        (-1, [], [1, 2, 3], 2, "offline"),
+        (1, [1], [1, 2, 3], 2, "under_min_isr"),
+        (1, [1, 2], [1, 2, 3], 2, "under_replicated"),
+        (1, [1, 2, 3], [1, 2, 3], 2, "safe"),
+        (1, [1], [1], 2, "safe"),
+        (1, [1], [1, 2], None, "under_replicated"),
+    ],
+)
+def test_partition_states(leader: int | None, isr: list[int], assignment: list[int], least: int | None, state: str) -> None:
+    """R5, R8."""
+    assert partition_state(leader, isr, assignment, least) == state
+
+
+def test_a_partitions_sentence_says_where_and_why() -> None:
+    assert (
+        partition_sentence("orders-3", "under_min_isr", [2], 2)
+        == "orders-3 refuses acks=all: broker 2 out of the ISR and min.insync.replicas is 2."
+    )
+
+
+COMMITS = [Commit(n * 1000, n * 10, 100) for n in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("commits", "lag_now", "now_ms", "status"),
+    [
+        (COMMITS, 0, 999_999, "ok"),
+        (COMMITS, 100, 60_000, "stop"),
+        (COMMITS[:1], 100, 20_000, "ok"),
+        (COMMITS[:1], 100, 40_000, "stop"),
+        ([*COMMITS[:-1], Commit(9000, 5, 200)], 200, 9500, "rewind"),
+        ([*COMMITS[:-1], Commit(9000, 90, 0)], 50, 9500, "ok"),
+        ([Commit(n * 1000, 7, 10 + n) for n in range(10)], 50, 9500, "stall"),
+        ([Commit(n * 1000, n, 10 + n) for n in range(10)], 50, 9500, "warn"),
+        ([Commit(n * 1000, n, 50 - n) for n in range(10)], 40, 9500, "ok"),
+        ([], 5, 0, "unknown"),
+        (COMMITS, None, 0, "unknown"),
+    ],
+)
+def test_burrows_rules(commits: list[Commit], lag_now: int | None, now_ms: int, status: str) -> None:
+    assert lag.partition_status(commits, lag_now, now_ms) == status
+
+
+@pytest.mark.parametrize(
+    ("committed", "seconds"),
+    [(100, 0.0), (200, 0.0), (95, 1.5), (50, 6.0), (0, 11.0), (-1, None), (None, None)],
+)
+def test_lag_in_seconds(committed: int | None, seconds: float | None) -> None:
+    """Ends of 0, 10, …, 100 at seconds 0 … 10, asked at second 11; nothing is ever negative."""
+    ends = [Sample(n * 1000, n * 10) for n in range(11)]
+    assert lag.lag_seconds(ends, committed, 11_000) == seconds
+
+
+def test_lag_older_than_the_samples_is_carried_back_by_the_rate() -> None:
+    assert lag.lag_seconds([Sample(10_000, 100), Sample(20_000, 200)], 0, 20_000) == 20.0
+    assert lag.lag_seconds([Sample(10_000, 100), Sample(20_000, 100)], 0, 20_000) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "active", "word", "eta"),
+    [
+        ([100, 80, 60, 40], True, "catching_up", 20.0),
+        ([40, 60, 80, 100], True, "falling_behind", None),
+        ([100, 101, 99, 100], True, "steady", None),
+        ([10, 5, 1, 0], True, "caught_up", 0.0),
+        ([10, 10, 10, 10], False, "stopped", None),
+    ],
+)
+def test_trends(values: list[int], active: bool, word: str, eta: float | None) -> None:
+    samples = [Sample(n * 10_000, v) for n, v in enumerate(values)]
+    assert lag.trend(samples, 30_000, active=active) == (word, eta)
+
+
+def test_a_groups_sentence() -> None:
+    assert lag.group_sentence("billing", 500, 12.0, "catching_up", 40.0) == "Group billing is 12 s behind and is catching up (about 40 s)."
+
+
+def test_no_loss_settings() -> None:
+    """O2: replication.factor ≥ 3, 2 ≤ min.insync.replicas < replication.factor, unclean election off, acks other than all seen."""
+    assert no_loss.topic_findings("t", 3, 2, False) == []
+    assert len(no_loss.topic_findings("t", 1, 1, True)) == 3
+    assert "one broker down stops all writes" in no_loss.topic_findings("t", 3, 3, False)[0]
+    assert no_loss.topic_findings("t", None, None, None) == []
+    assert no_loss.producer_findings({"-1": 9, "1": 2, "0": 0}) == [
+        "2 produce requests with acks=1: their records can be lost with one broker."
+    ]
+    assert no_loss.findings([{"topic": "__x", "internal": True, "replication_factor": 1}]) == []
+
+
+def test_seven_partitions_that_broker_7_no_longer_leads() -> None:
+    """O3: C's listing: broker 7 restarted and leads nothing."""
+    assert not_preferred(8, [7, 8, 9])
+    assert not not_preferred(None, [7, 8])
+    said = imbalance.leader_findings({7: 0, 8: 4, 9: 3}, {7: 3, 8: 2, 9: 2})
+    assert said == ["Broker 7 leads nothing, though it is the preferred leader of 3: run a preferred election."]
+
+
+def test_skew_is_a_fraction_of_the_share() -> None:
+    assert imbalance.skew(4, {1: 4, 2: 2, 3: 0}) == 1.0
+    assert imbalance.skew(0, {1: 0}) is None
+
+
+GOOD = {"brokers_online": 3, "partitions": 180, "offline": 0, "under_min_isr": 0, "under_replicated": 0, "not_preferred": 0}
+
+
+@pytest.mark.parametrize(
+    ("counts", "dead", "groups", "level", "text"),
+    [
+        ({}, [], [], "unknown", "No broker has been heard of yet."),
+        (GOOD, [], [], "ok", "All 180 partitions are safe."),
+        (GOOD | {"under_replicated": 3}, [2], [], "warn", "3 partitions under-replicated. orders-3 … Broker 2 is down."),
+        (GOOD | {"offline": 1}, [], [], "bad", "1 partition without a leader: no reads, no writes. orders-3 …"),
+        (GOOD | {"not_preferred": 2}, [], [], "notice", "All 180 partitions are safe. 2 partitions are not led by the preferred broker."),
+        (
+            GOOD,
+            [],
+            [{"group": "billing", "lag": 9, "lag_s": 12.0, "trend": "catching_up", "eta_s": 40.0}],
+            "notice",
+            "All 180 partitions are safe. Group billing is 12 s behind and is catching up (about 40 s).",
+        ),
+    ],
+)
+def test_the_verdict(counts: dict[str, int], dead: list[int], groups: list[dict[str, object]], level: str, text: str) -> None:
+    worst = {"topic": "orders", "sentence": "orders-3 …"}
+    found = verdict(counts, dead, groups, worst)
+    assert (found["level"], found["text"]) == (level, text)
+
+
+def test_a_partition_under_min_isr_is_counted_once_in_the_verdict() -> None:
+    found = verdict(GOOD | {"under_min_isr": 3, "under_replicated": 3}, [2], [], {"topic": "orders", "sentence": "orders-3 …"})
+    assert found["text"] == "3 partitions refuse acks=all writes. orders-3 … Broker 2 is down."
+
+
+FACTS = {"trouble": [], "leaders": {1: 1, 2: 1}, "preferred": {1: 1, 2: 1}, "groups": [], "topics": []}
+
+
+def test_a_clean_report() -> None:
+    made = report(FACTS)
+    assert (made["level"], made["sentence"], len(made["checks"])) == ("ok", "All six checks are clean.", 6)
+
+
+def test_a_report_and_what_changed_since() -> None:
+    before = report({**FACTS, "topics": [{"topic": "t", "replication_factor": 1, "min_insync_replicas": 1, "unclean": False}]})
+    after = report({**FACTS, "trouble": [{"state": "offline", "sentence": "t-0 has no leader."}]})
+    assert after["level"] == "bad"
+    found = changes(before, after)
+    assert found["new"] == ["t-0 has no leader."]
+    assert len(found["gone"]) == 2
+    assert changes(None, after) == {"new": [], "gone": []}
+
+
+def test_moves_end_as_the_cluster_says() -> None:
+    row = {"to": [2, 3], "total": 50}
+    assert moves.settle(row, True, [1, 2, 3]) == {}
+    assert moves.settle(row, False, [2, 3]) == {"state": "done", "done": 50}
+    assert moves.settle(row, False, [1, 2])["state"] == "failed"
+    assert moves.settle(row, False, None)["state"] == "failed"
+    assert moves.progress([{"state": "moving", "done": 5, "total": 10}, {"state": "done", "done": 0, "total": 0}]) == (5, 10, "records")
+    assert moves.progress([{"state": "done"}, {"state": "moving"}]) == (1, 2, "partitions")
