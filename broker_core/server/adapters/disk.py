@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import errno
 import os
-import resource
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,17 +23,6 @@ T = TypeVar("T")
 POOL_THREADS = 4
 POOL_PENDING_LIMIT = 256
 TEMPORARY_SUFFIX = ".tmp"
-OPEN_FILES_WANTED = 65_536
-
-
-def raise_open_files_limit(wanted: int = OPEN_FILES_WANTED) -> int:
-    """Lifts RLIMIT_NOFILE as far as the hard limit lets it, and returns what it is now."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    target = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < target:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
-        soft = target
-    return soft
 
 
 class BlockingPool:
