@@ -20,6 +20,9 @@ ANSWER_WITHIN_MS = 10_000
 async def hand_over(services: BrokerServices) -> bool:
     """Whether nothing is led here any more; gives up after `controlled.shutdown.max.retries` attempts."""
     current = services.config.current
+    if all(broker.broker_id == services.broker_id for broker in services.metadata.live_brokers()):
+        log.info("no other broker lives to take leaderships over")
+        return False
     for attempt in range(1, current.controlled_shutdown_max_retries + 1):
         try:
             remaining = await _ask(services)
