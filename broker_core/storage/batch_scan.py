@@ -15,7 +15,7 @@ from broker_core.seams import DiskFile
 PREFIX_BYTES = 12
 HEADER_BYTES = 61
 LEGACY_HEADER_BYTES = 26
-CHUNK_BYTES = 8192
+CHUNK_BYTES = 4096
 _PREFIX = struct.Struct(">qi4xb")
 _DELTA = struct.Struct(">i")
 _TIMESTAMP = struct.Struct(">q")

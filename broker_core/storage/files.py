@@ -21,7 +21,8 @@ class FilePool:
         self._limit = limit
         self._open: OrderedDict[str, DiskFile] = OrderedDict()
 
-    def __len__(self) -> int:
+    @property
+    def open_count(self) -> int:
         return len(self._open)
 
     def get(self, path: str) -> DiskFile:

@@ -99,11 +99,11 @@ class IndexFile:
         if self._count_on_disk():
             await self._pool.get(self.path).fsync()
 
-    def floor(self, field: int, key: int) -> int:
-        """Number of the last entry whose stored field `field` is at most `key`, -1 when none is."""
+    def floor(self, field: int, key: int) -> tuple[int, tuple[int, int] | None]:
+        """Number and fields of the last entry whose stored field `field` is at most `key`; (-1, None) when none is."""
         on_disk = self._count_on_disk()
         if self._pending and self.layout.unpack_from(self._pending, 0)[field] <= key:
-            return on_disk + self._floor_in(self._pending, field, key)
+            return self._floor_in(self._pending, on_disk, field, key)
         low, high = 0, on_disk
         block = WARM_BYTES // self.layout.size
         if high > block and self._entry(high - block)[field] <= key:
@@ -114,10 +114,10 @@ class IndexFile:
                 low = middle
             else:
                 high = middle
-        return low + self._floor_in(self._read(low, high - low), field, key) if high > low else -1
+        return self._floor_in(self._read(low, high - low), low, field, key) if high > low else (-1, None)
 
-    def _floor_in(self, data: bytes | bytearray, field: int, key: int) -> int:
-        """Number, within `data`, of the last entry at most `key`; -1 when none is."""
+    def _floor_in(self, data: bytes | bytearray, first: int, field: int, key: int) -> tuple[int, tuple[int, int] | None]:
+        """As `floor`, within `data`, whose first entry has number `first`."""
         unpack, size = self.layout.unpack_from, self.layout.size
         low, high = 0, len(data) // size
         while low < high:
@@ -126,7 +126,10 @@ class IndexFile:
                 low = middle + 1
             else:
                 high = middle
-        return low - 1
+        if low == 0:
+            return -1, None
+        one, other = unpack(data, (low - 1) * size)
+        return first + low - 1, (one, other)
 
     def keep(self, count: int) -> None:
         """Cuts the index to its first `count` entries."""

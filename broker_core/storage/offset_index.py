@@ -27,13 +27,13 @@ class OffsetIndex(IndexFile):
 
     def lookup(self, offset: int) -> int:
         """Position of the batch with the largest indexed offset at most `offset`, 0 when there is none."""
-        index = self.floor(0, offset - self.base_offset)
-        return self._entry(index)[1] if index >= 0 else 0
+        entry = self.floor(0, offset - self.base_offset)[1]
+        return entry[1] if entry is not None else 0
 
     def position_floor(self, position: int) -> int:
         """The largest indexed batch position at most `position`, 0 when there is none."""
-        index = self.floor(1, position)
-        return self._entry(index)[1] if index >= 0 else 0
+        entry = self.floor(1, position)[1]
+        return entry[1] if entry is not None else 0
 
     def last_position(self) -> int:
         last = self.last_raw()
@@ -41,7 +41,7 @@ class OffsetIndex(IndexFile):
 
     def truncate(self, offset: int) -> None:
         """Drops the entries of `offset` and above."""
-        self.keep(self.floor(0, offset - self.base_offset - 1) + 1)
+        self.keep(self.floor(0, offset - self.base_offset - 1)[0] + 1)
 
     def is_sane(self, log_bytes: int) -> bool:
         """Whether the file can be what this segment's log needs: whole entries, the last one inside the log."""

@@ -31,12 +31,12 @@ class TimeIndex(IndexFile):
 
     def lookup(self, timestamp_ms: int) -> int:
         """The largest offset up to which all timestamps are known to be at most `timestamp_ms`, else the base offset."""
-        index = self.floor(0, timestamp_ms)
-        return self._entry(index)[1] + self.base_offset if index >= 0 else self.base_offset
+        entry = self.floor(0, timestamp_ms)[1]
+        return entry[1] + self.base_offset if entry is not None else self.base_offset
 
     def truncate(self, offset: int) -> None:
         """Drops the entries of `offset` and above."""
-        self.keep(self.floor(1, offset - self.base_offset - 1) + 1)
+        self.keep(self.floor(1, offset - self.base_offset - 1)[0] + 1)
 
     def is_sane(self) -> bool:
         if self._pool.size(self.path) % self.layout.size:

@@ -1,0 +1,161 @@
+"""One partition's log as its readers see it: offsets, slices, epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Self
+
+from broker_core.config import TopicConfig
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.model import TopicPartition
+from broker_core.seams import Node
+from broker_core.storage.epoch_cache import EpochCache
+from broker_core.storage.files import FilePool, LogFolder
+from broker_core.storage.loading import LoadedLog, LogLoader
+from broker_core.storage.producer_state import ProducerState
+from broker_core.storage.reader import FoundTimestamp, LogSlice, ReadLimits
+from broker_core.storage.segment_store import SegmentStore
+from broker_core.storage.segments import Segments
+from broker_core.storage.side_files import SideFiles
+
+
+class ReadableLog:
+    """The state of a log, and what does not change its files."""
+
+    __slots__ = (
+        "_config",
+        "_folder",
+        "_node",
+        "_side_files",
+        "_store",
+        "_truncations",
+        "closed",
+        "failure",
+        "high_watermark",
+        "last_flush_ms",
+        "log_end_offset",
+        "log_start_offset",
+        "on_truncated",
+        "producer_state",
+        "recovery_point",
+        "topic_id",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        folder: LogFolder,
+        topic_partition: TopicPartition,
+        config: Callable[[], TopicConfig],
+        loaded: LoadedLog,
+    ) -> None:
+        self._folder = folder
+        self._node = folder.node
+        self.topic_partition = topic_partition
+        self._config = config
+        self._store = SegmentStore(folder, loaded.segments, config)
+        self._side_files = SideFiles(folder, loaded.epochs)
+        self._truncations = 0
+        self.topic_id = loaded.topic_id
+        self.log_start_offset = loaded.log_start_offset
+        self.log_end_offset = loaded.log_end_offset
+        self.high_watermark = loaded.log_start_offset
+        self.recovery_point = loaded.recovery_point
+        self.producer_state: ProducerState = loaded.producers
+        self.last_flush_ms = folder.node.clock.now_ms()
+        self.failure: OSError | None = None
+        self.closed = False
+        self.on_truncated: Callable[[], Awaitable[None]] | None = None
+        """Awaited after the log's end fell, so that a recovery point beyond it does not outlive a crash."""
+
+    @classmethod
+    async def open(
+        cls,
+        node: Node,
+        directory: str,
+        topic_partition: TopicPartition,
+        config: Callable[[], TopicConfig],
+        *,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        clean: bool = False,
+        pool: FilePool | None = None,
+    ) -> Self:
+        """Opens or makes the log; `OSError` when the disk refuses."""
+        folder = LogFolder(node, FilePool(node.disk) if pool is None else pool, directory)
+        loader = LogLoader(folder, config(), recovery_point=recovery_point, log_start_offset=log_start_offset, clean=clean)
+        return cls(folder, topic_partition, config, await loader.load())
+
+    @property
+    def directory(self) -> str:
+        return self._folder.path
+
+    @property
+    def config(self) -> TopicConfig:
+        return self._config()
+
+    @property
+    def epochs(self) -> EpochCache:
+        return self._side_files.epochs
+
+    @property
+    def segments(self) -> Segments:
+        return self._store.segments
+
+    @property
+    def size_bytes(self) -> int:
+        return self._store.segments.size_bytes
+
+    @property
+    def segments_count(self) -> int:
+        return len(self._store.segments)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Up to where read_committed readers may read (exclusive)."""
+        unstable = self.producer_state.first_unstable_offset
+        if unstable is None:
+            return self.high_watermark
+        return min(max(unstable, self.log_start_offset), self.high_watermark)
+
+    def read(self, offset: int, max_bytes: int, end_offset: int, min_one_batch: bool = False) -> LogSlice:
+        """Whole batches from the one that has `offset` on, ending below `end_offset`; `KafkaError` OFFSET_OUT_OF_RANGE."""
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"offset {offset} of {self.topic_partition} is not in [{self.log_start_offset}, {self.log_end_offset}]",
+            )
+        try:
+            return self._store.reader.read(
+                offset, ReadLimits(max_bytes, min(end_offset, self.log_end_offset), self.log_end_offset, min_one_batch)
+            )
+        except OSError as error:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"read of {self.topic_partition} at {offset} failed: {error}") from error
+
+    def size_between(self, offset: int, end_offset: int) -> int:
+        """Bytes of the batches in [offset, end_offset)."""
+        return self._store.reader.size_between(
+            max(offset, self.log_start_offset), min(end_offset, self.log_end_offset), self.log_end_offset
+        )
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> FoundTimestamp | None:
+        """The first record whose timestamp is at least `timestamp_ms`."""
+        return self._store.reader.find_timestamp(timestamp_ms, self.log_start_offset)
+
+    def offset_of_max_timestamp(self) -> FoundTimestamp | None:
+        """The first record that has the largest timestamp."""
+        return self._store.reader.max_timestamp(self.log_start_offset)
+
+    def update_high_watermark(self, high_watermark: int) -> int:
+        """Sets the high watermark, held within the log, and returns it."""
+        self.high_watermark = min(max(high_watermark, self.log_start_offset), self.log_end_offset)
+        self.producer_state.on_high_watermark(self.high_watermark)
+        return self.high_watermark
+
+    @property
+    def latest_epoch(self) -> int | None:
+        return self.epochs.latest
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """(largest known epoch not above `epoch`, its end offset), or (-1, -1)."""
+        return self.epochs.end_offset_for(epoch, self.log_end_offset)

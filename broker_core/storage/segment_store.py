@@ -1,0 +1,114 @@
+"""The segments of one log as files: which there are, how one is added, cut, taken out or exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from broker_core.config import TopicConfig
+from broker_core.storage import names
+from broker_core.storage.files import LogFolder
+from broker_core.storage.reader import Reader
+from broker_core.storage.retention import RollState, SegmentAge, should_roll
+from broker_core.storage.segment import Segment
+from broker_core.storage.segments import Segments
+from broker_core.storage.validation import NO_TIMESTAMP, Prepared
+
+
+class SegmentStore:
+    """Raises `OSError` when the disk refuses; what was done until then stays done."""
+
+    __slots__ = ("_config", "_folder", "reader", "segments")
+
+    def __init__(self, folder: LogFolder, segments: Segments, config: Callable[[], TopicConfig]) -> None:
+        self._folder = folder
+        self._config = config
+        self.segments = segments
+        self.reader = Reader(segments)
+
+    @property
+    def active(self) -> Segment:
+        return self.segments.active
+
+    def create(self, base_offset: int, suffix: str = "") -> Segment:
+        """An empty segment that is not among the log's yet."""
+        return Segment.create(self._folder.pool, self._folder.path, base_offset, self._folder.node.clock.now_ms(), suffix)
+
+    def has_all(self, asked: Sequence[Segment]) -> bool:
+        kept = {id(segment) for segment in self.segments}
+        return all(id(segment) in kept for segment in asked)
+
+    def must_roll(self, prepared: Prepared, now_ms: int) -> bool:
+        """Whether the active segment cannot or should not take an append."""
+        active = self.active
+        if not active.takes(prepared.last_offset):
+            return True
+        state = RollState(
+            active.size_bytes,
+            active.created_ms,
+            active.first_timestamp if active.size_bytes else NO_TIMESTAMP,
+            active.roll_jitter_ms,
+            active.offset_index.count,
+            active.time_index.count,
+        )
+        return should_roll(state, self._config(), len(prepared.data), prepared.max_timestamp, now_ms)
+
+    def roll(self, base_offset: int, now_ms: int) -> bool:
+        """Completes the active segment and adds the next; False when the active one begins there already."""
+        active = self.active
+        if active.base_offset >= base_offset:
+            return False
+        active.finish()
+        segment = self.create(base_offset)
+        config = self._config()
+        if config.segment_jitter_ms:
+            segment.roll_jitter_ms = self._folder.node.entropy.random() * min(config.segment_jitter_ms, config.segment_ms)
+        self.segments.add(segment)
+        return True
+
+    def truncate(self, offset: int) -> int:
+        """Cuts off all batches that end at or after `offset`, the last segment first; returns the log's new end."""
+        self.retire([segment for segment in reversed(list(self.segments)) if segment.base_offset > offset])
+        self.reader.forget()
+        return self.active.truncate(offset, self._folder.node.clock.now_ms())
+
+    def start_anew(self, offset: int) -> None:
+        """Takes all segments out, the last one first, and begins with an empty one."""
+        self.retire(list(reversed(list(self.segments))))
+        self.segments.add(self.create(offset))
+
+    def retire(self, gone: Sequence[Segment]) -> None:
+        """Takes segments out of the log in the given order; their files go after `file.delete.delay.ms`."""
+        for segment in gone:
+            segment.rename(names.DELETED)
+            self.segments.remove([segment])
+        self.reader.forget()
+        if gone:
+            self._folder.node.spawn(self._remove_later(gone), name=f"remove segments {self._folder.path}")
+
+    async def _remove_later(self, gone: Sequence[Segment]) -> None:
+        await self._folder.node.clock.sleep(self._config().file_delete_delay_ms)
+        for segment in gone:
+            await segment.remove()
+
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        """Puts a complete, flushed segment in the place of others; a restart finishes what a crash interrupts."""
+        new.rename(names.SWAP)
+        self.retire(old)
+        new.rename("")
+        self.segments.add(new)
+
+    async def sync(self, start_offset: int, end_offset: int) -> None:
+        """Makes the segments that have records in [start, end) survive a power loss."""
+        due = [segment for segment in self.segments.from_offset(start_offset) if segment.base_offset < end_offset]
+        for segment in due:
+            try:
+                await segment.sync()
+            except FileNotFoundError:
+                if self.has_all([segment]):
+                    raise
+
+    def ages(self, log_end_offset: int) -> list[SegmentAge]:
+        return [
+            SegmentAge(segment.size_bytes, segment.largest_timestamp, self.segments.end_offset(segment, log_end_offset))
+            for segment in self.segments
+        ]
