@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from broker_core.errors import ErrorCode, KafkaError
+from broker_core.model import LeaderAndIsr
+from broker_core.replication.following import cut_diverging, restart
+from broker_core.replication.isr import Committed, PendingShrink
 from broker_core.replication.leadership import Role
+from broker_core.replication.partition import Moved
+from broker_core.replication.truncation import EpochEnd
 from tests.support.replica_world import LAG_MAX_MS, TP, ReplicaWorld
 
 
@@ -332,3 +337,91 @@ def test_a_full_power_cycle_keeps_marks_and_logs() -> None:
         assert cluster.produce(3, "c").base_offset == 2
         cluster.until(cluster.caught_up)
         assert cluster.values(1) == ["a", "b", "c"]
+
+
+class TestRaces:
+    """Orders that overtake each other, and answers that come after everything changed."""
+
+    def test_of_two_orders_the_later_epoch_wins(self) -> None:
+        """Both are accepted before the first one's epoch is on disk."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            older = LeaderAndIsr(1, 5, (1, 2, 3), 0)
+            newer = LeaderAndIsr(2, 6, (1, 2, 3), 0)
+            answers = [cluster.begin_order(1, older), cluster.begin_order(1, newer)]
+            cluster.until(lambda: all(answer() is not None for answer in answers))
+            codes = [answer()["topics"][0]["partition_errors"][0]["error_code"] for answer in answers]  # type: ignore[index]
+            assert codes == [ErrorCode.STALE_CONTROLLER_EPOCH, ErrorCode.NONE]
+            partition = cluster.partition(1)
+            assert (partition.role, partition.leader_epoch, partition.leader_id) == (Role.FOLLOWER, 6, 2)
+            newest = LeaderAndIsr(1, 8, (1, 2, 3), 0)
+            answers = [cluster.begin_order(1, LeaderAndIsr(2, 7, (1, 2, 3), 0)), cluster.begin_order(1, newest)]
+            cluster.until(lambda: all(answer() is not None for answer in answers))
+            assert (partition.role, partition.leader_epoch) == (Role.LEADER, 8)
+
+    def test_an_epoch_is_on_disk_before_it_is_served(self) -> None:
+        """R6, REPLICATION B2: also one in which nothing was ever written."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.produce(1, "a")
+            cluster.until(cluster.caught_up)
+            cluster.elect(leader=1, isr=(1, 2, 3))
+            log = cluster.log(1)
+            assert (log.end_offset_for_epoch(0), log.end_offset_for_epoch(1)) == ((0, 1), (1, 1))
+            on_disk = cluster.brokers[1].node.disk.read_bytes(f"{log.directory}/leader-epoch-checkpoint", limit_bytes=1_000)
+            assert on_disk.split()[2:] == [b"0", b"0", b"1", b"1"]
+
+    def test_a_cut_for_an_earlier_epoch_is_not_made(self) -> None:
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.produce(1, "a", "b")
+            cluster.until(cluster.caught_up)
+            cluster.elect(leader=3, isr=(1, 2, 3))
+            moved = cluster.on(2, lambda broker: cut_diverging(cluster.partition(2), 0, EpochEnd(0, 1)))
+            assert moved == Moved()
+            moved = cluster.on(2, lambda broker: restart(cluster.partition(2), 0, 0, 1))
+            assert moved == Moved()
+            assert cluster.leo(2) == 2
+            moved = cluster.on(1, lambda broker: restart(cluster.partition(1), 1, 0, 1))
+            assert moved.log_end
+            cluster.until(cluster.caught_up)
+
+    def test_a_joiner_that_was_turned_away_asks_again(self) -> None:
+        """While another change is under way nobody is taken in; an idle follower outside the ISR must not be forgotten."""
+        with ReplicaWorld() as cluster:
+            cluster.create(isr=(1,))
+            leader = cluster.partition(1).leader
+            assert leader is not None
+            busy = PendingShrink((1,), ())
+            leader.isr = busy
+            cluster.settle(3_000)
+            assert leader.isr is busy
+            leader.isr = Committed((1,))
+            cluster.until(lambda: set(cluster.isr(1)) == {1, 2, 3}, 3_000)
+
+    def test_a_mark_that_waited_for_a_joiner_who_died(self) -> None:
+        """A caught-up outsider is waited for; once it is dead, or late, no event would tell."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.elect(leader=1, isr=(1, 2), tell=())
+            cluster.tell_metadata(1, alive=[1, 2])
+            for broker in (1, 2, 3):
+                cluster.order(broker)
+            cluster.produce(1, "a")
+            leader = cluster.partition(1).leader
+            assert leader is not None
+            cluster.until(lambda: leader.followers[3].log_end_offset == 1)
+            cluster.world.cut("b1", "b3")
+            cluster.brokers[1].metadata._brokers[3] = cluster.brokers[1].metadata._brokers[2]
+            cluster.produce(1, "b", acks=1)
+            cluster.settle(100)
+            assert cluster.hw(1) == 1, "it waits for 3"
+            cluster.tell_metadata(1, alive=[1, 2])
+            assert cluster.hw(1) == 2
+            cluster.brokers[1].metadata._brokers[3] = cluster.brokers[1].metadata._brokers[2]
+            leader.followers[3].last_caught_up_ms = cluster.brokers[1].node.clock.monotonic_ms()
+            cluster.produce(1, "c", acks=1)
+            cluster.settle(100)
+            assert cluster.hw(1) == 2
+            cluster.settle(2 * LAG_MAX_MS)
+            assert cluster.hw(1) == 3

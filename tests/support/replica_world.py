@@ -235,7 +235,15 @@ class ReplicaWorld:
 
     def order(self, broker_id: int, *, broker_epoch: int = -1, state: LeaderAndIsr | None = None) -> dict[str, Any]:
         """LeaderAndIsr with the present state; the answer."""
-        state = state or self.state
+        request = self._order(state or self.state, broker_epoch)
+        return self.on(broker_id, lambda broker: broker.replicas.become_leader_or_follower(request))
+
+    def begin_order(self, broker_id: int, state: LeaderAndIsr) -> Callable[[], dict[str, Any] | None]:
+        """Like `order` without waiting for the answer."""
+        broker, request = self.brokers[broker_id], self._order(state, -1)
+        return self.world.spawn(f"b{broker_id}", lambda node: broker.replicas.become_leader_or_follower(request))
+
+    def _order(self, state: LeaderAndIsr, broker_epoch: int) -> SimpleNamespace:
         row = SimpleNamespace(
             partition_index=TP.partition,
             controller_epoch=self.controller_epoch,
@@ -246,10 +254,9 @@ class ReplicaWorld:
             replicas=self.replicas,
         )
         topic = SimpleNamespace(topic_name=TP.topic, topic_id=TOPIC_ID, partition_states=[row])
-        request = SimpleNamespace(
+        return SimpleNamespace(
             controller_id=0, controller_epoch=self.controller_epoch, broker_epoch=broker_epoch, topic_states=[topic], live_leaders=[]
         )
-        return self.on(broker_id, lambda broker: broker.replicas.become_leader_or_follower(request))
 
     def stop_replica(self, broker_id: int, *, delete: bool, leader_epoch: int) -> dict[str, Any]:
         row = SimpleNamespace(partition_index=TP.partition, leader_epoch=leader_epoch, delete_partition=delete)
