@@ -208,9 +208,8 @@ class ReplicaManager:
         self.progress.gained(session, topic_of(wanted, self._metadata.topic_name), wanted)
 
     def _session_lost(self, session: FetchSession, wanted: WantedPartition) -> None:
-        topic = topic_of(wanted, self._metadata.topic_name)
-        self.progress.lost(session, topic, wanted)
-        partition = self.hosting.get(TopicPartition(topic, wanted.partition)) if topic is not None else None
+        tp = self.progress.lost(session, wanted)
+        partition = self.hosting.get(tp) if tp is not None else None
         if partition is not None:
             partition.session_ended(session.clock)
 

@@ -30,6 +30,7 @@ class Progress:
         self.fetches: Purgatory[FetchKey] = Purgatory("fetch", clock, purge_interval=fetch_purge_interval)
         self.deletions: Purgatory[TopicPartition] = Purgatory("delete records", clock, purge_interval=1)
         self._sessions: dict[TopicPartition, dict[int, tuple[FetchSession, PartitionKey]]] = {}
+        self._watched: dict[tuple[int, PartitionKey], TopicPartition] = {}
         self._watchers: list[Watcher] = []
         self.on_isr_change: Callable[[Partition, PendingChange], None] = _ignore
 
@@ -45,19 +46,21 @@ class Progress:
         return lambda: self._watchers.remove(watcher)
 
     def gained(self, session: FetchSession, topic: str | None, wanted: WantedPartition) -> None:
-        """A session has taken a partition in; a topic id that names no topic yet is watched by nobody."""
-        if topic is not None:
-            watching = self._sessions.setdefault(TopicPartition(topic, wanted.partition), {})
-            watching[session.session_id] = (session, wanted.key)
+        """A session has a partition; told again when a topic id that named no topic may have got its name."""
+        place = (session.session_id, wanted.key)
+        if topic is not None and place not in self._watched:
+            tp = self._watched[place] = TopicPartition(topic, wanted.partition)
+            self._sessions.setdefault(tp, {})[session.session_id] = (session, wanted.key)
 
-    def lost(self, session: FetchSession, topic: str | None, wanted: WantedPartition) -> None:
-        if topic is None:
-            return
-        tp = TopicPartition(topic, wanted.partition)
-        watching = self._sessions.get(tp, {})
-        watching.pop(session.session_id, None)
-        if not watching:
-            self._sessions.pop(tp, None)
+    def lost(self, session: FetchSession, wanted: WantedPartition) -> TopicPartition | None:
+        """The session gave a partition up; returns which, None if its topic never had a name."""
+        tp = self._watched.pop((session.session_id, wanted.key), None)
+        if tp is not None:
+            watching = self._sessions[tp]
+            del watching[session.session_id]
+            if not watching:
+                del self._sessions[tp]
+        return tp
 
     def sessions_of(self, tp: TopicPartition) -> list[int]:
         """Ids of the fetch sessions that have the partition."""

@@ -96,8 +96,7 @@ class SessionCache:
     ) -> FetchContext:
         partitions = list(partitions)
         for wanted in partitions:
-            if session.put(wanted):
-                self._watch.gained(session, wanted)
+            session.put(wanted)
         for key in forgotten:
             cached = session.partitions.get(key)
             if cached is not None and session.forget(key):
@@ -105,6 +104,8 @@ class SessionCache:
         if not session.partitions:
             self.close(session.session_id)
             return FetchContext(partitions, FetchClock(now_ms))
+        for wanted in session.wanted():
+            self._watch.gained(session, wanted)  # again: a topic id may have got its name since the last fetch
         session.clock.last_fetch_ms = now_ms
         session.advance()
         self._touch(session, now_ms)

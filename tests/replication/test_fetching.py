@@ -15,6 +15,7 @@ from broker_core.seams import FileRange
 from broker_core.storage.log import AppendOrigin
 from tests.support.replica_world import TOPIC_ID, TP, MiniBroker, ReplicaWorld, decode_values
 
+Pending = Callable[[], Reply | None]
 NOW = FetchParams(version=12, max_wait_ms=0, min_bytes=1, max_bytes=1 << 20)
 PATIENT = replace(NOW, max_wait_ms=5_000)
 
@@ -253,3 +254,55 @@ def test_idle_followers_cost_nothing_per_partition() -> None:
         assert all(session.wanted() == [] for session in sessions)
         ages = [view.fetch_age_ms for view in cluster.partition(1).follower_views()]
         assert all(age is not None and age <= 600 for age in ages)
+
+
+def in_session(
+    cluster: ReplicaWorld, session_id: int, epoch: int, *wanted: WantedPartition, wait_ms: int = 0
+) -> Callable[[], Reply | None]:
+    broker = cluster.brokers[1]
+    params = replace(NOW, version=13, max_wait_ms=wait_ms)
+    return cluster.world.spawn("b1", lambda node: broker.replicas.fetch(params, list(wanted), session_id=session_id, session_epoch=epoch))
+
+
+def test_a_topic_that_got_its_name_after_the_session_began() -> None:
+    """The session fetches by an id that the metadata does not have yet; later appends must wake it."""
+    with ReplicaWorld() as cluster:
+        cluster.create()
+        cluster.produce(1, "a")
+        metadata = cluster.brokers[1].metadata
+        metadata._names.clear()
+        opening = in_session(cluster, 0, 0, WantedPartition(None, TOPIC_ID, 0, 1, 1 << 20))
+        cluster.settle(1)
+        reply = opening()
+        assert reply is not None
+        assert reply.answers[0].result.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+        metadata._names[TOPIC_ID] = "t"
+        quiet = in_session(cluster, reply.session_id, 1)
+        cluster.settle(1)
+        assert quiet() is not None
+        waiting = in_session(cluster, reply.session_id, 2, wait_ms=30_000)
+        cluster.settle(1_000)
+        assert waiting() is None
+        cluster.produce(1, "b")
+        cluster.settle(1)
+        answered = waiting()
+        assert answered is not None
+        assert values(answered.answers[0].result) == ["b"]
+
+
+def test_a_closed_session_is_watched_by_nobody() -> None:
+    """Even when its topic has lost its name meanwhile."""
+    with ReplicaWorld() as cluster:
+        cluster.create()
+        cluster.settle(1_000)
+        progress = cluster.brokers[1].replicas.progress
+        before = progress.sessions_of(TP)
+        opening = in_session(cluster, 0, 0, WantedPartition(None, TOPIC_ID, 0, 0, 1 << 20))
+        cluster.settle(1)
+        reply = opening()
+        assert reply is not None
+        assert progress.sessions_of(TP) == [*before, reply.session_id]
+        cluster.brokers[1].metadata._names.clear()
+        in_session(cluster, reply.session_id, -1)
+        cluster.settle(1)
+        assert progress.sessions_of(TP) == before
