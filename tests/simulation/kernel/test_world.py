@@ -11,6 +11,7 @@ import pytest
 
 from broker_core.coordination.store import ConnectionLoss, NodeExists, SessionExpired, SessionState
 from broker_core.seams import FileRange, Node, Part, Peer
+from tests.simulation.kernel.disk import Inode
 from tests.simulation.kernel.life import STORE
 from tests.simulation.kernel.world import World
 
@@ -31,7 +32,7 @@ class Echo:
         return [b"echo ", FileRange(self.file, position, len(frame))]
 
     def closed(self) -> None:
-        self.file.close()
+        """The next connection uses the same file."""
 
 
 async def echo_main(node: Node) -> None:
@@ -41,10 +42,14 @@ async def echo_main(node: Node) -> None:
     def accept(peer: Peer) -> Echo:
         return echo
 
-    echo.closed = lambda: None  # type: ignore[method-assign]
     host = node.disk.read_bytes("/name", limit_bytes=100).decode()
     await node.network.listen(host, PORT, accept)
-    node.store.add_listener(lambda state: node.spawn(register(node, host), name="register") and None if state is SessionState.EXPIRED else None)
+
+    def on_session(state: SessionState) -> None:
+        if state is SessionState.EXPIRED:
+            node.spawn(register(node, host), name="register")
+
+    node.store.add_listener(on_session)
     await register(node, host)
 
 
@@ -80,9 +85,8 @@ def echo_world(seed: int) -> World:
     return world
 
 
-def named(name: str):
-    from tests.simulation.kernel.disk import Inode
-
+def named(name: str) -> Inode:
+    """A flushed file that holds the node's name."""
     inode = Inode(0)
     inode.data[:] = inode.durable[:] = name.encode()
     inode.clean_bytes = len(name)
