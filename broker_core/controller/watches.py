@@ -13,7 +13,6 @@ class Watches:
 
     def __init__(self, post: Callable[[Event], None]) -> None:
         self._post = post
-        self._open = True
         self._watchers: dict[Event, Watcher] = {}
 
     def to(self, event: Event) -> Watcher:
@@ -28,12 +27,11 @@ class Watches:
 
     def close(self) -> None:
         """Nothing is posted any more: the term is over."""
-        self._open = False
         self._watchers.clear()
 
     def _watcher(self, event: Event) -> Watcher:
         def report(_kind: WatchEvent, _path: str) -> None:
-            if self._open and self._watchers.get(event) is report:
+            if self._watchers.get(event) is report:
                 self._post(event)
 
         return report

@@ -105,6 +105,20 @@ async def test_an_order_given_while_there_was_no_controller(world: World) -> Non
     assert await gone(world)
 
 
+async def test_an_order_for_a_moving_topic_given_while_there_was_no_controller(world: World) -> None:
+    """The new controller sees both, and moves before it deletes."""
+    await world.start(0, 1, 2)
+    await world.create_topic("t", (1, 0))
+    await world.call(world.active.alter_reassignments({T0: (2, 1)}))
+    await world.brokers[0].kill()
+    await world.delete_topic("t")
+    await world.advance(SESSION_TIMEOUT_MS + 1)
+    await world.start(0)
+    assert await world.exists(layout.topic_path("t"))
+    await world.set_isr("t", (1, 2))
+    assert await gone(world)
+
+
 async def test_orders_for_unknown_topics_are_removed(world: World) -> None:
     await world.start(0)
     await world.delete_topic("nothing")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
 from broker_core.controller.elector import Elector
 from broker_core.controller.guarded_store import ControllerMoved, GuardedStore
 from broker_core.coordination import layout
-from broker_core.coordination.store import Create, SessionExpired
+from broker_core.coordination.store import Create, Op, OpResult, SessionExpired
 from broker_core.coordination.znode_data import encode_controller
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
@@ -114,16 +115,36 @@ async def test_a_predecessor_s_office_is_not_one_s_own(world: World) -> None:
     assert await world.call(elector.compete(lambda _event, _path: None)) == seat
 
 
-async def test_lost_reply_of_a_term_s_write_is_harmless(world: World) -> None:
+async def test_lost_reply_of_a_term_s_write_is_harmless(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """B12: the first states of a topic were written, the reply lost; the retry finds them and goes on."""
     await world.start(0, 1)
-    world.brokers[0].store.lose_reply("multi")
-    world.brokers[0].store.lose_reply("multi")
+    store = world.brokers[0].store
+    multi, lost = store.multi, []
+
+    async def lossy(ops: Sequence[Op]) -> list[OpResult]:
+        if not lost and any(isinstance(op, Create) and op.path.endswith("/state") for op in ops):
+            lost.append(ops)
+            store.lose_reply("multi")
+        return await multi(ops)
+
+    monkeypatch.setattr(store, "multi", lossy)
     await world.create_topic("t", (0, 1), (1, 0))
     await world.advance(1_000)
+    assert lost
     assert [(await world.state("t", partition)).leader for partition in (0, 1)] == [0, 1]
     assert world.told[1].replicas[T0]["leader"] == 0
     assert world.active.epoch == 1
+
+
+async def test_a_state_of_a_later_controller_is_not_touched(world: World) -> None:
+    """B12: whoever finds one has been superseded, even if it has not noticed."""
+    await world.start(9, 0, 1)
+    await world.create_topic("t", (0, 1))
+    path = layout.state_path(T0)
+    await world.operator.set(path, (await world.operator.get(path))[0].replace(b'"controller_epoch":1', b'"controller_epoch":5'))
+    before = await world.state("t")
+    await world.die(0)
+    assert await world.state("t") == before
 
 
 async def test_a_stale_controller_is_fenced_and_resigns(world: World) -> None:
@@ -162,6 +183,18 @@ async def test_an_expired_session_ends_the_term_and_the_broker_comes_back(world:
     assert world.told[0].replicas[T0]["leader_epoch"] == (await world.state("t")).leader_epoch
     with pytest.raises(SessionExpired):
         await term._znodes.store.children("/brokers/topics")
+
+
+async def test_an_expired_session_silences_the_controller_at_once(world: World) -> None:
+    """B12: nothing more is sent, though its brokers are still unanswered and no event has come since."""
+    await world.start(0, 1)
+    world.told[1].reachable = False
+    await world.create_topic("t", (0, 1))
+    world.brokers[0].store.expire()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert not world.brokers[0].controller.is_active
+    assert [info.broker_id for info in world.hung_up] == [0, 1]
 
 
 async def test_a_broken_connection_is_not_the_end_of_the_term(world: World) -> None:

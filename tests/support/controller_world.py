@@ -61,11 +61,14 @@ class ManualClock:
 
     async def wait_for(self, awaitable: Awaitable[T], timeout_ms: float) -> T:
         task = asyncio.ensure_future(awaitable)
-        timer = self.call_later(timeout_ms, task.cancel)
+        expired: list[bool] = []
+        timer = self.call_later(timeout_ms, lambda: expired.append(task.cancel()))
         try:
             return await task
         except asyncio.CancelledError:
-            raise TimeoutError from None
+            if expired:
+                raise TimeoutError from None
+            raise
         finally:
             timer.cancel()
 
