@@ -36,19 +36,14 @@ numbers = itertools.count()
 
 @pytest.fixture(params=["memory", "zookeeper"])
 async def make_store(request: pytest.FixtureRequest) -> AsyncIterator[MakeStore]:
-    """Gives connected clients of one store; each test works below a folder of its own, `/t`."""
+    """Gives connected clients of one store; each test has a folder of its own, which the first client makes."""
     opened: list[Store] = []
     ensemble = MemoryEnsemble()
-    if request.param == "zookeeper":
-        hosts = request.getfixturevalue("zookeeper")
-        root = ZooKeeperStore(hosts, 4_000)
-        await root.connect(10_000)
-        folder = f"/test-{next(numbers)}"
-        await root.create(folder, b"")
-        opened.append(root)
+    real = request.param == "zookeeper"
+    hosts = f"{request.getfixturevalue('zookeeper')}/tests/number-{next(numbers)}" if real else ""
 
     async def make() -> Store:
-        store: Store = MemoryStore(ensemble) if request.param == "memory" else ZooKeeperStore(hosts + folder, 4_000)
+        store: Store = ZooKeeperStore(hosts, 4_000) if real else MemoryStore(ensemble)
         await store.connect(10_000)
         opened.append(store)
         return store

@@ -1,10 +1,10 @@
-"""The coordination store on a real ZooKeeper, through kazoo.
+"""One ZooKeeper session: a kazoo client of its own, its operations and its watches.
 
 kazoo runs one thread per client; the store's operations are called on the loop, handed to that thread without waiting,
 and their answers come back by `call_soon_threadsafe`, in the order the server sent them: answers and watch events run
 inline in kazoo's connection thread (`_InlineHandler`), never in two worker threads that could overtake each other.
 
-Fencing: a `_Session` has a kazoo client of its own that is stopped the moment its session is lost, before it could open
+Fencing: a `Session` has a kazoo client of its own that is stopped the moment its session is lost, before it could open
 another one; `gate` is closed in the same moment, so no operation of an old session can travel in a new one. At most
 `MAX_IN_FLIGHT` operations are with kazoo, the others wait here in order. While the connection is down they wait too;
 when it is back, first the watches are set again (kazoo forgets them): each path is read, and a watch whose znode changed
@@ -20,7 +20,7 @@ import contextlib
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -29,27 +29,9 @@ from kazoo.client import KazooClient
 from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol.states import EventType, KazooState
 
-from broker_core.coordination.store import (
-    BadVersion,
-    Check,
-    ConnectionLoss,
-    Create,
-    Delete,
-    NodeExists,
-    NoNode,
-    NotEmpty,
-    Op,
-    OpResult,
-    SessionExpired,
-    SessionListener,
-    SessionState,
-    SetData,
-    Stat,
-    StoreError,
-    Watcher,
-    WatchEvent,
-)
+from broker_core.coordination.store import ConnectionLoss, SessionExpired, SessionState, StoreError, Watcher, WatchEvent
 from broker_core.coordination.watches import WatchTable
+from broker_core.coordination.zookeeper.operations import begin_children, begin_exists, translated
 
 logger = logging.getLogger(__name__)
 
@@ -67,16 +49,6 @@ _EVENTS = {
     EventType.CHANGED: WatchEvent.CHANGED,
     EventType.CHILD: WatchEvent.CHILDREN,
 }
-_ERRORS: tuple[tuple[type[Exception], type[StoreError]], ...] = (
-    (kazoo_errors.NoNodeError, NoNode),
-    (kazoo_errors.NodeExistsError, NodeExists),
-    (kazoo_errors.BadVersionError, BadVersion),
-    (kazoo_errors.NotEmptyError, NotEmpty),
-    (kazoo_errors.SessionExpiredError, SessionExpired),
-    (kazoo_errors.ConnectionLoss, ConnectionLoss),
-    (kazoo_errors.ConnectionClosedError, ConnectionLoss),
-    (kazoo_errors.OperationTimeoutError, ConnectionLoss),
-)
 
 
 class _InlineHandler(SequentialThreadingHandler):  # type: ignore[misc]
@@ -104,10 +76,10 @@ class _Call:
         self.on_reply = on_reply
 
 
-class _Session:
+class Session:
     """One ZooKeeper session: its kazoo client, its calls, its watches. Methods run on the loop unless they say otherwise."""
 
-    def __init__(self, hosts: str, timeout_ms: float, tell: Callable[[SessionState], None]) -> None:
+    def __init__(self, hosts: str, timeout_ms: float, tell: Callable[[Session, SessionState], None]) -> None:
         self.session_id = 0
         self._tell = tell
         self._loop = asyncio.get_running_loop()
@@ -163,18 +135,19 @@ class _Session:
                 self._set_watches_again()
         if not self.opened.done():
             self.opened.set_result(None)
-        self._tell(SessionState.CONNECTED)
+        self._tell(self, SessionState.CONNECTED)
         self._pump()
 
     def _suspended(self) -> None:
         if not self._over:
-            self._tell(SessionState.SUSPENDED)
+            self._tell(self, SessionState.SUSPENDED)
 
     def _lost(self) -> None:
         if self._over:
             return
         self.end()
-        self._tell(SessionState.EXPIRED)
+        if self.session_id:
+            self._tell(self, SessionState.EXPIRED)
 
     def end(self) -> None:
         """The session is over: what is in flight or waits fails, no watch fires any more, the client goes."""
@@ -234,7 +207,7 @@ class _Session:
         del self._in_flight[call]
         try:
             if error is not None:
-                raise _translated(error, call.path)
+                raise translated(error, call.path)
             answer = call.on_reply(value)
         except StoreError as failure:
             if not call.answer.done():
@@ -263,9 +236,9 @@ class _Session:
         self._seen_data = {path: self._seen_data[path] for path in self._watches.data}
         self._seen_child = {path: self._seen_child[path] for path in self._watches.child}
         for path in self._seen_data:
-            self._begin(partial(_exists, path=path, watch=self._on_watch), self._data_again, path)
+            self._begin(partial(begin_exists, path=path, watch=self._on_watch), self._data_again, path)
         for path in self._seen_child:
-            self._begin(partial(_children, path=path, watch=self._on_watch), self._children_again, path)
+            self._begin(partial(begin_children, path=path, watch=self._on_watch), self._children_again, path)
 
     def _data_again(self, path: str, stat: Any, error: Exception | None) -> None:
         if error is not None or path not in self._watches.data:
@@ -283,159 +256,3 @@ class _Session:
             self._watches.dispatch(WatchEvent.DELETED, path)
         elif error is None and value[1].pzxid != self._seen_child[path]:
             self._watches.dispatch(WatchEvent.CHILDREN, path)
-
-
-class ZooKeeperStore:
-    """One client of a ZooKeeper ensemble; `hosts` is a connection string `host:port,host:port[/chroot]`."""
-
-    def __init__(self, hosts: str, session_timeout_ms: float) -> None:
-        self._hosts = hosts
-        self.session_timeout_ms = session_timeout_ms
-        self._session: _Session | None = None
-        self._listeners: list[SessionListener] = []
-
-    @property
-    def session_id(self) -> int:
-        return self._session.session_id if self._session is not None else 0
-
-    async def connect(self, timeout_ms: float) -> int:
-        if self.session_id:
-            return self.session_id
-        session = _Session(self._hosts, self.session_timeout_ms, lambda state: self._on_state(session, state))
-        try:
-            await asyncio.wait_for(asyncio.shield(session.opened), timeout_ms / 1000.0)
-        except asyncio.CancelledError:
-            session.end()
-            raise
-        except TimeoutError:
-            session.end()
-            raise ConnectionLoss(f"ZooKeeper at {self._hosts} was not reached within {timeout_ms:.0f} ms") from None
-        return session.session_id
-
-    def _on_state(self, session: _Session, state: SessionState) -> None:
-        if state is SessionState.CONNECTED:
-            self._session = session
-        elif state is SessionState.EXPIRED:
-            self._session = None
-        for listener in list(self._listeners):
-            listener(state)
-
-    async def close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            session.end()
-            await session.disposed
-
-    def add_listener(self, listener: SessionListener) -> None:
-        self._listeners.append(listener)
-
-    def _current(self) -> _Session:
-        if self._session is None:
-            raise SessionExpired("there is no session")
-        return self._session
-
-    async def create(self, path: str, data: bytes, *, ephemeral: bool = False, sequence: bool = False) -> str:
-        created = await self._current().call(
-            path, lambda client: client.create_async(path, data, ephemeral=ephemeral, sequence=sequence)
-        )
-        return str(created)
-
-    async def get(self, path: str, watch: Watcher | None = None) -> tuple[bytes, Stat]:
-        session = self._current()
-
-        def on_reply(value: Any) -> tuple[bytes, Stat]:
-            session.watch_data(path, watch, value[1])
-            return bytes(value[0]), _stat(value[1])
-
-        answer: tuple[bytes, Stat] = await session.call(path, lambda client: client.get_async(path, session.kazoo_watch(watch)), on_reply)
-        return answer
-
-    async def exists(self, path: str, watch: Watcher | None = None) -> Stat | None:
-        session = self._current()
-
-        def on_reply(value: Any) -> Stat | None:
-            session.watch_data(path, watch, value)
-            return None if value is None else _stat(value)
-
-        begin = partial(_exists, path=path, watch=session.kazoo_watch(watch))
-        answer: Stat | None = await session.call(path, begin, on_reply)
-        return answer
-
-    async def children(self, path: str, watch: Watcher | None = None) -> list[str]:
-        session = self._current()
-
-        def on_reply(value: Any) -> list[str]:
-            session.watch_children(path, watch, value[1])
-            return sorted(value[0])
-
-        begin = partial(_children, path=path, watch=session.kazoo_watch(watch))
-        answer: list[str] = await session.call(path, begin, on_reply)
-        return answer
-
-    async def set(self, path: str, data: bytes, version: int = -1) -> Stat:
-        return _stat(await self._current().call(path, lambda client: client.set_async(path, data, version)))
-
-    async def delete(self, path: str, version: int = -1) -> None:
-        await self._current().call(path, lambda client: client.delete_async(path, version))
-
-    async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
-        if not ops:
-            return []
-        results: list[OpResult] = await self._current().call(
-            ops[0].path, lambda client: _begin_multi(client, ops), lambda values: _multi_results(ops, values)
-        )
-        return results
-
-
-def _exists(client: Any, path: str, watch: Callable[[Any], None] | None) -> Any:
-    return client.exists_async(path, watch)
-
-
-def _children(client: Any, path: str, watch: Callable[[Any], None] | None) -> Any:
-    return client.get_children_async(path, watch, include_data=True)
-
-
-def _begin_multi(client: Any, ops: Sequence[Op]) -> Any:
-    transaction = client.transaction()
-    for op in ops:
-        match op:
-            case Create():
-                transaction.create(op.path, op.data, ephemeral=op.ephemeral)
-            case SetData():
-                transaction.set_data(op.path, op.data, op.version)
-            case Delete():
-                transaction.delete(op.path, op.version)
-            case Check():
-                transaction.check(op.path, op.version)
-    return transaction.commit_async()
-
-
-def _multi_results(ops: Sequence[Op], values: Sequence[Any]) -> list[OpResult]:
-    """Of a failed multi every result is an error; the ones that only share the fate of another are passed over."""
-    for index, value in enumerate(values):
-        if isinstance(value, Exception) and not isinstance(value, kazoo_errors.RolledBackError | kazoo_errors.RuntimeInconsistency):
-            error = _translated(value, ops[index].path)
-            error.index = index
-            raise error
-    return [_multi_result(op, value) for op, value in zip(ops, values, strict=True)]
-
-
-def _multi_result(op: Op, value: Any) -> OpResult:
-    match op:
-        case Create():
-            return str(value)
-        case SetData():
-            return _stat(value)
-        case _:
-            return None
-
-
-def _stat(stat: Any) -> Stat:
-    return Stat(stat.version, stat.czxid, stat.mzxid, stat.ephemeralOwner, stat.ctime, stat.mtime)
-
-
-def _translated(error: Exception, path: str) -> StoreError:
-    for kazoo_error, store_error in _ERRORS:
-        if isinstance(error, kazoo_error):
-            return store_error(f"{path}: {type(error).__name__}")
-    return StoreError(f"{path}: {error!r}")
