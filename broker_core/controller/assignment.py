@@ -51,9 +51,7 @@ def place(
     return _place_on_racks({b.broker_id: b.rack or "" for b in by_id}, partitions, factor, start, first_partition)
 
 
-def place_more(
-    brokers: Sequence[PlacementBroker], existing: Sequence[int], added: int, first_partition: int
-) -> dict[int, tuple[int, ...]]:
+def place_more(brokers: Sequence[PlacementBroker], existing: Sequence[int], added: int, first_partition: int) -> dict[int, tuple[int, ...]]:
     """Replicas of partitions added to a topic, continuing from partition 0's replicas `existing`.
 
     Kafka continues the round robin at the place of partition 0's leader, with the factor of partition 0.

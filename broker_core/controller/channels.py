@@ -34,7 +34,6 @@ class ControlSender(Protocol):
         ...
 
 
-
 class ControlChannels:
     """One term's lanes; `on_response` and `on_overflow` are called on the loop."""
 

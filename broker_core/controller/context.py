@@ -146,9 +146,7 @@ class ControllerContext:
     def offline_count(self) -> int:
         """Partitions without a leader, those whose deletion has begun left out."""
         return sum(
-            1
-            for tp, state in self.partition_states.items()
-            if state is PartitionState.OFFLINE and tp.topic not in self.deletion_started
+            1 for tp, state in self.partition_states.items() if state is PartitionState.OFFLINE and tp.topic not in self.deletion_started
         )
 
     def imbalance_count(self) -> int:

@@ -67,9 +67,7 @@ class LeaderElections:
 
     async def _run(self, partitions: Sequence[TopicPartition], kind: ElectionType) -> dict[TopicPartition, ElectionResult]:
         strategy = Strategy.PREFERRED if kind is ElectionType.PREFERRED else Strategy.OFFLINE
-        return await self._changes.move_partitions(
-            partitions, PartitionState.ONLINE, strategy, unclean=kind is ElectionType.UNCLEAN
-        )
+        return await self._changes.move_partitions(partitions, PartitionState.ONLINE, strategy, unclean=kind is ElectionType.UNCLEAN)
 
     def _refusal(self, tp: TopicPartition, kind: ElectionType) -> Outcome | None:
         replicas, leadership = self._context.assignment(tp).replicas, self._context.leadership.get(tp)

@@ -188,9 +188,7 @@ class StateChanges:
         if target in (ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED):
             batch.stop_replica(replica.broker_id, tp, delete=target is ReplicaState.DELETION_STARTED)
             return
-        announced = target is ReplicaState.NEW or (
-            target is ReplicaState.ONLINE and context.replica_state(replica) is not ReplicaState.NEW
-        )
+        announced = target is ReplicaState.NEW or (target is ReplicaState.ONLINE and context.replica_state(replica) is not ReplicaState.NEW)
         if announced and tp in context.leadership:
             is_new = target is ReplicaState.NEW
             batch.leader_and_isr([replica.broker_id], tp, context.leadership[tp], context.assignment(tp), is_new=is_new)
@@ -207,9 +205,7 @@ class StateChanges:
         found = await self._znodes.states(partitions)
         return {tp: leadership.state for tp, leadership in found.items() if leadership.controller_epoch <= self._context.epoch}
 
-    async def _write(
-        self, states: dict[TopicPartition, LeaderAndIsr]
-    ) -> tuple[dict[TopicPartition, LeaderAndIsr], list[TopicPartition]]:
+    async def _write(self, states: dict[TopicPartition, LeaderAndIsr]) -> tuple[dict[TopicPartition, LeaderAndIsr], list[TopicPartition]]:
         written, conflicts = await self._znodes.write_states(states, self._context.epoch)
         for tp, state in written.items():
             self._context.leadership[tp] = Leadership(state, self._context.epoch)

@@ -129,9 +129,7 @@ class Term:
         """Leaders changed ISRs by themselves: reads them and tells all brokers (LeaderAndIsr is not needed for that)."""
         names = await self._znodes.store.children(ISR_CHANGES, self.watches.to(IsrChange()))
         known = self.context.assignment
-        partitions = [
-            tp for tp in await self._znodes.take_notifications(ISR_CHANGES, names, decode_isr_change) if known(tp).replicas
-        ]
+        partitions = [tp for tp in await self._znodes.take_notifications(ISR_CHANGES, names, decode_isr_change) if known(tp).replicas]
         self.context.leadership.update(await self._znodes.states(partitions))
         if partitions:
             self.changes.send_metadata(self.context.all_ids(), partitions)
