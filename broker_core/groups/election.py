@@ -45,8 +45,8 @@ class Elections:
 
     def elected(self, partition: int, epoch: int) -> None:
         ticket = self._engine.hosted.elected(partition, epoch)
-        log.info("elected coordinator", extra={"partition": partition, "epoch": epoch, "loads": ticket is not None})
         if ticket is not None:
+            log.info("elected coordinator", extra={"partition": partition, "epoch": epoch})
             self._node.spawn(self._load(partition, ticket), name=f"load-groups-{partition}")
 
     def resigned(self, partition: int, epoch: int | None) -> None:
