@@ -76,7 +76,12 @@ class BrokerConfig:
         KeyType.CLASS,
         None,
         "Who serves a consumer's fetch (KIP-392).",
-        choices=("", "org.apache.kafka.common.replica.LeaderSelector", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
+        choices=(
+            "",
+            "org.apache.kafka.common.replica.LeaderSelector",
+            "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+            "highwater.RandomReplicaSelector",
+        ),
     )
     num_replica_fetchers: int = setting("num.replica.fetchers", _I, 1, "Fetchers per source broker.", low=1, high=16)
 

@@ -10,7 +10,7 @@ from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.records.batch import Record, build_batch
 from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import Reply, WantedPartition
-from broker_core.replication.replica_selector import RACK_AWARE
+from broker_core.replication.replica_selector import RACK_AWARE, RANDOM
 from broker_core.seams import FileRange
 from broker_core.storage.log import AppendOrigin
 from tests.support.replica_world import TOPIC_ID, TP, MiniBroker, ReplicaWorld, decode_values
@@ -181,6 +181,15 @@ def test_the_leader_sends_consumers_to_their_rack() -> None:
         assert (at_home.preferred_read_replica, values(at_home)) == (-1, ["a"])
         follower = fetched(cluster, 3, replace(NOW, rack="rack2"), want())
         assert (follower.preferred_read_replica, values(follower)) == (-1, ["a"]), "a follower never redirects"
+
+
+def test_the_leader_sends_consumers_anywhere() -> None:
+    """R10, MetaQ's choice at random: over many fetches every replica is named, the leader by serving itself."""
+    with ReplicaWorld(overrides={"replica.selector.class": RANDOM}) as cluster:
+        cluster.create()
+        cluster.produce(1, "a")
+        cluster.until(cluster.caught_up)
+        assert {fetched(cluster, 1, NOW, want()).preferred_read_replica for _ in range(40)} == {-1, 2, 3}
 
 
 def test_the_first_batch_comes_whatever_its_size() -> None:
