@@ -84,6 +84,8 @@ class LogCleaner:
 
     async def clean(self, log: PartitionLog, found: CleanRange) -> None:
         """Compacts a log up to where the map of keys reaches; `CorruptData` when a batch cannot be read."""
+        await log.flush(found.end)
+        await log.save_recovery_point()
         slices = Slices(self._node)
         transactions = Transactions(entry for segment in log.segments for entry in segment.txn_index.entries())
         offsets = await self._build_map(log, found, transactions, slices)

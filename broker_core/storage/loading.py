@@ -80,21 +80,27 @@ class LogLoader:
 
     async def _take_segment(self, base_offset: int) -> Segment:
         segment = Segment.existing(self._folder.pool, self._folder.path, base_offset)
-        if not segment.has_sane_indexes():
+        checked_anyway = not self._clean and base_offset >= self._recovery_point
+        if not checked_anyway and not segment.has_sane_indexes():
             logger.warning("segment has no usable indexes, making them anew", extra={"file": segment.path})
             state = await rebuild_producers(self._folder, self._segments, self._log_start_offset, base_offset)
             await recover_segment(self._folder.node, segment, state, self._epochs, self._interval_bytes)
         return segment
 
     async def _recover(self) -> None:
-        """Checks the segments from the recovery point on; after a cut all later ones go."""
+        """Checks the segments from the recovery point on; after a cut or a hole all later ones go.
+
+        A power loss may take the end of one segment and leave the next one. Compaction makes no holes here: its output is below
+        the recovery point before it takes its place.
+        """
         unflushed = self._segments.from_offset(self._recovery_point)
         state = await rebuild_producers(self._folder, self._segments, self._log_start_offset, unflushed[0].base_offset)
         for number, segment in enumerate(unflushed):
             cut = await recover_segment(self._folder.node, segment, state, self._epochs, self._interval_bytes)
-            if cut:
+            later = unflushed[number + 1 :]
+            if cut or (later and later[0].base_offset != segment.next_offset()):
                 logger.warning("log cut at its first bad batch", extra={"file": segment.path, "bytes": cut, "kept": segment.size_bytes})
-                await self._drop(unflushed[number + 1 :])
+                await self._drop(later)
                 return
 
     async def _settle_end(self) -> int:

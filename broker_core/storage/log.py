@@ -165,7 +165,8 @@ class PartitionLog(ReadableLog):
         try:
             await self._side_files.write()
         except OSError as error:
-            raise self._failed(error, "checkpoint") from error
+            if not self.closed:
+                raise self._failed(error, "checkpoint") from error
 
     async def set_topic_id(self, topic_id: uuid.UUID) -> None:
         """Records the topic's id; `KafkaError` INCONSISTENT_TOPIC_ID when the log is another topic's."""
@@ -180,7 +181,10 @@ class PartitionLog(ReadableLog):
     # Truncation, deletion
 
     async def truncate_to(self, offset: int) -> bool:
-        """Cuts the log so that it ends at `offset` (below, if inside a batch); whether there was anything to cut. Durable on return."""
+        """Cuts the log so that it ends at `offset` (below it, if that is inside a batch); whether there was anything to cut.
+
+        Durable on return: otherwise a power loss could bring cut records back below newer ones.
+        """
         if offset >= self.log_end_offset:
             self.epochs.truncate_from_end(self.log_end_offset)
             return False
@@ -213,8 +217,16 @@ class PartitionLog(ReadableLog):
         await self._side_files.drop_snapshots(end_offset + 1)
         await self._rebuild_producers()
         await self._write_side_files()
-        if self.on_truncated is not None:
-            await self.on_truncated()
+        try:
+            await self._store.active.sync()
+        except OSError as error:
+            raise self._failed(error, "truncation", heals=False) from error
+        await self.save_recovery_point()
+
+    async def save_recovery_point(self) -> None:
+        """Has the owner write the recovery point down now."""
+        if self.on_recovery_point is not None:
+            await self.on_recovery_point()
 
     async def _rebuild_producers(self) -> None:
         """Producer state from snapshots and batches, again if the log's end moved meanwhile; the old one serves until then."""
@@ -277,29 +289,41 @@ class PartitionLog(ReadableLog):
 
     async def flush(self, up_to: int | None = None) -> None:
         """Makes all records below `up_to` (the log's end) survive a power loss and moves the recovery point there."""
-        target = self.log_end_offset if up_to is None else min(up_to, self.log_end_offset)
-        if target <= self.recovery_point or self.closed:
+        if not self.closed:
+            await self._flush(self.log_end_offset if up_to is None else min(up_to, self.log_end_offset))
+
+    async def _flush(self, target: int) -> None:
+        if target <= self.recovery_point:
             return
-        truncations = self._truncations
+        truncations, was_closed = self._truncations, self.closed
         try:
             await self._side_files.write()
             await self._store.sync(self.recovery_point, target)
         except OSError as error:
+            if self.closed and not was_closed:
+                return
             raise self._failed(error, "flush") from error
         if truncations == self._truncations:
             self.recovery_point = max(self.recovery_point, target)
             self.last_flush_ms = self._node.clock.now_ms()
 
     async def close(self, clean: bool = True) -> None:
-        """Gives the files up; a clean close first completes and flushes everything, so that the next start need not check."""
-        if clean and not self.closed and self.failure is None:
-            self._store.active.finish()
-            self.producer_state.end_offset = self.log_end_offset
-            self._side_files.snapshot(self.producer_state)
-            await self._write_side_files()
-            await self.flush()
+        """Gives the files up; a clean close first completes and flushes everything, so that the next start need not check.
+
+        `OSError` or `KafkaError` KAFKA_STORAGE_ERROR when that fails: the log must not be taken for clean then.
+        """
+        if self.closed:
+            return
         self.closed = True
-        self._folder.pool.forget_folder(self.directory)
+        try:
+            if clean and self.failure is None:
+                self._store.active.finish()
+                self.producer_state.end_offset = self.log_end_offset
+                self._side_files.snapshot(self.producer_state)
+                await self._side_files.write()
+                await self._flush(self.log_end_offset)
+        finally:
+            self._folder.pool.forget_folder(self.directory)
 
 
 def duplicate_time(prepared: Prepared, duplicate: BatchMeta) -> int:

@@ -162,7 +162,7 @@ class LogManager:
             self.offline[partition] = str(error)
             return
         log.update_high_watermark(self.checkpointed_hw(partition))
-        log.on_truncated = self.checkpoint_recovery_points
+        log.on_recovery_point = self.checkpoint_recovery_points
         self._logs[partition] = log
 
     async def delete(self, partition: TopicPartition) -> None:

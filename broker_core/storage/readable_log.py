@@ -35,7 +35,7 @@ class ReadableLog:
         "last_flush_ms",
         "log_end_offset",
         "log_start_offset",
-        "on_truncated",
+        "on_recovery_point",
         "producer_state",
         "recovery_point",
         "topic_id",
@@ -65,8 +65,8 @@ class ReadableLog:
         self.last_flush_ms = folder.node.clock.now_ms()
         self.failure: OSError | None = None
         self.closed = False
-        self.on_truncated: Callable[[], Awaitable[None]] | None = None
-        """Awaited after the log's end fell, so that a recovery point beyond it does not outlive a crash."""
+        self.on_recovery_point: Callable[[], Awaitable[None]] | None = None
+        """Awaited when the recovery point must be written down at once: after a truncation and before a compaction."""
 
     @classmethod
     async def open(

@@ -163,6 +163,32 @@ async def test_nothing_above_the_stable_offset_is_touched() -> None:
     assert found is None
 
 
+async def test_an_abort_that_is_not_replicated_is_no_abort_yet() -> None:
+    """The marker lies above the high watermark: a new leader might not have it."""
+    c = await cleaning(segment_bytes=100_000)
+    c.put(("a", "1"))
+    c.put(("a", "2"))
+    c.put(("a", "3"), producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    c.end(1, commit=False)
+    c.put(("z", "1"), producer_id=1, producer_epoch=0, base_sequence=1)
+    c.log.update_high_watermark(3)
+    c.log.roll(START_MS)
+    await c.clean()
+    assert [value for _, _, value in c.records()] == ["2", "3", "1"]
+
+
+async def test_only_flushed_segments_are_exchanged() -> None:
+    """Holes that compaction makes lie below the recovery point, where recovery does not look for holes."""
+    c = await cleaning()
+    for number in range(20):
+        c.put(("k", f"v{number}"))
+    c.close_segment()
+    await c.world.spawn.stop()
+    assert c.log.recovery_point == 0
+    await c.clean()
+    assert c.log.recovery_point == 20
+
+
 async def test_aborted_records_go_and_their_markers_follow() -> None:
     c = await cleaning()
     c.put(("a", "kept"))
@@ -243,6 +269,7 @@ async def test_crash_at_each_step_of_compaction() -> None:
         for number in range(24):
             c.put((f"k{number % 5}", f"v{number}"))
         c.close_segment()
+        world.configure(segment_bytes=1000)
         await world.spawn.settle()
         end, point = c.log.log_end_offset, c.log.recovery_point
         expected = {key: (offset, value) for offset, key, value in c.records()}

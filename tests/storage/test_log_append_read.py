@@ -58,6 +58,18 @@ async def test_reading_across_segments() -> None:
     assert [header.base_offset for _, header in iter_headers(all_bytes(log))] == list(range(10))
 
 
+async def test_a_remembered_place_is_not_mistaken_for_the_next_segments() -> None:
+    log = await World().open()
+    log.append_as_leader(sized_batch(300), 0, AppendOrigin.CLIENT, START_MS)
+    assert log.read(0, 1000, 1).next_offset == 1
+    log.roll(START_MS)
+    for _ in range(5):
+        log.append_as_leader(sized_batch(200), 0, AppendOrigin.CLIENT, START_MS)
+    part = log.read(1, 10_000, 6)
+    assert part.records is not None
+    assert (part.records.position, part.length) == (0, 1000)
+
+
 async def test_a_clean_restart_gives_the_same_log() -> None:
     world = World(segment_bytes=1000)
     log = await world.open()

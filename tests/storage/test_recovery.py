@@ -304,6 +304,19 @@ async def test_after_an_io_error_nothing_is_appended_until_recovery() -> None:
     assert offsets(log) == [0, 1, 2]
 
 
+async def test_what_an_io_error_left_behind_is_overwritten() -> None:
+    world, log = await filled(2, segment_bytes=10_000)
+    world.disk.fail["append"] = errno.EIO
+    with pytest.raises(KafkaError):
+        append(log, 1)
+    del world.disk.fail["append"]
+    world.disk.files[LOG] += sized_batch(300)[:200]
+    await log.recover()
+    append(log, 1)
+    assert len(world.disk.files[LOG]) == 900
+    assert offsets(log) == [0, 1, 2]
+
+
 async def test_a_failed_flush_does_not_move_the_recovery_point() -> None:
     world, log = await filled(2, segment_bytes=10_000)
     world.disk.fail["fsync"] = errno.EIO

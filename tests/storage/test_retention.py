@@ -147,7 +147,8 @@ async def test_offsets_too_far_for_the_index_roll() -> None:
     log.append_as_follower(sized_batch(300, base_offset=2**33), START_MS)
     assert log.segments.bases == [0, 2**31, 2**33]
     assert log.read(5, 1000, log.log_end_offset).first_offset == 2**31
-    again = await world.next_process().open()
+    await log.flush()
+    again = await world.next_process().open(recovery_point=log.recovery_point)
     assert again.log_end_offset == 2**33 + 1
 
 

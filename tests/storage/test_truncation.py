@@ -166,7 +166,7 @@ async def test_recovery_points_are_told_after_a_truncation() -> None:
     async def tell() -> None:
         told.append(log.recovery_point)
 
-    log.on_truncated = tell
+    log.on_recovery_point = tell
     append(log, 0, "a", "b")
     await log.flush()
     await log.truncate_to(1)

@@ -37,6 +37,7 @@ class MemoryFile:
         return self._size
 
     def append(self, data: bytes | bytearray | memoryview) -> int:
+        self.check_open()
         position = self._size
         del self.data[position:]
         if self.disk.step("append", self.path, torn=lambda: self.data.extend(bytes(data)[: len(data) // 2])):
@@ -55,12 +56,18 @@ class MemoryFile:
         self._size = len(self.data)
 
     def truncate(self, size: int) -> None:
+        self.check_open()
         self.disk.step("truncate", self.path)
         del self.data[size:]
         self._size = size
 
     async def fsync(self) -> None:
+        self.check_open()
         self.disk.step("fsync", self.path)
+
+    def check_open(self) -> None:
+        if self.closed:
+            raise OSError(errno.EBADF, "the file is closed", self.path)
 
     def fileno(self) -> int | None:
         return None
