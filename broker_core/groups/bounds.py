@@ -7,6 +7,9 @@ from broker_core.errors import ErrorCode, KafkaError
 MAX_STRING_BYTES = 32_767
 """The longest text that the records' int16 length can carry."""
 
+MAX_UTF8_BYTES = 4
+"""The most bytes of one character."""
+
 MAX_INSTANCE_ID_CHARS = 249
 """As for topic names; Kafka's clients refuse longer ones."""
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups import liveness
+from broker_core.groups.bounds import MAX_STRING_BYTES, MAX_UTF8_BYTES
 from broker_core.groups.engine import Engine
 from broker_core.groups.group import Group
 from broker_core.groups.journal import COMMIT_ERRORS, offset_records
@@ -48,7 +49,7 @@ class OffsetService:
         if error is not ErrorCode.NONE:
             return dict.fromkeys(commits, error)
         limit = self._config.current.offset_metadata_max_bytes
-        accepted = {tp: commit for tp, commit in commits.items() if len(commit.metadata) <= limit}
+        accepted = {tp: commit for tp, commit in commits.items() if _fits(commit.metadata, limit)}
         error = await self._store(group, accepted) if accepted else ErrorCode.NONE
         return {tp: error if tp in accepted else ErrorCode.OFFSET_METADATA_TOO_LARGE for tp in commits}
 
@@ -120,6 +121,11 @@ class OffsetService:
                     self._engine.bury(group, [tp for tp in partitions if tp in known])
                 except KafkaError as error:
                     log.warning("offsets of a deleted topic stay", extra={"group": group.group_id, "error": error.code.name})
+
+
+def _fits(text: str, limit_chars: int) -> bool:
+    """Within `offset.metadata.max.bytes` (which counts characters, as in Kafka) and within what a record can carry."""
+    return len(text) <= limit_chars and (len(text) <= MAX_STRING_BYTES // MAX_UTF8_BYTES or len(text.encode()) <= MAX_STRING_BYTES)
 
 
 def _is_used(group: Group, topic: str) -> bool:

@@ -278,6 +278,14 @@ def test_commit_metadata_has_a_limit():
     simulate(scenario, **{"offset.metadata.max.bytes": "10"})
 
 
+def test_commit_metadata_that_no_record_could_carry():
+    async def scenario(cluster):
+        assert (await cluster.commit("g", {T0: 1}, metadata="é" * 16_384))[T0] is E.OFFSET_METADATA_TOO_LARGE
+        assert (await cluster.commit("g", {T0: 1}, metadata="é" * 16_383))[T0] is E.NONE
+
+    simulate(scenario, **{"offset.metadata.max.bytes": "100000"})
+
+
 def test_session_timeouts_have_limits():
     async def scenario(cluster):
         for session_ms in (5_999, 1_800_001):
