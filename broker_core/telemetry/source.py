@@ -111,7 +111,13 @@ def _partition_head(partition: Partition) -> Row:
         "leader": partition.leader_id,
         "leader_epoch": partition.leader_epoch,
         "replicas": list(partition.replicas),
+        "truncation": _truncation(partition.truncation),
     }
+
+
+def _truncation(cut: tuple[int, int] | None) -> Row | None:
+    """The last cut of this role, if it took anything away."""
+    return {"from": cut[0], "to": cut[1]} if cut is not None and cut[0] > cut[1] else None
 
 
 def _partition_offsets(partition: Partition) -> Row:

@@ -119,6 +119,13 @@ class BrokerCluster:
         }
         answer = self.ask(self.controller(), ApiKey.CREATE_TOPICS, 7, {"topics": [wanted], "timeout": 30_000})
         assert answer.topics[0].error_code == ErrorCode.NONE, answer
+        self.until(lambda: all(self.leads(topic, partition) for partition in range(partitions)))
+
+    def leads(self, topic: str, partition: int = 0) -> bool:
+        """Whether the leader knows by now that it is."""
+        leader = self.known_leader(topic, partition)
+        hosted = self.brokers[leader].services.replicas.partition(TopicPartition(topic, partition)) if leader > 0 else None
+        return hosted is not None and hosted.is_leader
 
     def known_leader(self, topic: str, partition: int = 0) -> int:
         """Who leads, as the metadata of a live broker says; -1 for nobody that lives."""

@@ -1,0 +1,153 @@
+"""What is advertised, and that every version of every key is answered with bytes a client of that version can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from broker_core.errors import ErrorCode
+from broker_core.handlers.registry import Registry, handler
+from broker_core.handlers.table import full_registry
+from broker_core.protocol.api import MAX_VERSION_3_9, ApiKey
+from broker_core.records.batch import Record, build_batch
+from tests.support.broker_cluster import BrokerCluster
+
+ADVERTISED = {
+    ApiKey.PRODUCE: (0, 11),
+    ApiKey.FETCH: (0, 17),
+    ApiKey.LIST_OFFSETS: (0, 9),
+    ApiKey.METADATA: (0, 12),
+    ApiKey.LEADER_AND_ISR: (0, 7),
+    ApiKey.STOP_REPLICA: (0, 4),
+    ApiKey.UPDATE_METADATA: (0, 8),
+    ApiKey.CONTROLLED_SHUTDOWN: (0, 3),
+    ApiKey.OFFSET_COMMIT: (0, 9),
+    ApiKey.OFFSET_FETCH: (0, 9),
+    ApiKey.FIND_COORDINATOR: (0, 6),
+    ApiKey.JOIN_GROUP: (0, 9),
+    ApiKey.HEARTBEAT: (0, 4),
+    ApiKey.LEAVE_GROUP: (0, 5),
+    ApiKey.SYNC_GROUP: (0, 5),
+    ApiKey.DESCRIBE_GROUPS: (0, 5),
+    ApiKey.LIST_GROUPS: (0, 5),
+    ApiKey.API_VERSIONS: (0, 4),
+    ApiKey.CREATE_TOPICS: (0, 7),
+    ApiKey.DELETE_TOPICS: (0, 6),
+    ApiKey.DELETE_RECORDS: (0, 2),
+    ApiKey.INIT_PRODUCER_ID: (0, 5),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (0, 4),
+    ApiKey.DESCRIBE_CONFIGS: (0, 4),
+    ApiKey.ALTER_CONFIGS: (0, 2),
+    ApiKey.DESCRIBE_LOG_DIRS: (0, 4),
+    ApiKey.CREATE_PARTITIONS: (0, 3),
+    ApiKey.DELETE_GROUPS: (0, 2),
+    ApiKey.ELECT_LEADERS: (0, 2),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: (0, 1),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: (0, 0),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: (0, 0),
+    ApiKey.OFFSET_DELETE: (0, 0),
+    ApiKey.DESCRIBE_CLUSTER: (0, 1),
+    ApiKey.DESCRIBE_PRODUCERS: (0, 0),
+}
+
+TOPIC = "walked"
+
+
+def payloads(topic_id: UUID | None, version: int) -> dict[ApiKey, dict[str, Any]]:
+    """A harmless request of each client key, with the field names of all versions."""
+    tp = {"partition_index": 0, "partition": 0, "index": 0}
+    batch = build_batch([Record(0, 1_000, None, b"x", ())])
+    fetch_row = tp | {"fetch_offset": 0, "partition_max_bytes": 1000}
+    resources = [{"resource_type": 2, "resource_name": TOPIC, "configuration_keys": None, "configs": []}]
+    created = {"name": f"new-{version}", "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
+    return {
+        ApiKey.PRODUCE: {
+            "acks": 1,
+            "timeout": 1000,
+            "topic_data": [{"name": TOPIC, "partition_data": [tp | {"records": batch}]}],
+        },
+        ApiKey.FETCH: {
+            "replica_id": -1,
+            "max_wait": 0,
+            "min_bytes": 0,
+            "topics": [{"topic": TOPIC, "topic_id": topic_id, "partitions": [fetch_row]}],
+            "forgotten_topics_data": [],
+        },
+        ApiKey.LIST_OFFSETS: {
+            "replica_id": -1,
+            "isolation_level": 0,
+            "topics": [{"name": TOPIC, "partitions": [tp | {"timestamp": -1}]}],
+        },
+        ApiKey.METADATA: {"topics": [{"name": TOPIC, "topic_id": None}]},
+        ApiKey.API_VERSIONS: {"client_software_name": "test", "client_software_version": "1.0"},
+        ApiKey.CREATE_TOPICS: {"topics": [created], "timeout": 10_000, "validate_only": True},
+        ApiKey.DELETE_TOPICS: {"topics": [{"name": "nothing", "topic_id": None}], "topic_names": ["nothing"], "timeout": 10},
+        ApiKey.DELETE_RECORDS: {"topics": [{"name": TOPIC, "partitions": [tp | {"offset": 0}]}], "timeout": 1000},
+        ApiKey.OFFSET_FOR_LEADER_EPOCH: {"replica_id": -1, "topics": [{"topic": TOPIC, "partitions": [tp | {"leader_epoch": 0}]}]},
+        ApiKey.DESCRIBE_CONFIGS: {"resources": resources, "include_synonyms": True, "include_documentation": True},
+        ApiKey.ALTER_CONFIGS: {"resources": resources, "validate_only": True},
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: {"resources": resources, "validate_only": True},
+        ApiKey.DESCRIBE_LOG_DIRS: {"topics": None},
+        ApiKey.CREATE_PARTITIONS: {"topics": [{"name": TOPIC, "count": 5, "assignments": None}], "timeout": 10, "validate_only": True},
+        ApiKey.ELECT_LEADERS: {"election_type": 0, "topic_partitions": [{"topic": TOPIC, "partitions": [0]}], "timeout": 1000},
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS: {
+            "topics": [{"name": TOPIC, "partitions": [tp | {"replicas": None}]}],
+            "timeout": 1000,
+        },
+        ApiKey.LIST_PARTITION_REASSIGNMENTS: {"topics": None, "timeout": 1000},
+        ApiKey.DESCRIBE_CLUSTER: {"include_cluster_authorized_operations": True},
+        ApiKey.DESCRIBE_PRODUCERS: {"topics": [{"name": TOPIC, "partition_indexes": [0]}]},
+        ApiKey.CONTROLLED_SHUTDOWN: {"broker_id": 9, "broker_epoch": 1},
+    }
+
+
+WALKED = [(key, version) for key in payloads(None, 0) for version in range(ADVERTISED[key][0], ADVERTISED[key][1] + 1)]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[BrokerCluster]:
+    with BrokerCluster(brokers=1) as cluster:
+        cluster.start_all()
+        cluster.create(TOPIC)
+        yield cluster
+
+
+def test_the_advertised_versions() -> None:
+    """N2: from version 0, so that old clients are served and librdkafka keeps compression on; nothing above 3.9."""
+    rows = {ApiKey(row.key): (row.min_version, row.max_version) for row in full_registry().advertised()}
+    assert rows == ADVERTISED
+    assert all(high <= MAX_VERSION_3_9[key] for key, (_, high) in rows.items())
+
+
+def test_a_key_has_one_handler() -> None:
+    @handler(ApiKey.HEARTBEAT, versions=range(0, 2))
+    async def handle(request: object) -> None: ...
+
+    with pytest.raises(ValueError, match="two handlers"):
+        Registry([handle, handle])
+
+
+@pytest.mark.parametrize(("key", "version"), WALKED, ids=lambda value: value.name if isinstance(value, ApiKey) else str(value))
+def test_every_version_is_answered(cluster: BrokerCluster, key: ApiKey, version: int) -> None:
+    """N2: the answer decodes by its own version's layout; no error but those that were asked for."""
+    topic_id = cluster.brokers[1].services.metadata.topic_id(TOPIC)
+    answer = cluster.ask(1, key, version, payloads(topic_id, version)[key])
+    if key in (ApiKey.CONTROLLED_SHUTDOWN, ApiKey.DELETE_TOPICS, ApiKey.ELECT_LEADERS, ApiKey.ALTER_PARTITION_REASSIGNMENTS):
+        return
+    assert _errors(answer) <= {ErrorCode.NONE}, answer
+
+
+def _errors(answer: Any) -> set[int]:
+    """All error codes in an answer, however deep."""
+    found: set[int] = set()
+    if hasattr(answer, "_fields"):
+        for name in answer._fields:
+            value = getattr(answer, name)
+            found |= {value} if name == "error_code" else _errors(value)
+    elif isinstance(answer, (tuple, list)):
+        for value in answer:
+            found |= _errors(value)
+    return found
