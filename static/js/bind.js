@@ -67,7 +67,8 @@ export function paintVerdict(box, verdict) {
   box.dataset.level = verdict.level;
   box.querySelector(".sign").textContent = format.SIGNS[verdict.level] || format.SIGNS.unknown;
   const words = box.querySelector(".words");
-  words.replaceChildren(...(verdict.parts?.length ? verdict.parts : [{ text: verdict.text, url: null }]).map(part));
+  const parts = verdict.parts?.length ? verdict.parts : [{ text: verdict.text, url: null }];
+  words.replaceChildren(...parts.flatMap((one, index) => (index ? [" ", part(one)] : [part(one)])));
 }
 
 function part({ text, url }) {
