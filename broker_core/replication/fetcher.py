@@ -21,6 +21,7 @@ from broker_core.replication.fetch_plan import FetchBody, FetchPlan, Followed, P
 from broker_core.replication.following import cut_diverging, following, restart, store_fetched
 from broker_core.replication.lookups import EARLIEST, LATEST
 from broker_core.replication.partition import Moved, Partition
+from broker_core.replication.quota import SAMPLE_MS, ReplicationQuota
 from broker_core.replication.truncation import UNDEFINED_EPOCH, EpochEnd
 from broker_core.seams import Node
 
@@ -46,10 +47,13 @@ class Source:
 class Fetcher:
     """Follows partitions that `source` leads. `moved` is told what each answer changed."""
 
-    def __init__(self, node: Node, config: ConfigHolder, source: Source, moved: Callable[[Partition, Moved], None]) -> None:
+    def __init__(
+        self, node: Node, config: ConfigHolder, source: Source, quota: ReplicationQuota, *, moved: Callable[[Partition, Moved], None]
+    ) -> None:
         self._node = node
         self._config = config
         self._source = source
+        self._quota = quota
         self._moved = moved
         self._plan = FetchPlan()
         self._partitions: dict[TopicPartition, Partition] = {}
@@ -152,8 +156,16 @@ class Fetcher:
             assert partition.log is not None
             now_ms = self._node.clock.now_ms()
             moved = store_fetched(partition.log, data.records, data.high_watermark, data.log_start_offset, now_ms)
+            self._throttle(followed.tp, data, behind=data.high_watermark > partition.log.log_end_offset)
         self._plan.note(followed.tp)
         self._moved(partition, moved)
+
+    def _throttle(self, tp: TopicPartition, data: Any, *, behind: bool) -> None:
+        """Counts what a throttled replica fetched, and lets it wait if that is too much (KIP-73)."""
+        now_ms = self._node.clock.monotonic_ms()
+        self._quota.record(tp, len(data.records or b""), now_ms)
+        if self._quota.holds_back(tp, now_ms, in_sync=not behind):
+            self._plan.delay(tp, now_ms + SAMPLE_MS)
 
     async def _start_over(self, followed: Followed, partition: Partition) -> None:
         leader_end = await self._list_offset(followed, LATEST)

@@ -11,6 +11,7 @@ from broker_core.metadata.cache import MetadataCache
 from broker_core.model import TopicPartition
 from broker_core.replication.fetcher import Fetcher, Source
 from broker_core.replication.partition import Moved, Partition
+from broker_core.replication.quota import ReplicationQuota
 from broker_core.seams import Node
 
 PURPOSE = "replica fetcher"
@@ -29,6 +30,7 @@ class Fetchers:
         metadata: MetadataCache,
         channels: ChannelPool,
         moved: Callable[[Partition, Moved], None],
+        quota: ReplicationQuota,
     ) -> None:
         self._node = node
         self._config = config
@@ -37,6 +39,7 @@ class Fetchers:
         self._metadata = metadata
         self._channels = channels
         self._moved = moved
+        self._quota = quota
         self._fetchers: dict[int, Fetcher] = {}
         self._source_of: dict[TopicPartition, int] = {}
         self._addresses: dict[int, tuple[str, int]] = {}
@@ -64,9 +67,8 @@ class Fetchers:
             fetcher.stop()
 
     def _make(self, source: int) -> Fetcher:
-        return Fetcher(
-            self._node, self._config, Source(source, self._broker_id, self._broker_epoch, lambda: self._channel(source)), self._moved
-        )
+        origin = Source(source, self._broker_id, self._broker_epoch, lambda: self._channel(source))
+        return Fetcher(self._node, self._config, origin, self._quota, moved=self._moved)
 
     def _channel(self, source: int) -> BrokerChannel:
         broker = self._metadata.broker(source)

@@ -37,6 +37,7 @@ from broker_core.replication.lookups import FoundOffset, Lookups
 from broker_core.replication.partition import Partition, Surroundings
 from broker_core.replication.partition_reader import PartitionReader
 from broker_core.replication.progress import Progress, topic_of
+from broker_core.replication.quota import follower_quota, leader_quota
 from broker_core.replication.roles import RoleListener, Roles
 from broker_core.replication.session_cache import SessionCache
 from broker_core.replication.upkeep import Upkeep
@@ -80,10 +81,20 @@ class ReplicaManager:
         self.hosting = Hosting(Surroundings(broker_id, node.clock, config, metadata.is_alive, flaws), metadata)
         self.isr_changes = IsrChanges(node, self.progress)
         self.progress.on_isr_change = self.isr_changes.submit
-        self.fetchers = Fetchers(node, config, broker_id, broker_epoch, metadata=metadata, channels=channels, moved=self.progress.moved)
+        self.fetchers = Fetchers(
+            node,
+            config,
+            broker_id,
+            broker_epoch,
+            metadata=metadata,
+            channels=channels,
+            moved=self.progress.moved,
+            quota=follower_quota(broker_id, config),
+        )
         self._roles = Roles(broker_id, node.spawn, logs, hosting=self.hosting, fetchers=self.fetchers, progress=self.progress)
         self._appending = Appending(self.progress, self.hosting.hosted)
-        self._fetching = Fetching(config, self.progress, PartitionReader(node, config, metadata, self.progress, self.hosting.hosted))
+        reader = PartitionReader(node, config, metadata, self.progress, hosted=self.hosting.hosted, quota=leader_quota(broker_id, config))
+        self._fetching = Fetching(config, self.progress, reader)
         self._lookups = Lookups(self.hosting.hosted)
         self._deletions = Deletions(config, self.progress, self.hosting.hosted, metadata.is_alive)
         self._upkeep = Upkeep(node, config, self.hosting, self.progress)

@@ -20,6 +20,7 @@ from broker_core.replication.fetch_session import Answer, FetchClock, WantedPart
 from broker_core.replication.leader_state import Acknowledgement
 from broker_core.replication.partition import Partition
 from broker_core.replication.progress import Progress, topic_of
+from broker_core.replication.quota import ReplicationQuota
 from broker_core.replication.replica_selector import Candidate, select
 from broker_core.replication.truncation import Comparison, EpochEnd, compare_position
 from broker_core.seams import Node
@@ -43,13 +44,21 @@ class PartitionReader:
     """`hosted` gives the partition here or raises what the client has to be told."""
 
     def __init__(
-        self, node: Node, config: ConfigHolder, metadata: MetadataCache, progress: Progress, hosted: Callable[[TopicPartition], Partition]
+        self,
+        node: Node,
+        config: ConfigHolder,
+        metadata: MetadataCache,
+        progress: Progress,
+        *,
+        hosted: Callable[[TopicPartition], Partition],
+        quota: ReplicationQuota,
     ) -> None:
         self._node = node
         self._config = config
         self._metadata = metadata
         self._progress = progress
         self._hosted = hosted
+        self._quota = quota
 
     def topic_partition(self, wanted: WantedPartition) -> TopicPartition | None:
         """None while the topic id names no topic."""
@@ -73,10 +82,12 @@ class PartitionReader:
     def available_bytes(self, params: FetchParams, wanted: WantedPartition) -> int | None:
         """What a waiting fetch would get now, at least 1 if anything; None when it has something else to be told."""
         try:
-            _, log = self._serving(params, wanted)
+            partition, log = self._serving(params, wanted)
         except KafkaError:
             return None
         end = params.bound(log)
+        if self._is_throttled(params, partition):
+            return 0
         if wanted.fetch_offset > log.log_end_offset or _position(wanted, log) is not Comparison.MATCHES:
             return None
         if wanted.fetch_offset >= end:
@@ -106,7 +117,7 @@ class PartitionReader:
         if position is Comparison.DIVERGES:
             end = log.end_offset_for_epoch(wanted.last_fetched_epoch)
             return Answer(wanted, _result(wanted, log, diverging=end), settled=False)
-        end_offset = params.bound(log)
+        end_offset = wanted.fetch_offset if self._is_throttled(params, partition) else params.bound(log)
         found = log.read(wanted.fetch_offset, min(wanted.max_bytes, limits.room_bytes), end_offset, limits.min_one_batch)
         if params.from_follower and limits.clock is not None:
             self._acknowledge(params, wanted, limits.clock, partition)
@@ -116,6 +127,8 @@ class PartitionReader:
             result.records_bytes = found.length
         if params.read_committed:
             result.aborted = found.aborted
+        if params.from_follower:
+            self._quota.record(partition.tp, found.length, self._node.clock.monotonic_ms())
         settled = found.length == 0 and wanted.fetch_offset >= end_offset and self._is_member(params, partition)
         return Answer(wanted, result, settled)
 
@@ -133,6 +146,11 @@ class PartitionReader:
         if not params.from_follower:
             return True
         return partition.leader is not None and params.replica_id in partition.leader.isr.isr
+
+    def _is_throttled(self, params: FetchParams, partition: Partition) -> bool:
+        """Whether a follower outside the ISR has to wait for its share of the replication rate (KIP-73)."""
+        now_ms = self._node.clock.monotonic_ms()
+        return params.from_follower and self._quota.holds_back(partition.tp, now_ms, in_sync=self._is_member(params, partition))
 
     def _preferred_replica(self, params: FetchParams, wanted: WantedPartition, partition: Partition, log: PartitionLog) -> int | None:
         kind = self._config.current.replica_selector_class
