@@ -171,6 +171,8 @@ async def test_watches_fire_once_and_before_the_reply_that_shows_the_change(make
     await watching.children("/w", child)
     assert await watching.exists("/new", made) is None
     await acting.set("/w", b"1")
+    assert (await watching.get("/w"))[0] == b"1"
+    assert data.seen == [(WatchEvent.CHANGED, "/w")]
     await acting.set("/w", b"2")
     await acting.create("/w/x", b"")
     await acting.create("/w/y", b"")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
+from kazoo.protocol.states import KazooState
 
 from broker_core.coordination.store import ConnectionLoss, SessionExpired, SessionState, WatchEvent
 from broker_core.coordination.zookeeper import ZooKeeperStore
+from broker_core.coordination.zookeeper.session import MAX_IN_FLIGHT
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.zookeeper import zookeeper
 
@@ -143,7 +146,33 @@ async def test_an_expired_session_is_never_carried_over(
     assert seen == []
 
 
-async def test_many_operations_at_once_keep_to_the_limit(store: ZooKeeperStore, folder: str) -> None:
+async def test_many_operations_at_once_keep_to_the_limit(
+    store: ZooKeeperStore, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = store._session
+    assert session is not None
+    begin, most = session._begin, [0]
+
+    def counted(*arguments: Any) -> None:
+        most[0] = max(most[0], len(session._in_flight))
+        begin(*arguments)
+
+    monkeypatch.setattr(session, "_begin", counted)
     paths = await asyncio.gather(*[store.create(f"{folder}/n-", b"", sequence=True) for _ in range(1_000)])
     assert paths == sorted(paths)
     assert len(await store.children(folder)) == 1_000
+    assert most == [MAX_IN_FLIGHT]
+
+
+async def test_a_lost_session_is_fenced_before_kazoo_goes_on(store: ZooKeeperStore, folder: str) -> None:
+    """When kazoo's own thread hears of the loss, its client is stopped and closed to operations before the loop knows."""
+    states, session = States(store), store._session
+    assert session is not None
+    session._on_state(KazooState.LOST)
+    assert session._client._stopped.is_set()
+    late = asyncio.create_task(store.create(f"{folder}/late", b""))
+    await states.until(SessionState.EXPIRED)
+    with pytest.raises(SessionExpired):
+        await late
+    await store.connect(10_000)
+    assert await store.children(folder) == []

@@ -57,6 +57,8 @@ class Handler:
         self.server.most_handling = max(self.server.most_handling, self.server.handling)
         try:
             self.server.frames.append(bytes(frame[:100]))
+            for _ in range(5):
+                await asyncio.sleep(0)
             if bytes(frame[:4]) == b"wait":
                 await self.server.go.wait()
             if bytes(frame[:3]) == b"bad":
