@@ -10,6 +10,7 @@ import pytest
 from broker_core.errors import ErrorCode
 from broker_core.groups.journal import OFFSETS_TOPIC
 from broker_core.protocol.api import ApiKey
+from tests.simulation.kernel.life import STORE
 from tests.support.broker_cluster import BrokerCluster
 
 E = ErrorCode
@@ -160,14 +161,25 @@ def test_paused_coordinator_acknowledges_nothing_when_it_wakes(cluster):
 
 
 def test_coordinator_that_is_cut_off_acknowledges_nothing(cluster):
-    """B3: without its followers a commit cannot be replicated."""
+    """B3: without its followers and the store a commit cannot be replicated; the next coordinator never hears of it."""
     client = GroupClient(cluster, "simple")
     client.commit(1)
     old = client.coordinator()
-    for other in cluster.ids:
-        if other != old:
-            cluster.world.cut(f"b{old}", f"b{other}")
-    assert client.commit_at(old, 99) == E.REQUEST_TIMED_OUT
+    places = [STORE, *(f"b{other}" for other in cluster.ids if other != old)]
+    for place in places:
+        cluster.world.cut(f"b{old}", place)
+    assert client.commit_at(old, 99) != E.NONE
+    cluster.until(lambda: coordinates(cluster, old))
+    for place in places:
+        cluster.world.heal(f"b{old}", place)
+    cluster.until(lambda: all(len(cluster.isr(old, OFFSETS_TOPIC, index)) == 3 for index in range(3)))
+    assert client.committed() == 1
+
+
+def coordinates(cluster: BrokerCluster, old: int) -> bool:
+    """Whether brokers other than `old` own all partitions of the topic."""
+    owned = [partition for other in cluster.ids if other != old for partition in cluster.brokers[other].services.groups.hosted.owned]
+    return len(owned) == 3
 
 
 def test_coordinator_moves_with_a_controlled_stop(cluster):
