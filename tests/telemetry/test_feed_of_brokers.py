@@ -1,0 +1,110 @@
+"""The state feed of whole brokers, read by its client (R2, R3, G3 as the console sees them)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.model import TopicPartition
+from broker_core.protocol.api import ApiKey
+from broker_core.records.batch import Record, build_batch
+from broker_core.seams import Node
+from broker_core.storage.log import AppendOrigin
+from broker_core.telemetry.feed_client import FeedClient
+from broker_core.telemetry.source import assigned_partitions
+from tests.support.broker_cluster import PORT, BrokerCluster
+
+
+def batches(cluster: BrokerCluster, broker_id: int, count: int, **options: Any) -> list[dict[str, Any]]:
+    """The first `count` batches of one broker."""
+
+    async def read(node: Node) -> list[dict[str, Any]]:
+        client = FeedClient(f"b{broker_id}", PORT, network=node.network, clock=node.clock, **options)
+        found: list[dict[str, Any]] = []
+        async for batch in client.batches():
+            found.append(batch)
+            if len(found) == count:
+                break
+        await client.close()
+        return found
+
+    return cluster.world.run("client", read)
+
+
+def test_a_leader_tells_its_followers() -> None:
+    """R2, R3: LEO and HW of every replica, and why one is out of the ISR."""
+    with BrokerCluster() as cluster:
+        cluster.start_all()
+        cluster.create("t")
+        cluster.produce("t", "a", "b")
+        leader = cluster.leader("t")
+        dead = next(broker for broker in cluster.ids if broker not in (leader, cluster.controller()))
+        (full,) = batches(cluster, leader, 1)
+        (row,) = [row for row in full["partitions"] if row["topic"] == "t"]
+        assert (row["role"], row["leader"], row["leader_epoch"]) == ("leader", leader, 0)
+        assert (row["log_end_offset"], row["high_watermark"]) == (2, 2)
+        assert sorted(row["isr"]) == [1, 2, 3]
+        assert [follower["log_end_offset"] for follower in row["followers"]] == [2, 2]
+        cluster.kill(dead)
+        cluster.until(lambda: len(cluster.isr(leader, "t")) == 2)
+        (full,) = batches(cluster, leader, 1, topics=["t"])
+        (follower,) = [follower for follower in full["partitions"][0]["followers"] if not follower["in_isr"]]
+        assert (follower["broker_id"], follower["reason"]) == (dead, "dead")
+
+
+def test_a_batch_follows_each_change() -> None:
+    with BrokerCluster(brokers=1) as cluster:
+        cluster.start_all()
+        cluster.create("t")
+        cluster.world.scheduler.call_later_ms(3_000, lambda: _append(cluster))
+        found = batches(cluster, 1, 8)
+        assert found[0]["full"] and not any(batch["full"] for batch in found[1:])
+        ends = [row["log_end_offset"] for batch in found for row in batch["partitions"] if row["topic"] == "t"]
+        assert ends[0] == 0
+        assert ends[-1] == 1
+
+
+def _append(cluster: BrokerCluster) -> None:
+    data = build_batch([Record(0, 1_000, None, b"x", ())])
+    replicas = cluster.brokers[1].services.replicas
+    cluster.world.life("b1").loop.call_soon(replicas.append_now, TopicPartition("t", 0), data, AppendOrigin.CLIENT)
+
+
+def test_groups_and_their_offsets() -> None:
+    """G3: what a group has committed is told by its coordinator."""
+    with BrokerCluster(brokers=1) as cluster:
+        cluster.start_all()
+        cluster.create("t")
+        cluster.ask(1, ApiKey.FIND_COORDINATOR, 4, {"key_type": 0, "coordinator_keys": ["g"]})
+        cluster.until(lambda: all(cluster.leads("__consumer_offsets", partition) for partition in range(3)))
+        commit = {"partition_index": 0, "committed_offset": 5, "committed_leader_epoch": -1, "committed_metadata": ""}
+        payload = {
+            "group_id": "g",
+            "generation_id_or_member_epoch": -1,
+            "member_id": "",
+            "group_instance_id": None,
+            "topics": [{"name": "t", "partitions": [commit]}],
+        }
+        cluster.until(lambda: cluster.brokers[1].services.groups.status("g") is ErrorCode.NONE)
+        cluster.ask(1, ApiKey.OFFSET_COMMIT, 8, payload)
+        (full,) = batches(cluster, 1, 1)
+        (group,) = full["groups"]
+        assert (group["group"], group["state"], group["members"]) == ("g", "Empty", [])
+        assert [(row["topic"], row["partition"], row["offset"]) for row in group["offsets"]] == [("t", 0, 5)]
+
+
+def test_too_many_watchers_are_refused() -> None:
+    with BrokerCluster(brokers=1, **{"highwater.watch.max.clients": "0"}) as cluster:
+        cluster.start_all()
+        with pytest.raises(KafkaError) as caught:
+            batches(cluster, 1, 1)
+        assert caught.value.code is ErrorCode.THROTTLING_QUOTA_EXCEEDED
+
+
+def test_assignments_of_consumers() -> None:
+    data = b"\0\1" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\2" + b"\0\0\0\3\0\0\0\4" + b"\xff\xff\xff\xff"
+    assert assigned_partitions(data) == {"t": [3, 4]}
+    assert assigned_partitions(b"") == {}
+    assert assigned_partitions(data[:9]) is None

@@ -1,0 +1,33 @@
+"""Counters, histograms and their Prometheus text (SOURCES N1, O1)."""
+
+from __future__ import annotations
+
+from broker_core.telemetry.metrics import LATENCY_BUCKETS_MS, BrokerMetrics, Histogram
+from broker_core.telemetry.prometheus import render
+
+
+def test_histogram_buckets_and_quantiles() -> None:
+    histogram = Histogram()
+    assert histogram.quantile_ms(0.5) is None
+    for duration_ms in (0.2, 1.0, 1.5, 300.0, 99_999.0):
+        histogram.observe(duration_ms)
+    assert histogram.counts[:2] == [2, 1]
+    assert histogram.counts[-1] == 1
+    assert histogram.quantile_ms(0.5) == 2.0
+    assert histogram.quantile_ms(1.0) == LATENCY_BUCKETS_MS[-1]
+
+
+def test_the_page_is_prometheus_text() -> None:
+    metrics = BrokerMetrics(connections=3, idle_percent=97.25)
+    metrics.api("Produce").requests = 2
+    metrics.api("Produce").latency.observe(3.0)
+    lines = render(metrics, 7, [("leaders", "Partitions led.", 5)]).splitlines()
+    assert 'highwater_broker_connections{broker="7"} 3' in lines
+    assert 'highwater_broker_leaders{broker="7"} 5' in lines
+    assert 'highwater_broker_idle_percent{broker="7"} 97.2' in lines
+    assert 'highwater_broker_api_requests_total{broker="7",api="Produce"} 2' in lines
+    assert 'highwater_broker_api_latency_seconds_bucket{broker="7",api="Produce",le="0.002"} 0' in lines
+    assert 'highwater_broker_api_latency_seconds_bucket{broker="7",api="Produce",le="0.005"} 1' in lines
+    assert 'highwater_broker_api_latency_seconds_bucket{broker="7",api="Produce",le="+Inf"} 1' in lines
+    names = [line.split(" ")[2] for line in lines if line.startswith("# TYPE ")]
+    assert len(names) == len(set(names))
