@@ -73,7 +73,7 @@ class PartitionLog(ReadableLog):
     def append_as_follower(self, data: bytes | bytearray | memoryview, now_ms: int) -> AppendInfo:
         """Appends what the leader sent as it is, without an incomplete last batch; it must begin at the log's end or later."""
         self._check_writable()
-        prepared = prepare_follower(data, self.log_end_offset)
+        prepared = prepare_follower(data, self.log_end_offset, log_is_empty=self.log_start_offset == self.log_end_offset)
         if not prepared.headers:
             return AppendInfo(self.log_end_offset, self.log_end_offset - 1, NO_TIMESTAMP, self.log_start_offset, False, 0)
         return self._append(prepared, AppendOrigin.REPLICATION, now_ms)
@@ -91,6 +91,8 @@ class PartitionLog(ReadableLog):
         for header, marker in zip(prepared.headers, prepared.markers, strict=True):
             update.add(header, marker)
         try:
+            if prepared.first_offset < self.log_end_offset:
+                self._store.start_anew(prepared.first_offset)
             if self._store.must_roll(prepared, now_ms):
                 self.roll(now_ms, None if self._store.active.takes(prepared.last_offset) else prepared.first_offset)
             segment = self._store.active

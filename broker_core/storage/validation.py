@@ -73,13 +73,13 @@ def control_marker(data: bytes | bytearray | memoryview, position: int, header: 
 
 
 def prepare_leader(data: bytes | bytearray | memoryview, next_offset: int, leader_epoch: int, rules: Rules) -> Prepared:
-    """Checks and stamps what a leader is asked to append at `next_offset`; works on a copy.
+    """Checks and stamps what a leader is asked to append at `next_offset`: in place in a writable view, else in a copy.
 
     `KafkaError`: CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
     """
     if len(data) > rules.config.segment_bytes:
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{len(data)} bytes are more than segment.bytes={rules.config.segment_bytes}")
-    buffer = bytearray(data)
+    buffer = data if isinstance(data, memoryview) and not data.readonly else bytearray(data)
     prepared = Prepared(buffer, [], [], [], rules.now_ms if rules.sets_time else NO_TIMESTAMP)
     position = 0
     while position < len(buffer):
@@ -96,7 +96,7 @@ def prepare_leader(data: bytes | bytearray | memoryview, next_offset: int, leade
     return prepared
 
 
-def _checked_header(buffer: bytearray, position: int) -> BatchHeader:
+def _checked_header(buffer: bytearray | memoryview, position: int) -> BatchHeader:
     try:
         header = parse_header(buffer, position)
         if header.magic != 2:
@@ -107,7 +107,7 @@ def _checked_header(buffer: bytearray, position: int) -> BatchHeader:
     return header
 
 
-def _stamp(buffer: bytearray, place: tuple[int, BatchHeader], base_offset: int, leader_epoch: int, rules: Rules) -> None:
+def _stamp(buffer: bytearray | memoryview, place: tuple[int, BatchHeader], base_offset: int, leader_epoch: int, rules: Rules) -> None:
     """Writes a batch's offset, epoch and perhaps time into it, and into its header."""
     position, header = place
     header.base_offset, header.leader_epoch = base_offset, leader_epoch
@@ -119,7 +119,7 @@ def _stamp(buffer: bytearray, place: tuple[int, BatchHeader], base_offset: int, 
         stamp(buffer, position, base_offset, leader_epoch)
 
 
-def _check_batch_rules(buffer: bytearray, position: int, header: BatchHeader, rules: Rules) -> None:
+def _check_batch_rules(buffer: bytearray | memoryview, position: int, header: BatchHeader, rules: Rules) -> None:
     config = rules.config
     if header.size_bytes > config.max_message_bytes:
         raise KafkaError(
@@ -151,7 +151,7 @@ def _check_timestamp(header: BatchHeader, config: TopicConfig, now_ms: int) -> N
         )
 
 
-def _check_keys(buffer: bytearray, position: int, header: BatchHeader) -> None:
+def _check_keys(buffer: bytearray | memoryview, position: int, header: BatchHeader) -> None:
     try:
         keyless = any(record.key is None for record in read_records(buffer, position, header))
     except CorruptData as error:
@@ -160,8 +160,10 @@ def _check_keys(buffer: bytearray, position: int, header: BatchHeader) -> None:
         raise KafkaError(ErrorCode.INVALID_RECORD, "a compacted topic accepts no record without a key")
 
 
-def prepare_follower(data: bytes | bytearray | memoryview, next_offset: int) -> Prepared:
+def prepare_follower(data: bytes | bytearray | memoryview, next_offset: int, *, log_is_empty: bool) -> Prepared:
     """Checks what a leader sent; an incomplete last batch is left out. Offsets and epochs stay as they are.
+
+    The first batch of an empty log may begin before the log's start: DeleteRecords may have put that inside a batch.
 
     `KafkaError`: CORRUPT_MESSAGE (worth a retry), or UNKNOWN_SERVER_ERROR for offsets below the log's end or falling ones.
     """
@@ -170,7 +172,8 @@ def prepare_follower(data: bytes | bytearray | memoryview, next_offset: int) -> 
     try:
         for position, header in iter_headers(data):
             check_batch(data, position, header)
-            if header.base_offset < next_offset:
+            inside = log_is_empty and not prepared.headers and header.last_offset >= next_offset
+            if header.base_offset < next_offset and not inside:
                 raise KafkaError(
                     ErrorCode.UNKNOWN_SERVER_ERROR, f"the leader sent offset {header.base_offset} where {next_offset} or later was due"
                 )

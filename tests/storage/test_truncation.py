@@ -137,6 +137,22 @@ async def test_starting_anew_beyond_the_end() -> None:
     assert (again.log_start_offset, again.log_end_offset) == (100, 102)
 
 
+async def test_a_log_start_inside_of_a_batch_is_followed() -> None:
+    """DeleteRecords on the leader: the follower's first batch begins before its log start."""
+    leader, world = await World().open(), World()
+    follower = await world.open()
+    leader.append_as_leader(batch(10), 2, AppendOrigin.CLIENT, START_MS)
+    append(leader, 2, "x")
+    leader.update_high_watermark(11)
+    leader.advance_log_start(5)
+    await follower.truncate_fully_and_start_at(5)
+    copy(leader, follower)
+    assert (follower.log_start_offset, follower.log_end_offset) == (5, 11)
+    assert all_bytes(follower) == all_bytes(leader)
+    again = await world.next_process().open(log_start_offset=5)
+    assert (again.log_start_offset, again.log_end_offset, again.latest_epoch) == (5, 11, 2)
+
+
 async def test_truncation_below_the_first_segment_starts_anew() -> None:
     log = await World().open()
     await log.truncate_fully_and_start_at(100)
@@ -183,6 +199,18 @@ async def test_epochs_are_durable_when_assigned() -> None:
     await log.assign_epoch(5, 1)
     assert bytes(world.disk.files[f"{FOLDER}/leader-epoch-checkpoint"]) == b"0\n2\n3 0\n5 1\n"
     assert log.end_offset_for_epoch(4) == (3, 1)
+
+
+async def test_an_epoch_that_could_not_be_written_is_written_later() -> None:
+    world = World()
+    log = await world.open()
+    world.disk.full = True
+    with pytest.raises(KafkaError):
+        await log.assign_epoch(3, 0)
+    world.disk.full = False
+    append(log, 3, "a")
+    await log.flush()
+    assert bytes(world.disk.files[f"{FOLDER}/leader-epoch-checkpoint"]) == b"0\n1\n3 0\n"
 
 
 async def test_a_closed_log_takes_nothing() -> None:
