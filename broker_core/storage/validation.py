@@ -15,6 +15,7 @@ from broker_core.records.batch import BatchHeader, check_batch, iter_headers, pa
 from broker_core.records.header import TIMESTAMP_TYPE_BIT
 from broker_core.storage.batch_scan import Span
 from broker_core.storage.producer_state import AppendOrigin, EndMarker
+from broker_core.storage.recompress import in_codec
 
 NO_TIMESTAMP = -1
 _CONTROL_KEY_BYTES = 4
@@ -79,6 +80,8 @@ def prepare_leader(data: bytes | bytearray | memoryview, next_offset: int, leade
     """
     if len(data) > rules.config.segment_bytes:
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{len(data)} bytes are more than segment.bytes={rules.config.segment_bytes}")
+    if rules.origin is AppendOrigin.CLIENT:
+        data = in_codec(data, rules.config.compression_type)
     buffer = data if isinstance(data, memoryview) and not data.readonly else bytearray(data)
     prepared = Prepared(buffer, [], [], [], rules.now_ms if rules.sets_time else NO_TIMESTAMP)
     position = 0

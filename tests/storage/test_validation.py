@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.records.batch import build_batch, iter_headers, read_records
+from broker_core.records.batch import build_batch, check_batch, iter_headers, read_records
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from tests.support.log_world import START_MS, World, all_bytes, batch, record, sized_batch
 
@@ -91,6 +91,24 @@ async def test_the_brokers_time_is_stamped_where_the_topic_wants_it() -> None:
     assert log.offset_for_timestamp(START_MS - 5) == (0, START_MS, 2)
 
 
+@pytest.mark.parametrize(("wanted", "codec"), [("uncompressed", 0), ("gzip", 1), ("snappy", 2), ("lz4", 3), ("zstd", 4)])
+async def test_a_topics_own_compression(wanted: str, codec: int) -> None:
+    """S7: stored as they came, unless the topic says otherwise."""
+    log, plain = await log_with(compression_type=wanted), await log_with()
+    for came in range(5):
+        data = batch(3, value="v" * 50, compression=came, producer_id=9, producer_epoch=0, base_sequence=came * 3)
+        log.append_as_leader(data, 4, CLIENT, START_MS)
+        plain.append_as_leader(data, 4, CLIENT, START_MS)
+    stored, as_came = all_bytes(log), all_bytes(plain)
+    headers = list(iter_headers(stored))
+    assert [header.compression for _, header in headers] == [codec] * 5
+    assert [header.compression for _, header in iter_headers(as_came)] == list(range(5))
+    for (position, header), (other_position, other) in zip(headers, iter_headers(as_came), strict=True):
+        check_batch(stored, position, header)
+        assert read_records(stored, position, header) == read_records(as_came, other_position, other)
+        assert (header.base_sequence, header.leader_epoch) == (other.base_sequence, 4)
+
+
 async def test_duplicates_answer_with_the_old_offset() -> None:
     """G4: an idempotent producer's retry is not written again."""
     log = await log_with()
@@ -122,3 +140,13 @@ async def test_the_callers_bytes_stay_as_they_were() -> None:
     log.append_as_leader(batch(5), 3, CLIENT, START_MS)
     log.append_as_leader(data, 3, CLIENT, START_MS)
     assert data == before
+
+
+async def test_a_writable_view_is_stamped_where_it_lies() -> None:
+    """A request's frame belongs to the broker, so a produced batch is not copied."""
+    log = await log_with()
+    log.append_as_leader(batch(5), 3, CLIENT, START_MS)
+    view = memoryview(bytearray(batch(2)))
+    log.append_as_leader(view, 3, CLIENT, START_MS)
+    assert [header.base_offset for _, header in iter_headers(view)] == [5]
+    assert all_bytes(log).endswith(view)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from broker_core.seams import FrameHandler, Peer
 from broker_core.server.adapters.memory_budget import UNLIMITED, MemoryBudget
 from broker_core.server.adapters.server_connection import SCRATCH_BYTES, ServerConnection
+from broker_core.server.adapters.spare_buffers import SpareBuffers
 
 BACKLOG = 512
 
@@ -50,6 +51,7 @@ class RealListener:
         self.port = 0
         self.scratch = memoryview(bytearray(SCRATCH_BYTES))
         self.budget = budget
+        self.spares = SpareBuffers()
         self._accept = accept
         self._limits = limits
         self._counts = counts

@@ -1,9 +1,9 @@
 """The server's side of one connection: frames in, one at a time, answers out (SOURCES N1).
 
 Bytes arrive in a scratch buffer that all connections of a listener share (it is used up before the next one reads), so
-an idle connection holds no memory. A frame that does not fit in one read gets a buffer of its own, which grows as bytes
-arrive and as the memory budget lets it; what a client sends ahead of its answer is kept up to `READ_AHEAD_BYTES`, then
-reading pauses.
+an idle connection holds no memory. A frame that does not fit in one read gets a buffer of its own (one used before,
+where there is a spare one), which grows as bytes arrive and as the memory budget lets it; what a client sends ahead
+of its answer is kept up to `READ_AHEAD_BYTES`, then reading pauses.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from broker_core.seams import FrameHandler
 from broker_core.server.adapters.framing import SIZE
 from broker_core.server.adapters.memory_budget import Account, MemoryBudget
 from broker_core.server.adapters.response_writer import ResponseWriter
+from broker_core.server.adapters.spare_buffers import SpareBuffers
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,7 @@ class Host(Protocol):
 
     scratch: memoryview
     budget: MemoryBudget
+    spares: SpareBuffers
 
     def broken(self) -> None: ...
 
@@ -50,6 +52,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._ahead = bytearray()
         self._frame: bytearray | None = None
         self._frame_bytes = 0
+        self._room = 0
         self._filled = 0
         self._account = Account(self._granted)
         self._waits_for_budget = False
@@ -92,9 +95,9 @@ class ServerConnection(asyncio.BufferedProtocol):
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._frame is None:
             return self._host.scratch
-        if self._filled == len(self._frame):
-            self._frame.extend(bytes(self._next_chunk()))
-        return memoryview(self._frame)[self._filled :]
+        if len(self._frame) < self._room:
+            self._frame.extend(bytes(self._room - len(self._frame)))
+        return memoryview(self._frame)[self._filled : self._room]
 
     def buffer_updated(self, nbytes: int) -> None:
         self._host.active(self)
@@ -120,8 +123,12 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._hang_up(f"a frame of {size} bytes was announced; the limit is {self._host.max_request_bytes()}")
             return
         self._frame_bytes = size
-        self._frame = self._ahead[SIZE.size : SIZE.size + size]
-        self._filled = len(self._frame)
+        begun = self._ahead[SIZE.size : SIZE.size + size]
+        self._filled = self._room = len(begun)
+        self._frame = begun
+        if size > SCRATCH_BYTES:
+            self._frame = self._host.spares.take()
+            self._frame[: len(begun)] = begun
         del self._ahead[: SIZE.size + size]
         self._host.budget.charge(self._account, self._filled)
         self._go_on()
@@ -136,14 +143,17 @@ class ServerConnection(asyncio.BufferedProtocol):
         if self._complete:
             if self._task is None:
                 self._task = self._loop.create_task(self._serve(), name="requests of one connection")
-        elif self._filled == len(self._frame) and not self._host.budget.take(self._account, self._next_chunk()):
+        elif self._filled == self._room:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Lets as much again of the frame come in, or waits for the budget."""
+        chunk = min(self._frame_bytes - self._room, max(SCRATCH_BYTES, self._room))
+        if self._host.budget.take(self._account, chunk):
+            self._room += chunk
+        else:
             self._waits_for_budget = True
             self._transport.pause_reading()
-
-    def _next_chunk(self) -> int:
-        """How much the frame's buffer grows next: it doubles."""
-        assert self._frame is not None
-        return min(self._frame_bytes - len(self._frame), max(SCRATCH_BYTES, len(self._frame)))
 
     def _granted(self) -> None:
         self._loop.call_soon(self._try_again)
@@ -179,9 +189,11 @@ class ServerConnection(asyncio.BufferedProtocol):
         frame, self._frame = self._frame, None
         self._host.budget.start_handling(self._account)
         try:
-            parts = await handler.handle(memoryview(frame))
+            parts = await handler.handle(memoryview(frame)[: self._frame_bytes])
         finally:
             self._host.budget.release(self._account)
+        if len(frame) > SCRATCH_BYTES:
+            self._host.spares.give_back(frame)
         if parts is not None and self._handler is not None:
             self.writing = True
             await self._writer.write(parts)

@@ -1,0 +1,58 @@
+"""Frame buffers that are used again (SOURCES N1)."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+
+from broker_core.seams import Part
+from broker_core.server.adapters.listener import NetworkLimits
+from broker_core.server.adapters.network import RealNetwork
+from broker_core.server.adapters.spare_buffers import SPARE_BYTES_MAX, SPARES_MAX, SpareBuffers
+
+
+def test_a_buffer_that_somebody_looks_into_is_not_kept() -> None:
+    spares, buffer = SpareBuffers(), bytearray(100)
+    view = memoryview(buffer)[10:20]
+    spares.give_back(buffer)
+    assert spares.take() == b""
+    view.release()
+    spares.give_back(buffer)
+    assert spares.take() is buffer
+
+
+def test_what_is_kept_is_bounded() -> None:
+    spares = SpareBuffers()
+    spares.give_back(bytearray(SPARE_BYTES_MAX + 1))
+    assert spares.take() == b""
+    for _ in range(SPARES_MAX + 1):
+        spares.give_back(bytearray(1))
+    assert [len(spares.take()) for _ in range(SPARES_MAX + 1)] == [1] * SPARES_MAX + [0]
+
+
+class Keeping:
+    """Answers with what it was sent; keeps a view of the frames that ask for it."""
+
+    def __init__(self) -> None:
+        self.kept: list[memoryview] = []
+
+    async def handle(self, frame: memoryview) -> list[Part] | None:
+        if frame[:4] == b"keep":
+            self.kept.append(frame)
+        return [bytes(frame)]
+
+    def closed(self) -> None: ...
+
+
+async def test_frames_of_falling_and_rising_length_come_whole_and_kept_ones_stay() -> None:
+    handler, network = Keeping(), RealNetwork(NetworkLimits)
+    listener = await network.listen("127.0.0.1", 0, lambda peer: handler)
+    reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+    for size, what in [(900_000, b"a"), (1_100_000, b"b"), (70_000, b"c"), (500_000, b"keep"), (2_000_000, b"d"), (500_000, b"e")]:
+        frame = what + bytes([size % 251]) * size
+        writer.write(struct.pack(">i", len(frame)) + frame)
+        assert await reader.readexactly(4 + len(frame)) == struct.pack(">i", len(frame)) + frame
+    assert handler.kept[0] == b"keep" + bytes([500_000 % 251]) * 500_000
+    writer.close()
+    await writer.wait_closed()
+    await listener.close()
