@@ -1,0 +1,52 @@
+"""What a part of the bench found, and how it is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Measurements of one quantity. `at_least` / `at_most` is the target for the median; `note` is printed below the row."""
+
+    name: str
+    unit: str
+    values: Sequence[float]
+    at_least: float | None = None
+    at_most: float | None = None
+    note: str = ""
+
+    @property
+    def verdict(self) -> str:
+        if self.at_least is None and self.at_most is None:
+            return ""
+        middle = median(self.values)
+        held = (self.at_least is None or middle >= self.at_least) and (self.at_most is None or middle <= self.at_most)
+        return "pass" if held else "MISS"
+
+    @property
+    def target(self) -> str:
+        parts = [f"≥ {_number(self.at_least)}"] if self.at_least is not None else []
+        parts += [f"≤ {_number(self.at_most)}"] if self.at_most is not None else []
+        return " ".join(parts)
+
+
+_ROW = "{:<52} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}"
+
+
+def print_table(title: str, figures: Sequence[Figure]) -> None:
+    print(f"\n{title}")
+    print(_ROW.format("", "unit", "min", "median", "max", "target", ""))
+    for figure in figures:
+        numbers = map(_number, (min(figure.values), median(figure.values), max(figure.values)))
+        print(_ROW.format(figure.name, figure.unit, *numbers, figure.target, figure.verdict))
+        if figure.note:
+            print(f"    {figure.note}")
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
