@@ -1,0 +1,112 @@
+"""One client's connection: versions, bad bytes, unexpected failures, and that others do not suffer (SOURCES N1)."""
+
+from __future__ import annotations
+
+import struct
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from broker_core.errors import ErrorCode, ProtocolViolation
+from broker_core.handlers import api_versions
+from broker_core.handlers.registry import Answer, CloseConnection, ConnectionInfo, Registry, Request, handler
+from broker_core.handlers.services import BrokerServices
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.codec import decode_response
+from broker_core.protocol.headers import encode_request_frame
+from broker_core.seams import Peer
+from broker_core.server.adapters.clock import RealClock
+from broker_core.server.connection import Connection
+from broker_core.telemetry.metrics import BrokerMetrics
+
+
+@handler(ApiKey.HEARTBEAT, versions=range(0, 2))
+async def heartbeat(request: Request) -> Answer:
+    if request.body.group_id == "broken":
+        raise RuntimeError("a bug")
+    if request.body.group_id == "silent":
+        return None
+    return {"throttle_time": 0, "error_code": 25}
+
+
+@handler(32_500, versions=range(0, 1))
+async def vendor(request: Request) -> Answer:
+    return [bytes(request.body)[::-1]]
+
+
+@pytest.fixture
+def metrics() -> BrokerMetrics:
+    return BrokerMetrics()
+
+
+@pytest.fixture
+def connection(metrics: BrokerMetrics) -> Connection:
+    registry = Registry([heartbeat, vendor, api_versions.handle])
+    services = cast(BrokerServices, SimpleNamespace(registry=registry, node=SimpleNamespace(clock=RealClock())))
+    return Connection(services, ConnectionInfo(1, Peer("10.0.0.1", 5), "PLAINTEXT"), metrics, lambda: None)
+
+
+def frame(version: int, group: str = "g") -> memoryview:
+    payload = {"group_id": group, "generation_id": 1, "member_id": "m"}
+    return memoryview(encode_request_frame(ApiKey.HEARTBEAT, version, 9, "me", payload))
+
+
+def joined(parts: Any) -> bytes:
+    return b"".join(bytes(part) for part in parts)
+
+
+async def test_answers_and_counts(connection: Connection, metrics: BrokerMetrics) -> None:
+    answer = joined(await connection.handle(frame(1)))
+    assert answer[:4] == (9).to_bytes(4, "big")
+    assert decode_response(ApiKey.HEARTBEAT, 1, answer, 4).error_code == 25
+    assert await connection.handle(frame(1, "silent")) is None
+    api = metrics.apis["Heartbeat"]
+    assert (api.requests, api.failures, api.in_flight, api.latency.count) == (2, 0, 0, 2)
+    assert metrics.bytes_in == api.bytes_in == 2 * len(frame(1)) + len("silent") - 1
+    assert metrics.bytes_out == len(answer)
+
+
+async def test_versions_not_served_end_the_connection(connection: Connection, metrics: BrokerMetrics) -> None:
+    for unknown in (frame(4), memoryview(encode_request_frame(ApiKey.LIST_GROUPS, 0, 1, None, {}))):
+        with pytest.raises(ProtocolViolation, match="not served"):
+            await connection.handle(unknown)
+    assert metrics.protocol_violations == 2
+
+
+async def test_api_versions_of_the_future_is_answered_as_version_0(connection: Connection) -> None:
+    """KIP-511: the client learns what it may speak."""
+    future = struct.pack(">hhih", ApiKey.API_VERSIONS, 99, 5, -1) + b"\0whatever comes"
+    answer = joined(await connection.handle(memoryview(future)))
+    body = decode_response(ApiKey.API_VERSIONS, 0, answer, 4)
+    assert body.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert [(row.api_key, row.min_version, row.max_version) for row in body.api_keys] == [(12, 0, 1), (18, 0, 4)]
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\xff" * 40, struct.pack(">hhi", 12, 1, 1), bytes(frame(1))[:-3]])
+async def test_bytes_that_are_no_request_end_only_this_connection(connection: Connection, metrics: BrokerMetrics, data: bytes) -> None:
+    with pytest.raises(ProtocolViolation):
+        await connection.handle(memoryview(data))
+    assert await connection.handle(frame(1)) is not None
+    assert metrics.protocol_violations == 1
+
+
+async def test_a_failing_handler_ends_the_connection(connection: Connection, metrics: BrokerMetrics) -> None:
+    with pytest.raises(CloseConnection, match="RuntimeError"):
+        await connection.handle(frame(1, "broken"))
+    assert (metrics.apis["Heartbeat"].failures, metrics.apis["Heartbeat"].in_flight) == (1, 0)
+    assert metrics.protocol_violations == 0
+
+
+async def test_vendor_keys_get_the_rest_of_the_frame(connection: Connection) -> None:
+    request = struct.pack(">hhih", 32_500, 0, 1, -1) + b"abc"
+    assert joined(await connection.handle(memoryview(request))) == b"cba"
+
+
+async def test_the_software_of_a_client_is_noted(connection: Connection) -> None:
+    payload = {"client_software_name": "kafka-python", "client_software_version": "3.0"}
+    await connection.handle(memoryview(encode_request_frame(ApiKey.API_VERSIONS, 3, 1, "me", payload)))
+    assert (connection._info.software_name, connection._info.client_id) == ("kafka-python", "me")
+    wrong = {"client_software_name": "-bad-", "client_software_version": "1"}
+    answer = joined(await connection.handle(memoryview(encode_request_frame(ApiKey.API_VERSIONS, 3, 1, "me", wrong))))
+    assert decode_response(ApiKey.API_VERSIONS, 3, answer, 4).error_code == ErrorCode.INVALID_REQUEST

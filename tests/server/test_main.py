@@ -1,0 +1,130 @@
+"""A broker as a real process on a real ZooKeeper: ready file, metrics port, folder lock, clean stop."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from broker_core.client.request import BrokerChannel
+from broker_core.coordination.store import Store
+from broker_core.protocol.api import ApiKey
+from broker_core.seams import Node
+from broker_core.server.adapters.clock import RealClock
+from broker_core.server.adapters.disk import RealDisk
+from broker_core.server.adapters.entropy import OsEntropy
+from broker_core.server.adapters.network import RealNetwork
+from broker_core.server.adapters.spawn import RealSpawn
+from tests.support.zookeeper import free_port, zookeeper
+
+__all__ = ["zookeeper"]
+
+DEADLINE_SECONDS = 60.0
+
+
+class Process:
+    """One broker process with its data in a folder of the test's."""
+
+    def __init__(self, folder: Path, zookeeper: str) -> None:
+        self.folder = folder / "log"
+        self.metrics_port = free_port()
+        config = folder / "server.properties"
+        config.write_text(
+            f"broker.id=1\nlisteners=PLAINTEXT://127.0.0.1:0\nzookeeper.connect={zookeeper}\nlog.dirs={self.folder}\n"
+            f"zookeeper.session.timeout.ms=6000\noffsets.topic.replication.factor=1\nhighwater.metrics.port={self.metrics_port}\n"
+        )
+        self.command = [sys.executable, "-m", "broker_core", "--config", str(config), "--log-file", str(folder / "broker.log")]
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> dict[str, Any]:
+        """Starts it and returns what its ready file says."""
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL)
+        wait_until(lambda: self._ready() is not None)
+        ready = self._ready()
+        assert ready is not None
+        return ready
+
+    def _ready(self) -> dict[str, Any] | None:
+        assert self.process is not None
+        assert self.process.poll() is None, "the broker ended"
+        with contextlib.suppress(FileNotFoundError):
+            found: dict[str, Any] = json.loads((self.folder / ".ready").read_text())
+            return found if found["pid"] == self.process.pid else None
+        return None
+
+    def end(self, number: int) -> int:
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(DEADLINE_SECONDS)
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not done():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def broker(tmp_path: Path, zookeeper: str) -> Iterator[Process]:
+    broker = Process(tmp_path, zookeeper)
+    yield broker
+    if broker.process is not None and broker.process.poll() is None:
+        broker.end(signal.SIGKILL)
+
+
+async def ask(port: int, key: ApiKey, version: int, payload: dict[str, Any]) -> Any:
+    spawn = RealSpawn()
+    node = Node(RealClock(), spawn, OsEntropy(), RealDisk(), RealNetwork(), cast(Store, None))
+    channel = BrokerChannel(node, "127.0.0.1", port, "test")
+    try:
+        return await channel.request(key, version, payload, 10_000)
+    finally:
+        channel.close()
+        await spawn.close()
+
+
+async def test_a_broker_process_from_start_to_stop(broker: Process) -> None:
+    """O1 (metrics), S6 (clean stop), Z1."""
+    ready = broker.start()
+    answer = await ask(ready["port"], ApiKey.METADATA, 12, {"topics": None, "allow_auto_topic_creation": False})
+    assert [(row.node_id, row.port) for row in answer.brokers] in ([], [(1, ready["port"])])
+    page = urllib.request.urlopen(f"http://127.0.0.1:{ready['metrics_port']}/metrics", timeout=5).read().decode()
+    assert 'highwater_broker_api_requests_total{broker="1",api="Metadata"} 1' in page
+    second = subprocess.run(broker.command, capture_output=True, timeout=DEADLINE_SECONDS, check=False)
+    assert second.returncode == 2
+    assert f"pid {ready['pid']}".encode() in second.stderr
+    assert broker.end(signal.SIGTERM) == 0
+    assert not (broker.folder / ".ready").exists()
+    assert (broker.folder / ".kafka_cleanshutdown").exists()
+
+
+async def test_a_killed_broker_registers_at_once_again(broker: Process) -> None:
+    """B13: the folder's lock proves the predecessor dead, so nobody waits for its session to end."""
+    first = broker.start()
+    broker.end(signal.SIGKILL)
+    second = broker.start()
+    assert second["broker_epoch"] > first["broker_epoch"]
+    assert broker.end(signal.SIGINT) == 0
+
+
+def test_a_missing_zookeeper_is_said_plainly(tmp_path: Path) -> None:
+    broker = Process(tmp_path, f"127.0.0.1:{free_port()}")
+    ended = subprocess.run(
+        [*broker.command[:-2], "--override", "zookeeper.connection.timeout.ms=500"],
+        capture_output=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert b"could not start" in ended.stdout
+    assert b"Traceback" not in ended.stdout + ended.stderr

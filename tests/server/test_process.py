@@ -1,0 +1,50 @@
+"""The process's duties: folder lock, ready file, log lines."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from pathlib import Path
+
+import pytest
+
+from broker_core.errors import ConfigError
+from broker_core.server import process
+from broker_core.server.main import load_config
+
+
+def test_a_folder_has_one_process(tmp_path: Path) -> None:
+    folder = tmp_path / "log"
+    with process.data_folder_lock(folder):
+        assert (folder / process.LOCK_FILE).read_text() == f"{os.getpid()}\n"
+        with pytest.raises(ConfigError, match=f"pid {os.getpid()}"), process.data_folder_lock(folder):
+            pass
+    with process.data_folder_lock(folder):
+        pass
+
+
+def test_the_ready_file_appears_whole_and_goes(tmp_path: Path) -> None:
+    process.write_ready(tmp_path, port=1, broker_epoch=2, metrics_port=0)
+    state = json.loads((tmp_path / process.READY_FILE).read_text())
+    assert state == {"pid": os.getpid(), "port": 1, "broker_epoch": 2, "metrics_port": 0}
+    process.clear_ready(tmp_path)
+    process.clear_ready(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_line_has_the_event_and_its_values() -> None:
+    record = logging.makeLogRecord({"name": "x", "levelname": "INFO", "msg": "topic created", "topic": "a b", "count": 3, "created": 0.5})
+    assert process.LineFormatter().format(record).endswith('Z INFO x: topic created topic="a b" count=3')
+
+
+def test_settings_come_from_file_and_arguments(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("broker.id=3\nnum.partitions=2\n")
+    config = load_config(file, ["num.partitions=5"])
+    assert (config.broker_id, config.num_partitions) == (3, 5)
+    file.write_text("broker.idd=3\n")
+    with pytest.raises(ConfigError, match=r"broker\.idd"):
+        load_config(file, [])
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_config(tmp_path / "missing", [])
