@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import struct
+import zlib
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -160,6 +162,31 @@ async def test_recovery_lets_others_run() -> None:
     again = await next_world.open()
     assert again.log_end_offset == 200
     assert next_world.clock.yields > 5
+
+
+def old_message(offset: int, value: bytes, timestamp_ms: int) -> bytes:
+    """One message of magic 1."""
+    body = struct.pack(">bbqii", 1, 0, timestamp_ms, -1, len(value)) + value
+    body = struct.pack(">I", zlib.crc32(body)) + body
+    return struct.pack(">qi", offset, len(body)) + body
+
+
+async def test_segments_of_the_old_format_are_read() -> None:
+    """S3: a log written with magic 1 opens, answers by offset and time, and goes on in magic 2."""
+    world = World(
+        MemoryDisk({LOG: bytearray(b"".join(old_message(n, b"x" * 100, START_MS + n) for n in range(50)))}, folders=["/data", FOLDER])
+    )
+    log = await world.open()
+    assert log.log_end_offset == 50
+    assert log.read(17, 134 * 3, 50).length == 134 * 3
+    assert log.read(17, 134 * 3, 50).next_offset == 20
+    assert log.offset_for_timestamp(START_MS + 20) == (20, START_MS + 20, -1)
+    append(log, 1)
+    again = await world.next_process().open()
+    assert again.log_end_offset == 51
+    world.disk.files[LOG][134 * 30 + 60] ^= 1
+    again = await world.next_process().open()
+    assert again.log_end_offset == 30
 
 
 async def test_a_batch_larger_than_the_read_chunk() -> None:
