@@ -47,9 +47,6 @@ class DynamicBrokerConfigs:
     own: dict[str, str] = field(default_factory=dict)
     default: dict[str, str] = field(default_factory=dict)
 
-    def merged(self) -> dict[str, str]:
-        return {**self.default, **self.own}
-
 
 def topic_entries(config: ConfigHolder, dynamic: DynamicBrokerConfigs, topic: str) -> list[ConfigEntry]:
     """All settings of a topic, by name."""

@@ -7,7 +7,7 @@ past us) is logged, and the old settings stay.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from broker_core.admin.config_entries import DynamicBrokerConfigs
 from broker_core.admin.names import DEFAULT_ENTITY
@@ -32,6 +32,11 @@ class ConfigWatcher:
         self._broker_id = broker_id
         self._loaded_topics: set[str] = set()
         self._changes = ConfigChanges(node, self._changed)
+        self._broker_listeners: list[Callable[[], None]] = []
+
+    def on_broker_change(self, listener: Callable[[], None]) -> None:
+        """Calls back after a dynamic setting of this broker has changed."""
+        self._broker_listeners.append(listener)
 
     async def start(self) -> None:
         await self._changes.start()
@@ -66,8 +71,15 @@ class ConfigWatcher:
             if overrides != self._config.topic_overrides(name):
                 self._config.set_topic(name, overrides)
         elif kind == "brokers" and name == DEFAULT_ENTITY:
-            self._config.set_broker({**overrides, **self._dynamic.own})
-            self._dynamic.default = overrides
+            self._set_broker(overrides, self._dynamic.own)
         elif kind == "brokers" and name == str(self._broker_id):
-            self._config.set_broker({**self._dynamic.default, **overrides})
-            self._dynamic.own = overrides
+            self._set_broker(self._dynamic.default, overrides)
+
+    def _set_broker(self, default: dict[str, str], own: dict[str, str]) -> None:
+        merged = {**default, **own}
+        changed = merged != self._config.broker_overrides
+        if changed:
+            self._config.set_broker(merged)
+        self._dynamic.default, self._dynamic.own = default, own
+        for listener in self._broker_listeners if changed else ():
+            listener()

@@ -92,6 +92,7 @@ class Broker:
         await ensure_layout(store)
         cluster_id = await ensure_cluster_id(store, self.node.entropy)
         self.services = self._assemble(cluster_id)
+        self.services.admin.watcher.on_broker_change(self._settings_changed)
         await self.services.admin.watcher.start()
         await self.services.logs.start()
         self.services.groups.start()
@@ -173,6 +174,10 @@ class Broker:
 
     def _describe(self) -> BrokerInfo:
         return BrokerInfo(self.broker_id, self._advertised, self.config.current.broker_rack, -1)
+
+    def _settings_changed(self) -> None:
+        if self.config.current.unclean_leader_election_enable:
+            self.services.controller.enable_unclean_election(None)
 
     def _registered_again(self, epoch: int) -> None:
         log.warning("registered again after the session expired", extra={"broker": self.broker_id, "epoch": epoch})
