@@ -13,7 +13,7 @@ from broker_core.admin.names import INTERNAL_TOPICS
 from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.handlers.common import leader_endpoints
 from broker_core.handlers.registry import Answer, CloseConnection, Request, handler
-from broker_core.model import TopicPartition
+from broker_core.model import NO_LEADER, TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import millis
 from broker_core.protocol.hot import ProducedPartition, encode_produce_response
@@ -97,7 +97,7 @@ def _row(request: Request, tp: TopicPartition, result: AppendResult) -> Produced
 
 def _current_leader(request: Request, tp: TopicPartition) -> tuple[int, int] | None:
     state = request.broker.metadata.partition(tp)
-    return None if state is None else (state.leader, state.leader_epoch)
+    return None if state is None or state.leader == NO_LEADER else (state.leader, state.leader_epoch)
 
 
 def _encoded(request: Request, rows: dict[TopicPartition, ProducedPartition]) -> Answer:

@@ -18,6 +18,7 @@ from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.records.batch import Record, build_batch, iter_headers, read_records
+from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.seams import Node
 from broker_core.server.broker import Broker
 from tests.simulation.kernel.world import World
@@ -28,8 +29,9 @@ PORT = 9092
 class BrokerCluster:
     """`brokers` are the present lives; a failed start is kept in `failures`."""
 
-    def __init__(self, *, brokers: int = 3, seed: int = 1, **settings: str) -> None:
+    def __init__(self, *, brokers: int = 3, seed: int = 1, flaws: Flaws = NO_FLAWS, **settings: str) -> None:
         self.world = World(seed)
+        self.flaws = flaws
         self.settings = {
             "log.dirs": "/data",
             "zookeeper.session.timeout.ms": "6000",
@@ -62,7 +64,7 @@ class BrokerCluster:
             node.disk.make_dirs("/data")
             listeners = f"PLAINTEXT://b{broker_id}:{PORT}"
             config = BrokerConfig.load({"broker.id": str(broker_id), "listeners": listeners, **self.settings})
-            broker = Broker(node, config, on_failure=self.failures.append)
+            broker = Broker(node, config, flaws=self.flaws, on_failure=self.failures.append)
             await broker.start()
             self.brokers[broker_id] = broker
 
@@ -146,7 +148,8 @@ class BrokerCluster:
         return () if state is None else state.isr
 
     def produce(self, topic: str, *values: str, partition: int = 0, acks: int = -1, version: int = 11) -> Any:
-        """One batch to the leader; returns the partition's row of the answer."""
+        """One batch to the leader, once it knows that it is; returns the partition's row of the answer."""
+        self.until(lambda: self.leads(topic, partition))
         now_ms = self.world.scheduler.wall_ms()
         records = [Record(index, now_ms, None, value.encode(), ()) for index, value in enumerate(values)]
         data = [{"index": partition, "records": build_batch(records)}]
