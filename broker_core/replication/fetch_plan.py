@@ -67,18 +67,12 @@ class FetchPlan:
         self._version = BY_ID_VERSION
         self._by_id: dict[tuple[UUID | str | None, int], TopicPartition] = {}
 
-    def __len__(self) -> int:
-        return len(self._followed)
-
     def get(self, tp: TopicPartition) -> Followed | None:
         return self._followed.get(tp)
 
     def resolve(self, topic: UUID | str | None, partition: int) -> TopicPartition | None:
         """The partition that an answer speaks of."""
         return self._by_id.get((topic, partition))
-
-    def partitions(self) -> list[TopicPartition]:
-        return list(self._followed)
 
     def add(self, tp: TopicPartition, topic_id: UUID | None, leader_epoch: int) -> None:
         """Follows a partition from now on, or in a new leader epoch."""

@@ -60,9 +60,6 @@ class Fetcher:
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    def __len__(self) -> int:
-        return len(self._partitions)
-
     def add(self, partition: Partition) -> None:
         """Follows a partition from its log's end, in its present leader epoch."""
         self._partitions[partition.tp] = partition

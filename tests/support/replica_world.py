@@ -11,7 +11,6 @@ State znodes are real (in the simulator's store), so a leader's conditional writ
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -347,7 +346,3 @@ def log_values(log: PartitionLog) -> list[str]:
 
 def decode_values(data: bytes) -> list[str]:
     return [(record.value or b"").decode() for position, header in iter_headers(data) for record in read_records(data, position, header)]
-
-
-async def wait(future: asyncio.Future[T]) -> T:
-    return await future
