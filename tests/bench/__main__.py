@@ -7,12 +7,16 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from tests.bench import ratios
+from tests.bench import disk, ratios, soak, start
 from tests.bench.figures import Figure, print_table
 
 PARTS: dict[str, Callable[[bool], list[Figure]]] = {
     "produce": ratios.produce,
     "fetch": ratios.fetch,
+    "start": start.start,
+    "idle": start.idle,
+    "disk": disk.disk,
+    "soak": soak.soak,
 }
 
 

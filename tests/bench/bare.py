@@ -114,7 +114,7 @@ class FetchSource:
     """Answers Fetch from a log file: whole batches up to the partition's limit, or one batch."""
 
     def __init__(self, file: Path, *, by_sendfile: bool) -> None:
-        self._file = file.open("rb", buffering=0)  # noqa: SIM115
+        self._file = file.open("rb", buffering=0)
         self._by_sendfile = by_sendfile
         self._offsets, self._positions = _batches(self._file.fileno())
         self._end_offset = self._offsets.pop()
