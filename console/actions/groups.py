@@ -40,7 +40,7 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def set_offsets(actor: Actor, cluster: Cluster, group: str, topic: str, partition: int | None, to: str) -> list[dict[str, Any]]:
+def set_offsets(actor: Actor, cluster: Cluster, group: str, *, topic: str, partition: int | None, to: str) -> list[dict[str, Any]]:
     """Moves the committed offsets of a group without members; returns what was done."""
     with audited(actor, OPERATOR, "move offsets", group) as entry:
         kafka = KafkaCluster(cluster.bootstrap_servers)

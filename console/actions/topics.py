@@ -28,12 +28,18 @@ def check_topic(name: str, partitions: int, replication_factor: int) -> None:
         raise Invalid("replication_factor", "Give 1 to 100 replicas, at most one on each broker.")
 
 
-def create_topic(actor: Actor, cluster: Cluster, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]) -> None:
+def create_topic(
+    actor: Actor, cluster: Cluster, name: str, *, partitions: int, replication_factor: int, configs: Mapping[str, str]
+) -> None:
     after = {"partitions": partitions, "replication_factor": replication_factor, "configs": dict(configs)}
     with audited(actor, OPERATOR, "create topic", name, after=after):
         check_topic(name, partitions, replication_factor)
         KafkaCluster(cluster.bootstrap_servers).create_topic(name, partitions, replication_factor, configs)
-    await_snapshot(lambda: Snapshot(cluster.pk).topic(name) is not None)
+    await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), max(partitions, 1)))
+
+
+def _serves(topic: dict[str, Any] | None, partitions: int) -> bool:
+    return topic is not None and topic["partitions"] >= partitions and not topic["offline"]
 
 
 def preview_topic(
@@ -65,7 +71,7 @@ def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: i
         if total > PARTITIONS_LIMIT:
             raise Invalid("count", f"Give at most {PARTITIONS_LIMIT} partitions.")
         KafkaCluster(cluster.bootstrap_servers).add_partitions(name, total)
-    await_snapshot(lambda: ((Snapshot(cluster.pk).topic(name) or {}).get("partitions") or 0) >= total)
+    await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), total))
 
 
 def set_config(actor: Actor, cluster: Cluster, name: str, changes: Mapping[str, str | None]) -> None:

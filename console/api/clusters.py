@@ -28,6 +28,7 @@ def cluster(request: Any, cluster_id: str) -> dict[str, Any]:
 def events(
     request: Any,
     cluster_id: str,
+    *,
     limit: Limit = 100,
     cursor: str | None = None,
     kind: str = "",

@@ -40,11 +40,11 @@ def offsets(request: Any, cluster_id: str, group_id: str, limit: Limit = 100, cu
 def move_offsets(request: Any, cluster_id: str, group_id: str, payload: OffsetMove) -> dict[str, Any]:
     """Moves committed offsets of a group without members; `dry_run` only tells where they would go."""
     cluster = queries.cluster_of(cluster_id)
-    asked = (payload.topic, payload.partition, str(payload.to))
     if payload.dry_run:
         request.auth.require(OPERATOR, "move offsets")
-        return {"items": plan_offsets(cluster, group_id, *asked), "next": None}
-    return {"items": set_offsets(request.auth, cluster, group_id, *asked), "next": None}
+        return {"items": plan_offsets(cluster, group_id, payload.topic, payload.partition, str(payload.to)), "next": None}
+    done = set_offsets(request.auth, cluster, group_id, topic=payload.topic, partition=payload.partition, to=str(payload.to))
+    return {"items": done, "next": None}
 
 
 @router.get(ONE)

@@ -32,11 +32,11 @@ def create(request: Any, cluster_id: str, payload: NewTopic) -> Status:
     """Partitions and replication_factor left out are the brokers' defaults; `validate_only` only asks whether it could be done."""
     cluster = queries.cluster_of(cluster_id)
     check_topic(payload.name, payload.partitions, payload.replication_factor)
-    asked = (payload.name, payload.partitions, payload.replication_factor, payload.configs)
+    asked: dict[str, Any] = payload.dict(include={"partitions", "replication_factor", "configs"})
     if payload.validate_only:
         request.auth.require(OPERATOR, "create topic")
-        return Status(200, {"topic": payload.name, "changes": preview_topic(cluster, *asked)})
-    create_topic(request.auth, cluster, *asked)
+        return Status(200, {"topic": payload.name, "changes": preview_topic(cluster, payload.name, **asked)})
+    create_topic(request.auth, cluster, payload.name, **asked)
     return Status(201, Snapshot(cluster.pk).topic(payload.name) or {"topic": payload.name})
 
 

@@ -25,6 +25,7 @@ SOCKETS_LIMIT = 200
 FRAME_BYTES_LIMIT = 40_000
 SEND_TIMEOUT_S = 15.0
 BEAT_S = 1.0
+LEAVING_S = 1.0
 EVENTS_SHOWN = 20
 SIGNED_OUT, BAD_QUERY, TOO_MANY, TOO_SLOW, NO_FEED = 4401, 4400, 4429, 1013, 1011
 
@@ -43,6 +44,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._group = ""
         self._live_ms: int | None = None
         self._wake = asyncio.Event()
+        self._leaving = asyncio.Event()
         await self.accept()
         refused = await self._refusal()
         if refused:
@@ -92,13 +94,23 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def disconnect(self, code: int) -> None:
         self.open_sockets.discard(id(self))
+        await self._end_senders()
         if self._hub is not None:
-            self._hub.leave(self)
-        for task in self._tasks:
-            task.cancel()
+            await self._hub.leave(self)
         if self._group:
             with contextlib.suppress(redis.RedisError, OSError):
                 await self.channel_layer.group_discard(self._group, self.channel_name)
+
+    async def _end_senders(self) -> None:
+        """They end by themselves unless the browser holds them up: a connection to Redis is not cut off while it is being made."""
+        self._leaving.set()
+        self._wake.set()
+        if not self._tasks:
+            return
+        _, held_up = await asyncio.wait(self._tasks, timeout=LEAVING_S)
+        for task in held_up:
+            task.cancel()
+        await asyncio.gather(*held_up, return_exceptions=True)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """The one thing a page may say: {"subscribe": "<query string>"}."""
@@ -137,7 +149,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _send_changes(self) -> None:
         assert self._hub is not None
         await self._hub.join(self)
-        while True:
+        while not self._leaving.is_set():
             if self._outbox.stale:
                 await self._send_snapshot()
             else:
@@ -156,11 +168,12 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _send_beats(self) -> None:
         cluster = self._outbox.wanted.cluster
-        while True:
+        while not self._leaving.is_set():
             if self._live_ms is None:
                 self._live_ms = await _stored_beat(cluster)
             await self._write({"type": "beat", "now_ms": _now_ms(), "live_ms": self._live_ms})
-            await asyncio.sleep(BEAT_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._leaving.wait(), BEAT_S)
 
     async def _write(self, message: dict[str, Any]) -> None:
         """The server's send waits while the browser does not read; past the limit it is cut off."""

@@ -52,7 +52,7 @@ def _leader_events(before: Value, after: Value, alive: Collection[int]) -> list[
             event(
                 "leader_moved",
                 "bad",
-                f"{_name(after)} lost its leader, broker {old}: no reads and no writes until one of its ISR ({_ids(after['isr'])}) is back.",
+                f"{_name(after)} lost its leader, broker {old}: no reads, no writes until one of its ISR ({_ids(after['isr'])}) is back.",
                 at_ms,
                 broker_id=old,
                 **where,
@@ -98,7 +98,8 @@ def _shrink(after: Value, broker: int, replica: Value) -> Value:
 
 
 def _expand(after: Value, broker: int, replica: Value) -> Value:
-    text = f"broker {broker} is back in the ISR of {_name(after)} at {number(replica.get('log_end_offset'))}: it reached the HW. In sync: {_ids(after['isr'])}."
+    where = f"{_name(after)} at {number(replica.get('log_end_offset'))}"
+    text = f"broker {broker} is back in the ISR of {where}: it reached the HW. In sync: {_ids(after['isr'])}."
     return event("isr_expand", "ok", text, after["at_ms"], broker_id=broker, topic=after["topic"], partition=after["partition"])
 
 

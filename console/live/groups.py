@@ -111,7 +111,11 @@ def group_value(facts: GroupFacts, rows: list[Value], now_ms: int) -> Value:
     seconds = [row["lag_s"] for row in rows if row["lag_s"] is not None]
     lag_s = max(seconds, default=None)
     word, eta = rules.trend(
-        list(facts.totals), now_ms, active=bool(claim.get("members")), statuses=[r["status"] for r in rows if r["status"] != rules.UNKNOWN]
+        list(facts.totals),
+        now_ms,
+        active=bool(claim.get("members")),
+        lag_s=lag_s,
+        statuses=[r["status"] for r in rows if r["status"] != rules.UNKNOWN],
     )
     return {
         "group": facts.group,

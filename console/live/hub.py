@@ -18,6 +18,7 @@ from console.snapshot.connect import async_client
 
 log = logging.getLogger(__name__)
 RETRY_S = 1.0
+JOIN_S = 5.0
 
 
 class Listener(Protocol):
@@ -44,13 +45,18 @@ class Hub:
         if self._task is None or self._task.done():
             self._subscribed.clear()
             self._task = asyncio.get_running_loop().create_task(self._run())
-        await asyncio.wait_for(self._subscribed.wait(), 5)
+        try:
+            await asyncio.wait_for(self._subscribed.wait(), JOIN_S)
+        except TimeoutError as error:
+            raise ConnectionError(f"Redis did not answer for {JOIN_S:.0f} s") from error
 
-    def leave(self, listener: Listener) -> None:
+    async def leave(self, listener: Listener) -> None:
+        """The last one to leave ends the connection to Redis, too."""
         self.listeners.discard(listener)
         if not self.listeners and self._task is not None:
-            self._task.cancel()
-            self._task = None
+            task, self._task = self._task, None
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def _run(self) -> None:
         while True:

@@ -80,7 +80,7 @@ def merge_partition(facts: PartitionFacts, heard: Collection[int], alive: Collec
         "log_start_offset": claim.get("log_start_offset"),
         "size_bytes": claim.get("size_bytes"),
         "min_insync_replicas": min_isr,
-        "replicas": [_replica(facts, b, leader, isr, seen.get(b), b in heard, b in alive, now_ms) for b in order],
+        "replicas": [_replica(facts, b, leader, isr, seen.get(b), heard=b in heard, alive=b in alive, now_ms=now_ms) for b in order],
         "reassigning": {"adding": facts.adding, "removing": facts.removing} if facts.adding or facts.removing else None,
         "claims": rival_claims(facts, heard),
         "at_ms": now_ms,
@@ -88,7 +88,7 @@ def merge_partition(facts: PartitionFacts, heard: Collection[int], alive: Collec
 
 
 def _replica(
-    facts: PartitionFacts, broker: int, leader: int | None, isr: list[int], seen: Value | None, heard: bool, alive: bool, now_ms: int
+    facts: PartitionFacts, broker: int, leader: int | None, isr: list[int], seen: Value | None, *, heard: bool, alive: bool, now_ms: int
 ) -> Value:
     own = facts.claims.get(broker) if heard else None
     source = own or seen or {}

@@ -48,6 +48,7 @@ class ClusterState:
         self._gone: set[str] = set()
         self._events: list[Value] = []
         self._feed_level: dict[int, str] = {}
+        self._feeds_lost: set[int] = set()
         self._trouble: dict[tuple[str, int], str] = {}
 
     # --- what the brokers' feeds say
@@ -115,7 +116,7 @@ class ClusterState:
         if (broker, epoch) == self.controller:
             return
         told = events.controller_event(self.controller[0], broker, epoch, self.alive(), now_ms)
-        if told:
+        if told and self.registered is not None:
             self._events.append(told)
         self._dirty_brokers |= {b for b in (self.controller[0], broker) if b is not None}
         self.controller = (broker, epoch)
@@ -198,9 +199,13 @@ class ClusterState:
             was = self._feed_level.get(broker, "live")
             if level != was and broker in self.alive():
                 if level == "lost":
-                    text = f"broker {broker}'s state feed is silent for {(now_ms - heard) / 1000:.0f} s although it is registered: its figures are old."
+                    self._feeds_lost.add(broker)
+                    text = (
+                        f"broker {broker} is registered, but its feed is silent for {(now_ms - heard) / 1000:.0f} s: its figures are old."
+                    )
                     self._events.append(events.event("feed_lost", "warn", text, now_ms, broker_id=broker))
-                elif level == "live" and was == "lost":
+                elif level == "live" and broker in self._feeds_lost:
+                    self._feeds_lost.discard(broker)
                     self._events.append(events.event("feed_back", "ok", f"broker {broker}'s state feed is back.", now_ms, broker_id=broker))
             if ("lost" in (level, was)) and level != was:
                 self._dirty_partitions |= {tp for tp, facts in self.facts.items() if broker in facts.claims}
@@ -252,9 +257,10 @@ class ClusterState:
         for tp in sorted(dirty):
             facts = self.facts.get(tp)
             if facts is None or not (facts.assignment or facts.claims):
-                if facts is not None:
-                    del self.facts[tp]
+                self.facts.pop(tp, None)
                 self._remove_value(tp)
+                continue
+            if facts.store is None and not facts.claims:
                 continue
             before = self.values.get(tp)
             after = merge_partition(facts, heard & alive, alive, self.topics.get(tp[0], {}).get("min_insync_replicas"), now_ms)

@@ -47,7 +47,7 @@ class Subscription:
         if kind == "lag":
             return unquote(rest.split("/", 1)[0]) in self.groups
         if kind == "job":
-            return self.jobs == "1" or self.jobs == rest
+            return self.jobs in ("1", rest)
         return kind == "cluster" or (kind == "broker" and self.brokers) or (kind == "event" and self.events)
 
     def reads(self) -> list[tuple[str, str, list[str] | None]]:

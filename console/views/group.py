@@ -40,7 +40,7 @@ def group_offsets(request: Any, group_id: str) -> HttpResponse:
         if request.POST.get("preview") == "1":
             plan = plan_offsets(request.cluster, group_id, topic, partition, to)
             return show(request, "group", {**_context(request, group_id), "plan": plan, "asked": request.POST.dict()})
-        plan = set_offsets(actor_of(request), request.cluster, group_id, topic, partition, to)
+        plan = set_offsets(actor_of(request), request.cluster, group_id, topic=topic, partition=partition, to=to)
     except KNOWN as error:
         return _refused(request, group_id, error)
     return done(request, reverse("group", args=[group_id]), f"{len(plan)} offsets of {group_id} on {topic} are moved.")

@@ -8,12 +8,14 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console import queries
-from console.actions.jobs import cancel_job, create_job, parse_assignments
+from console.actions.audit import Invalid
+from console.actions.jobs import cancel_job, check_params, create_job, parse_assignments
 from console.context import live_needs
 from console.models import Job, job_value
-from console.roles import actor_of
+from console.roles import OPERATOR, actor_of
 from console.snapshot.read import Snapshot
 from console.views.support import KNOWN, done, explain, number, page, pages, show
+from workers.rules.moves import plan_sentence, planned
 
 
 def _context(request: Any) -> dict[str, Any]:
@@ -36,12 +38,39 @@ def jobs(request: Any) -> HttpResponse:
 
 @page("POST")
 def job_create(request: Any) -> HttpResponse:
+    """`preview=1` shows what a reassignment would do, and starts nothing."""
     try:
+        if request.POST.get("preview") == "1":
+            plan = _planned(request)
+            return show(request, "jobs", {**_context(request), "plan": plan, "values": request.POST.dict()})
         made = create_job(actor_of(request), request.cluster, request.POST.get("kind", ""), _params(request))
     except KNOWN as error:
         status, shown = explain(error)
         return show(request, "jobs", {**_context(request), "form_error": shown, "values": request.POST.dict()}, status)
     return done(request, reverse("job", args=[made.pk]), f"Job {made.pk} is queued.")
+
+
+def _planned(request: Any) -> dict[str, Any]:
+    """The sentence, and a row a partition with a cell for each broker: stays, copies, goes or nothing."""
+    actor_of(request).require(OPERATOR, "start reassignment")
+    snapshot = Snapshot(request.cluster.pk)
+    rows = []
+    for asked in check_params("reassignment", _params(request))["assignments"]:
+        now = snapshot.partition(asked["topic"], asked["partition"])
+        if now is None:
+            raise Invalid("assignments", f"There is no partition {asked['topic']}-{asked['partition']}.")
+        rows.append(planned(now, asked["replicas"]))
+    known = {b["broker_id"]: b["state"] for b in snapshot.brokers()}
+    named = sorted(known.keys() | {b for row in rows for b in (*row["from"], *row["to"])})
+    for row in rows:
+        row["cells"] = [_cell(row, broker) for broker in named]
+    away = [b for b in named if known.get(b) != "online" and any(b in row["to"] for row in rows)]
+    return {"sentence": plan_sentence(rows), "rows": rows, "brokers": named, "away": away}
+
+
+def _cell(row: dict[str, Any], broker: int) -> dict[str, Any]:
+    fate = "copies" if broker in row["adding"] else "goes" if broker in row["removing"] else "stays" if broker in row["to"] else ""
+    return {"fate": fate, "leads": broker == row["leader_then"], "first": broker == row["to"][0], "led": broker == row["leader"]}
 
 
 def _params(request: Any) -> dict[str, Any]:

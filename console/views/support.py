@@ -44,7 +44,7 @@ def page(*methods: str) -> Callable[[View], View]:
 KNOWN = (Refused, Invalid, Conflict, GatewayError, SnapshotUnavailable)
 
 
-def explain(error: Exception) -> tuple[int, dict[str, str]]:
+def explain(error: Exception) -> tuple[int, dict[str, str]]:  # noqa: PLR0911 (a table of errors)
     """Status and `form_error` of something that was refused or could not be done."""
     match error:
         case Refused():

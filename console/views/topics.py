@@ -33,11 +33,13 @@ def topic_create(request: Any) -> HttpResponse:
     values = {name: request.POST.get(name, "").strip() for name in ("name", "partitions", "replication_factor")}
     configs = {key: text for key in CREATE_KEYS if (text := request.POST.get(f"config.{key}", "").strip())}
     try:
-        asked = (values["name"], required_number(request, "partitions"), required_number(request, "replication_factor"), configs)
+        asked: dict[str, Any] = {name: required_number(request, name) for name in ("partitions", "replication_factor")} | {
+            "configs": configs
+        }
         if request.POST.get("preview") == "1":
             actor_of(request).require(OPERATOR, "create topic")
-            return show_form(request, values, configs, diff=preview_topic(request.cluster, *asked))
-        create_topic(actor_of(request), request.cluster, *asked)
+            return show_form(request, values, configs, diff=preview_topic(request.cluster, values["name"], **asked))
+        create_topic(actor_of(request), request.cluster, values["name"], **asked)
     except KNOWN as error:
         status, shown = explain(error)
         return show_form(request, values, configs, status=status, form_error=shown)

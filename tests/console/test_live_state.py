@@ -141,6 +141,27 @@ def test_truncation_is_told_once(state: ClusterState) -> None:
     assert state.take(2100)[1] == []
 
 
+def test_what_is_found_at_the_start_is_no_event() -> None:
+    """A restarted `live` sees a cluster as it is; nothing has happened."""
+    state = ClusterState("local")
+    state.set_controller(2, 14, 1000)
+    state.set_brokers(BROKERS, 1000)
+    add_topic(state, "orders", 3, 1000)
+    assert state.take(1000)[1] == []
+
+
+def test_a_partition_without_any_state_yet_is_not_offline(state: ClusterState) -> None:
+    """Between the assignment and the first leadership a new topic is just not there."""
+    fresh = {0: {"replicas": [1, 2, 3], "adding": [], "removing": []}}
+    state.set_topic("fresh", {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": fresh}, 1500)
+    values, _ = state.take(1500)
+    assert "partition/fresh/0" not in values
+    state.set_partition("fresh", 0, 1, 0, ALL)
+    values, events = state.take(1600)
+    assert values["partition/fresh/0"]["state"] == "safe"  # type: ignore[index]
+    assert events == []
+
+
 def test_the_controller_moves(state: ClusterState) -> None:
     """Z2: a new epoch each time."""
     state.set_brokers({b: BROKERS[b] for b in (1, 3)}, 2000)

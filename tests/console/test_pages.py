@@ -76,7 +76,7 @@ def test_what_is_not_there_is_a_page_that_says_so(people: dict[str, Client], pat
 
 def test_markup_in_names_is_only_text(people: dict[str, Client], shown: Any, redis: Any) -> None:
     """Hostile group and client ids reach pages as text."""
-    from tests.console.conftest import publish
+    from tests.support.console_fixtures import publish
     from tests.support.console_world import batch, group_claim
 
     hostile = "<img src=x onerror=alert(1)>/é&"
@@ -115,7 +115,7 @@ def test_without_brokers_a_topic_is_still_shown(people: dict[str, Client], kafka
 
 def test_a_list_is_cut_into_pages(people: dict[str, Client], redis: Any) -> None:
     """10 000 partitions are never scanned for a page: it reads the 50 it shows."""
-    from tests.console.conftest import publish
+    from tests.support.console_fixtures import publish
     from tests.support.console_world import cluster_state
 
     state = cluster_state(1000, {f"t{n:03}": 1 for n in range(120)} | {"wide": 500})

@@ -105,7 +105,7 @@ class FakeKafka:
         for tp, to in assignments.items():
             if to is None:
                 self.moving.pop(tp, None)
-            else:
+            elif list(to) != self.topics_[tp[0]][tp[1]]:
                 self.moving[tp] = list(to)
         return dict.fromkeys(assignments)
 

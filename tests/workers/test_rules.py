@@ -88,6 +88,12 @@ def test_trends(values: list[int], active: bool, word: str, eta: float | None) -
     assert lag.trend(samples, 30_000, active=active) == (word, eta)
 
 
+def test_a_group_within_its_commit_interval_keeps_up() -> None:
+    samples = [Sample(0, 10), Sample(10_000, 40)]
+    assert lag.trend(samples, 10_000, active=True, lag_s=0.9) == ("steady", None)
+    assert lag.group_sentence("billing", 40, 0.9, "steady", None) == "Group billing keeps up, 0.9 s behind."
+
+
 def test_a_groups_sentence() -> None:
     assert lag.group_sentence("billing", 500, 12.0, "catching_up", 40.0) == "Group billing is 12 s behind and is catching up (about 40 s)."
 

@@ -14,6 +14,7 @@ An idle topic is never behind: a lag of 0 is OK before any rule.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 OK, WARN, STALL, STOP, REWIND, UNKNOWN = "ok", "warn", "stall", "stop", "rewind", "unknown"
@@ -21,6 +22,8 @@ WINDOW = 10
 STOP_LEAST_MS = 30_000
 TREND_WINDOW_MS = 60_000
 STEADY_SHARE = 0.1
+KEEPING_UP_S = 5.0
+"""Consumers commit every 5 s by default: a lag of less says nothing about their direction."""
 
 
 class Commit(NamedTuple):
@@ -41,7 +44,7 @@ def partition_lag(committed: int | None, end_offset: int | None) -> int | None:
     return max(end_offset - committed, 0)
 
 
-def partition_status(commits: Sequence[Commit], lag_now: int | None, now_ms: int, allowed: int = 0) -> str:
+def partition_status(commits: Sequence[Commit], lag_now: int | None, now_ms: int, allowed: int = 0) -> str:  # noqa: PLR0911 (rule by rule)
     """`commits` oldest first, at most `WINDOW` of them."""
     if lag_now is None or not commits:
         return UNKNOWN
@@ -58,7 +61,7 @@ def partition_status(commits: Sequence[Commit], lag_now: int | None, now_ms: int
         return OK
     if all(c.offset == commits[0].offset for c in commits):
         return STALL
-    if all(later.lag >= earlier.lag for earlier, later in zip(commits, commits[1:], strict=False)):
+    if all(later.lag >= earlier.lag for earlier, later in pairwise(commits)):
         return WARN
     return OK
 
@@ -74,7 +77,7 @@ def lag_seconds(ends: Sequence[Sample], committed: int | None, now_ms: int) -> f
         return 0.0
     if committed < ends[0].value:
         return _carried_back(ends, committed, now_ms)
-    for earlier, later in zip(ends, ends[1:], strict=False):
+    for earlier, later in pairwise(ends):
         if earlier.value <= committed < later.value:
             share = (committed - earlier.value) / (later.value - earlier.value)
             return max(now_ms - (earlier.at_ms + share * (later.at_ms - earlier.at_ms)), 0.0) / 1000
@@ -93,7 +96,7 @@ class Trend(NamedTuple):
     eta_s: float | None
 
 
-def trend(lags: Sequence[Sample], now_ms: int, *, active: bool, statuses: Sequence[str] = ()) -> Trend:
+def trend(lags: Sequence[Sample], now_ms: int, *, active: bool, lag_s: float | None = None, statuses: Sequence[str] = ()) -> Trend:  # noqa: PLR0911 (rule by rule)
     """A group's direction from samples of its total lag (oldest first); `active` = it has members."""
     recent = [s for s in lags if now_ms - s.at_ms <= TREND_WINDOW_MS]
     if not recent:
@@ -103,6 +106,8 @@ def trend(lags: Sequence[Sample], now_ms: int, *, active: bool, statuses: Sequen
         return Trend("caught_up", 0.0)
     if not active:
         return Trend("stopped", None)
+    if lag_s is not None and lag_s <= KEEPING_UP_S:
+        return Trend("steady", None)
     if statuses and all(s in (STALL, STOP) for s in statuses if s != OK) and any(s in (STALL, STOP) for s in statuses):
         return Trend("stalled", None)
     span_s = (recent[-1].at_ms - recent[0].at_ms) / 1000
@@ -141,6 +146,8 @@ def group_sentence(group: str, lag: int | None, lag_s: float | None, word: str, 
         return f"Group {group} has committed nothing that can be measured."
     if lag == 0:
         return f"Group {group} has caught up."
+    if word == "steady" and lag_s is not None and lag_s <= KEEPING_UP_S:
+        return f"Group {group} keeps up, {duration(lag_s)} behind."
     behind = f"{duration(lag_s)} behind" if lag_s is not None else f"{lag} records behind"
     eta = f" (about {duration(eta_s)})" if eta_s is not None and word == "catching_up" else ""
     return f"Group {group} is {behind} and {SAYS[word]}{eta}."

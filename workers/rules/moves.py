@@ -1,4 +1,4 @@
-"""How far moves of replicas have come. Pure.
+"""What moves of replicas would do, and how far they have come. Pure.
 
 Rules for a row that was moving:
 1. The controller still lists it: moving.
@@ -29,3 +29,43 @@ def progress(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int, str]:
     if total:
         return sum(row.get("done") or 0 for row in rows), total, "records"
     return sum(row["state"] == "done" for row in rows), len(rows), "partitions"
+
+
+def planned(now: Mapping[str, Any], wanted: Sequence[int]) -> dict[str, Any]:
+    """What giving a partition these replicas means: `now` is its live value. Sizes are bytes, None where they are not known."""
+    before = list(now["assignment"])
+    added = [b for b in wanted if b not in before]
+    size = now.get("size_bytes")
+    return {
+        "topic": now["topic"],
+        "partition": now["partition"],
+        "from": before,
+        "to": list(wanted),
+        "adding": added,
+        "removing": [b for b in before if b not in wanted],
+        "leader": now["leader"],
+        "leader_then": now["leader"] if now["leader"] in wanted else wanted[0],
+        "copy_bytes": None if size is None else size * len(added),
+        "thinner": len(wanted) < len(before),
+    }
+
+
+def plan_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
+    """All of a plan in words: how much moves, who has to copy, whose leader changes, what gets less safe."""
+    moving = [row for row in rows if row["from"] != row["to"]]
+    if not moving:
+        return "Nothing would change: every partition has these brokers in this order already."
+    copying = sorted({b for row in moving for b in row["adding"]})
+    led = sum(row["leader"] != row["leader_then"] for row in moving)
+    thinner = sum(row["thinner"] for row in moving)
+    said = [f"{_count(len(moving), 'partition')} of {len(rows)} would change."]
+    said.append(f"Broker {' and '.join(map(str, copying))} would copy records." if copying else "No record has to be copied.")
+    if led:
+        said.append(f"{_count(led, 'leader')} would move to another broker: clients notice a short pause.")
+    if thinner:
+        said.append(f"{_count(thinner, 'partition')} would have fewer replicas than now, and survive fewer losses.")
+    return " ".join(said)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"

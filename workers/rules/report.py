@@ -42,7 +42,7 @@ def _partitions(identity: str, title: str, state: str, level: str, trouble: Iter
 
 
 def _lag(groups: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    behind = [g for g in groups if (g.get("lag_s") or 0) >= LAG_NOTICE_S or g.get("trend") in ("stalled", "falling_behind")]
+    behind = [g for g in groups if (g.get("lag_s") or 0) >= LAG_NOTICE_S or g.get("trend") == "stalled"]
     return _check("lag", "Group lag", "warn", [f"Group {g['group']} is behind." for g in behind])
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import redis
 from asgiref.sync import sync_to_async
-from broker_core.coordination.zookeeper import ZooKeeperStore
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from broker_core.coordination.zookeeper import ZooKeeperStore
 from console.gateway import local
 from console.gateway.feed import batches
 from console.gateway.sample_topic import SampleTopic
@@ -110,5 +110,5 @@ async def _own(cluster: Cluster, lease: Lease) -> None:
 
 
 async def _renew(lease: Lease) -> None:
-    while await lease.renew():
+    while await lease.renew():  # noqa: ASYNC110 (the lease is Redis's, nothing here can signal its loss)
         await asyncio.sleep(RENEW_S)

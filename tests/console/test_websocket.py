@@ -1,0 +1,178 @@
+"""`/ws/v1/live` over a real Redis: snapshot, changes, gaps, sign-in, Origin, a browser that stops reading."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+
+from console.live import consumer as consumer_module
+from console.models import ApiToken
+from console.snapshot import keys, write
+from tests.support.console_fixtures import publish
+from tests.support.console_world import batch, claim
+from tests.support.websocket import WebSocket
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ORIGIN = (b"origin", b"http://127.0.0.1:8000")
+
+
+@pytest.fixture
+async def token() -> str:
+    return (await sync_to_async(ApiToken.issue)("t", "viewer", "test"))[1]
+
+
+def socket(query: str, *headers: tuple[bytes, bytes], origin: tuple[bytes, bytes] = ORIGIN) -> WebSocket:
+    from console.asgi import application
+
+    return WebSocket(application, f"/ws/v1/live?{query}", headers=[origin, *headers])
+
+
+@pytest.fixture
+async def connect(token: str) -> AsyncIterator[Any]:
+    opened: list[WebSocket] = []
+
+    async def open_socket(query: str) -> WebSocket:
+        made = socket(query, (b"authorization", f"Bearer {token}".encode()))
+        opened.append(made)
+        assert (await made.connect(10))[0]
+        return made
+
+    yield open_socket
+    for made in opened:
+        await made.disconnect()
+
+
+async def next_of(socket: WebSocket, kind: str) -> dict[str, Any]:
+    while True:
+        message: dict[str, Any] = await socket.receive_json_from(10)
+        if message["type"] == kind:
+            return message
+
+
+async def test_a_page_gets_its_snapshot_then_changes(shown: Any, redis: Any, connect: Any) -> None:
+    live = await connect("topics=orders:0-1&groups=billing")
+    first = await next_of(live, "snapshot")
+    assert set(first["values"]) == {
+        "cluster",
+        "topic/orders",
+        "partition/orders/0",
+        "partition/orders/1",
+        "group/billing",
+        "lag/billing/orders/0",
+    }
+    shown.apply_batch(batch(1, [claim("orders", 0, 1, [1, 2, 3], leader=1, isr=[1, 2, 3], end=150)], 5000), 5000)
+    values, _ = shown.take(5000)
+    pipe = redis.pipeline(transaction=True)
+    write.put(pipe, "local", values)
+    pipe.execute()
+    change = await next_of(live, "changes")
+    assert change["seq"] == first["seq"] + 1
+    assert change["values"]["partition/orders/0"]["log_end_offset"] == 150
+    assert "broker/1" not in change["values"]
+
+
+async def test_it_beats_with_the_feeds_time(shown: Any, redis: Any, connect: Any) -> None:
+    live = await connect("brokers=1")
+    beat = await next_of(live, "beat")
+    assert 0 <= beat["now_ms"] - beat["live_ms"] < 60_000
+
+
+async def test_a_gap_makes_it_read_the_snapshot_again(shown: Any, redis: Any, connect: Any) -> None:
+    live = await connect("brokers=1")
+    first = await next_of(live, "snapshot")
+    pipe = redis.pipeline(transaction=True)
+    write.announce(pipe, "local", {"values": {}})
+    pipe.execute()
+    redis.incr(keys.named("local", "seq"))
+    publish(redis, shown, time.time_ns() // 1_000_000)
+    again = await next_of(live, "snapshot")
+    assert again["seq"] == first["seq"] + 3
+    assert "broker/3" in again["values"]
+
+
+async def test_a_new_owner_makes_it_start_over(shown: Any, redis: Any, connect: Any) -> None:
+    live = await connect("brokers=1")
+    await next_of(live, "snapshot")
+    pipe = redis.pipeline(transaction=True)
+    write.clear(pipe, "local", [keys.named("local", "brokers")])
+    pipe.execute()
+    assert set((await next_of(live, "snapshot"))["values"]) == {"cluster"}
+
+
+async def test_a_page_may_change_its_mind(shown: Any, connect: Any) -> None:
+    live = await connect("brokers=1")
+    await next_of(live, "snapshot")
+    await live.send_json_to({"subscribe": "topic_rows=clicks"})
+    assert set((await next_of(live, "snapshot"))["values"]) == {"cluster", "topic/clicks"}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"subscribe": 3}', '{"subscribe": "jobs=x"}', '{"subscribe": "cluster=other"}', "x" * 50_000])
+async def test_nonsense_from_a_browser_ends_its_socket(shown: Any, connect: Any, text: str) -> None:
+    live = await connect("")
+    await live.send_to(text)
+    while (message := await live.receive_output(10))["type"] != "websocket.close":
+        pass
+    assert message["code"] == 4400
+
+
+async def closing_code(made: WebSocket) -> int:
+    assert (await made.connect(10))[0]
+    while (message := await made.receive_output(10))["type"] != "websocket.close":
+        pass
+    return int(message["code"])
+
+
+async def test_who_is_not_signed_in_is_sent_away(redis: Any) -> None:
+    assert await closing_code(socket("")) == 4401
+    assert await closing_code(socket("", (b"authorization", b"Bearer wrong"))) == 4401
+
+
+async def test_a_wrong_query_is_refused(redis: Any, token: str) -> None:
+    assert await closing_code(socket("jobs=x", (b"authorization", f"Bearer {token}".encode()))) == 4400
+
+
+async def test_another_sites_page_is_refused(redis: Any, token: str) -> None:
+    evil = socket("", (b"authorization", f"Bearer {token}".encode()), origin=(b"origin", b"http://evil.example"))
+    assert (await evil.connect(10))[0] is False
+
+
+async def test_too_many_sockets_are_refused(redis: Any, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumer_module, "SOCKETS_LIMIT", 0)
+    assert await closing_code(socket("", (b"authorization", f"Bearer {token}".encode()))) == 4429
+
+
+async def test_signing_out_ends_the_socket(shown: Any, redis: Any) -> None:
+    browser = Client()
+    await sync_to_async(lambda: browser.force_login(User.objects.create(username="u")))()
+    cookie = browser.cookies["sessionid"].value
+    live = socket("", (b"cookie", f"sessionid={cookie}".encode()))
+    assert (await live.connect(10))[0]
+    await next_of(live, "snapshot")
+    await sync_to_async(browser.post)("/logout")
+    while (message := await live.receive_output(10))["type"] != "websocket.close":
+        pass
+    assert message["code"] == 4401
+
+
+async def test_a_browser_that_stops_reading_is_cut_off(shown: Any, redis: Any, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its backlog stays one value per key; past the limit the socket ends."""
+    monkeypatch.setattr(consumer_module, "SEND_TIMEOUT_S", 0.05)
+    stuck = asyncio.Event()
+    sent = consumer_module.LiveConsumer.send
+
+    async def slow(self: Any, *args: Any, **kwargs: Any) -> None:
+        await stuck.wait()
+        await sent(self, *args, **kwargs)
+
+    monkeypatch.setattr(consumer_module.LiveConsumer, "send", slow)
+    live = await connect("brokers=1")
+    while (message := await live.receive_output(10))["type"] != "websocket.close":
+        pass
+    assert message["code"] == 1013

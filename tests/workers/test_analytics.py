@@ -1,0 +1,122 @@
+"""Analytics as a job: when no driver is started, how one is watched, and the rows it leaves (the driver itself is tested with Spark)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console.gateway import driver
+from console.live.samples import SAMPLES_TOPIC
+from console.models import Cluster, Job, LagSummary, ThroughputSummary
+from tests.support.console_world import FakeKafka
+from workers import runner
+from workers.kinds import analytics
+
+SUMMARY = {
+    "samples": 12,
+    "throughput": [{"cluster": "local", "topic": "orders", "window_start_ms": 60_000, "bytes_per_s": 5.5, "messages_per_s": 1.5}],
+    "lag": [
+        {"cluster": "local", "group": "billing", "topic": "orders", "window_start_ms": 60_000, "lag_max": 9, "lag_avg": 4.5},
+        {"cluster": "elsewhere", "group": "x", "topic": "y", "window_start_ms": 60_000, "lag_max": 9, "lag_avg": 4.5},
+    ],
+}
+
+
+class Driver:
+    """A driver that does what the test says."""
+
+    def __init__(self) -> None:
+        self.started, self.running, self.stopped = 0, False, 0
+
+    def start(self, *_args: Any) -> None:
+        self.started, self.running = self.started + 1, True
+
+    def stop(self) -> bool:
+        self.stopped, self.running = self.stopped + 1, False
+        return True
+
+
+@pytest.fixture
+def spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Driver:
+    made = Driver()
+    monkeypatch.setattr(driver, "folder", lambda: tmp_path)
+    monkeypatch.setattr(driver, "start", made.start)
+    monkeypatch.setattr(driver, "stop", made.stop)
+    monkeypatch.setattr(driver, "alive", lambda: made.running)
+    monkeypatch.setattr(driver, "last_lines", lambda: "java.lang.OutOfMemoryError")
+    monkeypatch.setattr(analytics, "missing", lambda: "")
+    return made
+
+
+@pytest.fixture
+def job(local: Cluster, redis: Any, kafka: FakeKafka, spark: Driver) -> Job:
+    kafka.topics_ = {SAMPLES_TOPIC: {0: [1, 2, 3], 1: [2, 3, 1]}}
+    return Job.objects.create(cluster=local, kind="analytics", created_by="x")
+
+
+def step(job: Job) -> Job:
+    runner.advance(job.pk)
+    return Job.objects.get(pk=job.pk)
+
+
+def test_an_analysis_leaves_rows(job: Job, spark: Driver, tmp_path: Path) -> None:
+    assert step(job).step == "run"
+    (tmp_path / "progress.json").write_text(json.dumps({"done": 2, "total": 4, "message": "summarising"}))
+    running = step(job)
+    assert (running.state, running.done, running.total, running.message) == ("running", 2, 4, "Spark: summarising.")
+    (tmp_path / "summary.json").write_text(json.dumps(SUMMARY))
+    spark.running = False
+    done = step(job)
+    assert (done.state, done.result) == ("succeeded", {"samples": 12, "new": True, "throughput": 1, "lag": 1})
+    assert ThroughputSummary.objects.get().bytes_per_s == 5.5
+    assert LagSummary.objects.get().group == "billing"
+
+
+def test_windows_are_replaced_not_doubled(job: Job, local: Cluster) -> None:
+    analytics.save(local, SUMMARY)
+    later = json.loads(json.dumps(SUMMARY))
+    later["throughput"][0]["bytes_per_s"] = 7.0
+    analytics.save(local, later)
+    assert ThroughputSummary.objects.get().bytes_per_s == 7.0
+
+
+def test_nothing_new_no_driver(job: Job, spark: Driver, tmp_path: Path) -> None:
+    for name, text in (("commits/3", "v1"), ("offsets/3", "v1\n{}\n" + json.dumps({SAMPLES_TOPIC: {"0": 100, "1": 100}}))):
+        path = tmp_path / "checkpoint" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    done = step(job)
+    assert (done.state, done.result) == ("succeeded", {"samples": 0, "new": False})
+    assert spark.started == 0
+
+
+def test_a_driver_that_fails_says_its_last_words(job: Job, spark: Driver) -> None:
+    step(job)
+    spark.running = False
+    failed = step(job)
+    assert failed.state == "failed"
+    assert "OutOfMemoryError" in failed.message
+
+
+def test_without_its_jars_the_page_says_what_to_run(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analytics, "missing", lambda: "x.jar is missing: run y")
+    failed = step(job)
+    assert (failed.state, failed.message) == ("failed", "x.jar is missing: run y")
+
+
+def test_cancelling_ends_the_driver(job: Job, spark: Driver) -> None:
+    step(job)
+    Job.objects.update(cancel_requested=True, state="cancelling")
+    assert step(job).state == "cancelled"
+    assert spark.stopped == 1
+
+
+def test_a_driver_that_never_ends_is_ended(job: Job, spark: Driver) -> None:
+    step(job)
+    plan = Job.objects.get().plan
+    Job.objects.update(plan={"started": plan["started"] - analytics.RUN_LIMIT_S - 1})
+    assert step(job).state == "failed"
+    assert spark.stopped == 1

@@ -1,0 +1,300 @@
+"""Jobs step by step: leases, kinds, cancel, a killed worker, a cluster that is away (a pretended Kafka fails on demand)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from console.actions.audit import Conflict
+from console.actions.jobs import cancel_job, create_job
+from console.models import Cluster, HealthReport, Job
+from console.roles import Actor
+from tests.support.console_world import FakeKafka
+from workers import runner
+from workers.kinds import election, reassignment
+
+ACTOR = Actor("someone", "operator", "api")
+
+
+@pytest.fixture(autouse=True)
+def stage(local: Cluster, shown: Any, kafka: FakeKafka, sent: Any) -> None:
+    kafka.topics_ = {"orders": {p: [1, 2, 3] for p in range(3)}}
+
+
+def make(local: Cluster, kind: str, **params: Any) -> Job:
+    return create_job(ACTOR, local, kind, params)
+
+
+def moves(*rows: tuple[int, list[int]]) -> list[dict[str, Any]]:
+    return [{"topic": "orders", "partition": p, "replicas": r} for p, r in rows]
+
+
+def step(job: Job, times: int = 1) -> Job:
+    for _ in range(times):
+        runner.advance(job.pk)
+    return Job.objects.get(pk=job.pk)
+
+
+def finish(job: Job, most: int = 10) -> Job:
+    for _ in range(most):
+        job = step(job)
+        if not job.active:
+            return job
+    raise AssertionError(f"job {job.pk} is still {job.state}: {job.message}")
+
+
+# --- the lease
+
+
+def test_only_one_worker_takes_a_step(local: Cluster) -> None:
+    job = make(local, "preferred_leader_election")
+    assert runner._take(job.pk, "a") is not None
+    assert runner._take(job.pk, "b") is None
+    assert runner.unfinished() == []
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert runner.unfinished() == [(job.pk, "preferred_leader_election")]
+    assert runner._take(job.pk, "b") is not None
+
+
+def test_a_worker_that_lost_its_lease_writes_nothing(local: Cluster, kafka: FakeKafka) -> None:
+    """It was taken for dead; another one has gone on."""
+    job = make(local, "preferred_leader_election")
+    taken = runner._take(job.pk, "slow")
+    assert taken is not None
+    Job.objects.update(lease_owner="other")
+    runner._write(taken, runner._step(taken), "slow")
+    assert Job.objects.get().step == "start"
+
+
+@pytest.mark.parametrize("killed_in", ["start", "submit", "watch"])
+def test_a_killed_worker_loses_nothing(local: Cluster, kafka: FakeKafka, killed_in: str) -> None:
+    """The step's effect has happened, its outcome was never written: taking it again changes nothing."""
+    job = make(local, "reassignment", assignments=moves((0, [3, 1, 2])))
+    while job.step != killed_in:
+        job = step(job)
+    dead = runner._take(job.pk, "dead")
+    assert dead is not None
+    reassignment.advance(dead)
+    assert step(job).step == killed_in
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    while kafka.moving == {}:
+        job = step(job)
+    kafka.finish("orders", 0)
+    job = finish(job)
+    assert (job.state, job.result) == ("succeeded", {"partitions": 1, "moved": 1})
+
+
+# --- elections
+
+
+def test_an_election_moves_leaders_home(local: Cluster, kafka: FakeKafka) -> None:
+    """O3: one partition moves."""
+    kafka.leaders = {("orders", 1): 2}
+    job = finish(make(local, "preferred_leader_election"))
+    assert (job.state, job.result) == ("succeeded", {"elected": 1, "not_needed": 0, "failed": []})
+    assert kafka.changes("elect_preferred") == [("elect_preferred", [("orders", 1)])]
+    assert (job.done, job.total) == (1, 1)
+    assert job.started_at
+    assert job.ended_at
+
+
+def test_an_election_with_nothing_to_do(local: Cluster, kafka: FakeKafka) -> None:
+    job = finish(make(local, "preferred_leader_election", topics=["orders"]))
+    assert (job.state, job.message) == ("succeeded", "Every partition is led by its preferred replica.")
+    assert not kafka.changes("elect_preferred")
+
+
+def test_an_election_of_a_topic_that_is_not_there(local: Cluster) -> None:
+    assert finish(make(local, "preferred_leader_election", topics=["nothing"])).message == "There is no topic nothing."
+
+
+def test_an_election_that_cannot_be_done_says_why(local: Cluster, kafka: FakeKafka) -> None:
+    kafka.leaders = {("orders", 1): 2, ("orders", 2): 3}
+    kafka.elections = {("orders", 1): (80, "Preferred leader not available"), ("orders", 2): (84, "")}
+    job = finish(make(local, "preferred_leader_election"))
+    assert job.result == {
+        "elected": 0,
+        "not_needed": 1,
+        "failed": [{"topic": "orders", "partition": 1, "error": "Preferred leader not available (80)"}],
+    }
+
+
+def test_elections_go_in_batches(local: Cluster, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(election, "BATCH", 2)
+    kafka.leaders = {("orders", p): 3 for p in range(3)}
+    kafka.topics_["orders"] = {p: [1, 2, 3] for p in range(3)}
+    job = step(make(local, "preferred_leader_election"), 2)
+    assert (job.state, job.done, job.total) == ("running", 2, 3)
+    job = finish(job)
+    assert job.result is not None
+    assert job.result["elected"] == 3
+
+
+# --- reassignments
+
+
+def test_a_reassignment_runs_to_its_end(local: Cluster, kafka: FakeKafka) -> None:
+    job = make(local, "reassignment", assignments=moves((0, [2, 3]), (1, [3, 1, 2])))
+    job = step(job, 3)
+    assert (job.state, job.step) == ("running", "watch")
+    assert kafka.changes("reassign") == [("reassign", {("orders", 0): [2, 3], ("orders", 1): [3, 1, 2]})]
+    kafka.finish("orders", 1)
+    job = step(job)
+    assert [row["state"] for row in job.plan["detail"]] == ["moving", "done"]
+    kafka.finish("orders", 0)
+    job = finish(job)
+    assert (job.state, job.message) == ("succeeded", "2 of 2 partitions have moved.")
+    assert [row["text"] for row in job.log][-1] == "2 of 2 partitions have moved."
+
+
+def test_progress_comes_from_the_new_replicas_ends(local: Cluster, kafka: FakeKafka, redis: Any, shown: Any) -> None:
+    kafka.topics_["orders"][0] = [1, 2]
+    job = step(make(local, "reassignment", assignments=moves((0, [1, 3]))), 3)
+    assert (job.done, job.total, job.unit) == (100, 100, "records")
+    kafka.finish("orders", 0)
+    assert finish(job).state == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("assignments", "why"),
+    [
+        (moves((9, [1, 2])), "There is no partition orders-9."),
+        ([{"topic": "no", "partition": 0, "replicas": [1]}], "There is no partition no-0."),
+        (moves((0, [1, 7])), "orders-0 cannot move to broker 7: it is not online."),
+    ],
+)
+def test_a_move_that_cannot_be_is_refused_before_anything_changes(
+    local: Cluster, kafka: FakeKafka, assignments: list[dict[str, Any]], why: str
+) -> None:
+    job = finish(make(local, "reassignment", assignments=assignments))
+    assert (job.state, job.message) == ("failed", why)
+    assert not kafka.changes("reassign")
+
+
+def test_somebody_elses_move_is_left_alone(local: Cluster, kafka: FakeKafka) -> None:
+    kafka.moving = {("orders", 0): [2, 1]}
+    job = finish(make(local, "reassignment", assignments=moves((0, [3, 1]))))
+    assert job.state == "failed"
+    assert "by somebody else" in job.message
+    assert kafka.moving == {("orders", 0): [2, 1]}
+
+
+def test_a_move_taken_back_by_somebody_else_fails(local: Cluster, kafka: FakeKafka) -> None:
+    job = step(make(local, "reassignment", assignments=moves((0, [3, 1, 2]))), 2)
+    kafka.moving.clear()
+    job = finish(job)
+    assert job.state == "failed"
+    assert "its replicas are [1, 2, 3]" in job.message
+
+
+def test_cancelling_takes_back_what_is_under_way(local: Cluster, kafka: FakeKafka) -> None:
+    job = step(make(local, "reassignment", assignments=moves((0, [3, 1, 2]), (1, [3, 1, 2]))), 2)
+    kafka.finish("orders", 1)
+    step(job)
+    cancel_job(ACTOR, job)
+    assert step(job).state == "cancelling"
+    assert kafka.changes("reassign")[-1] == ("reassign", {("orders", 0): None})
+    job = finish(job)
+    assert (job.state, job.result) == ("cancelled", {"partitions": 2, "moved": 1})
+    assert [row["state"] for row in job.plan["detail"]] == ["cancelled", "done"]
+
+
+def test_cancelling_before_it_began_changes_nothing(local: Cluster, kafka: FakeKafka) -> None:
+    job = make(local, "reassignment", assignments=moves((0, [3, 1, 2])))
+    cancel_job(ACTOR, job)
+    assert finish(job).state == "cancelled"
+    assert not kafka.changes("reassign")
+
+
+def test_a_cancel_during_a_step_is_not_lost(local: Cluster, kafka: FakeKafka) -> None:
+    job = step(make(local, "reassignment", assignments=moves((0, [3, 1, 2]))), 2)
+    taken = runner._take(job.pk, "me")
+    assert taken is not None
+    outcome = runner._step(taken)
+    cancel_job(ACTOR, job)
+    runner._write(taken, outcome, "me")
+    assert Job.objects.get().state == "cancelling"
+    assert finish(job).state == "cancelled"
+
+
+def test_the_same_partition_twice_is_a_clash(local: Cluster) -> None:
+    first = make(local, "reassignment", assignments=moves((0, [3, 1, 2])))
+    with pytest.raises(Conflict, match=f"orders-0 is being moved by job {first.pk}"):
+        make(local, "reassignment", assignments=moves((1, [1, 2]), (0, [1, 2])))
+    make(local, "reassignment", assignments=moves((1, [1, 2])))
+    Job.objects.filter(pk=first.pk).update(state="succeeded")
+    make(local, "reassignment", assignments=moves((0, [1, 2])))
+
+
+# --- a cluster that is away
+
+
+def test_a_cluster_that_is_away_is_waited_for(local: Cluster, kafka: FakeKafka) -> None:
+    kafka.away = True
+    job = step(make(local, "preferred_leader_election"))
+    assert job.state == "running"
+    assert job.message.startswith("Waiting: CLUSTER_UNREACHABLE")
+    kafka.away = False
+    assert finish(job).state == "succeeded"
+
+
+def test_but_not_for_ever(local: Cluster, kafka: FakeKafka) -> None:
+    kafka.away = True
+    job = make(local, "preferred_leader_election")
+    Job.objects.update(created_at=timezone.now() - timedelta(seconds=runner.PATIENCE_S + 1))
+    assert step(job).state == "failed"
+
+
+def test_a_refusal_ends_the_job(local: Cluster, kafka: FakeKafka) -> None:
+    kafka.refuse = (31, "Cluster authorization failed.")
+    job = step(make(local, "preferred_leader_election"))
+    assert (job.state, job.message) == ("failed", "CLUSTER_AUTHORIZATION_FAILED (31): Cluster authorization failed.")
+
+
+def test_an_error_of_ours_ends_the_job_with_a_word(local: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(election, "advance", lambda job: 1 / 0)
+    assert step(make(local, "preferred_leader_election")).message == "An error of ours: ZeroDivisionError: division by zero"
+
+
+# --- health
+
+
+def test_a_health_report_and_its_change(local: Cluster, shown: Any, redis: Any) -> None:
+    """O2, O3: what changed since the last one."""
+    assert finish(make(local, "health_report")).state == "succeeded"
+    first = HealthReport.objects.get()
+    assert [c["id"] for c in first.checks] == ["offline", "under_min_isr", "under_replicated", "leader_imbalance", "lag", "no_loss"]
+    import time
+
+    from tests.support.console_fixtures import publish
+    from tests.support.console_world import BROKERS
+
+    now = time.time_ns() // 1_000_000
+    shown.set_brokers({b: BROKERS[b] for b in (2, 3)}, now)
+    shown.take(now)
+    publish(redis, shown, now)
+    finish(make(local, "health_report"))
+    second = HealthReport.objects.latest("id")
+    assert second.level == "bad"
+    assert any("orders-0 has no leader" in item for item in second.changed["new"])
+
+
+def test_no_report_on_old_figures(local: Cluster, redis: Any) -> None:
+    from console.snapshot import keys
+
+    redis.set(keys.named("local", "beat"), 1000)
+    job = finish(make(local, "health_report"), 20)
+    assert job.state == "failed"
+    assert "Is manage.py live running?" in job.message
+    assert not HealthReport.objects.exists()
+
+
+def test_the_table_of_jobs_is_bounded(local: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Job, "KEEP", 5)
+    for _ in range(9):
+        make(local, "health_report")
+        Job.objects.update(state="succeeded")
+    assert Job.objects.count() == 5
