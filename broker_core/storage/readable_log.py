@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Self
 
 from broker_core.config import TopicConfig
-from broker_core.errors import ErrorCode, KafkaError
+from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.seams import Node
 from broker_core.storage.epoch_cache import EpochCache
@@ -125,26 +126,33 @@ class ReadableLog:
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"offset {offset} of {self.topic_partition} is not in [{self.log_start_offset}, {self.log_end_offset}]",
             )
+        limits = ReadLimits(max_bytes, min(end_offset, self.log_end_offset), self.log_end_offset, min_one_batch)
+        with self._reading():
+            return self._store.reader.read(offset, limits)
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Turns what a disk or its bytes may do to a reader into `KafkaError` KAFKA_STORAGE_ERROR."""
         try:
-            return self._store.reader.read(
-                offset, ReadLimits(max_bytes, min(end_offset, self.log_end_offset), self.log_end_offset, min_one_batch)
-            )
-        except OSError as error:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"read of {self.topic_partition} at {offset} failed: {error}") from error
+            yield
+        except (OSError, CorruptData) as error:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"read of {self.topic_partition} failed: {error}") from error
 
     def size_between(self, offset: int, end_offset: int) -> int:
         """Bytes of the batches in [offset, end_offset)."""
-        return self._store.reader.size_between(
-            max(offset, self.log_start_offset), min(end_offset, self.log_end_offset), self.log_end_offset
-        )
+        start, end = max(offset, self.log_start_offset), min(end_offset, self.log_end_offset)
+        with self._reading():
+            return self._store.reader.size_between(start, end, self.log_end_offset)
 
     def offset_for_timestamp(self, timestamp_ms: int) -> FoundTimestamp | None:
         """The first record whose timestamp is at least `timestamp_ms`."""
-        return self._store.reader.find_timestamp(timestamp_ms, self.log_start_offset)
+        with self._reading():
+            return self._store.reader.find_timestamp(timestamp_ms, self.log_start_offset)
 
     def offset_of_max_timestamp(self) -> FoundTimestamp | None:
         """The first record that has the largest timestamp."""
-        return self._store.reader.max_timestamp(self.log_start_offset)
+        with self._reading():
+            return self._store.reader.max_timestamp(self.log_start_offset)
 
     def update_high_watermark(self, high_watermark: int) -> int:
         """Sets the high watermark, held within the log, and returns it."""

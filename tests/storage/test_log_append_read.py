@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from broker_core.errors import ErrorCode, KafkaError
@@ -80,6 +82,22 @@ async def test_a_clean_restart_gives_the_same_log() -> None:
     again = await world.next_process().open(clean=True)
     assert (again.log_end_offset, all_bytes(again), again.recovery_point) == (10, data, 10)
     assert again.append_as_leader(batch(1), 0, AppendOrigin.CLIENT, START_MS).first_offset == 10
+
+
+async def test_a_disk_that_cannot_be_read() -> None:
+    world = World()
+    log = await world.open()
+    log.append_as_leader(batch(3), 0, AppendOrigin.CLIENT, START_MS)
+    log.append_as_leader(batch(3), 0, AppendOrigin.CLIENT, START_MS)
+    world.disk.fail["read"] = errno.EIO
+    for action in (lambda: log.read(1, 1, 6), lambda: log.size_between(1, 5), lambda: log.offset_for_timestamp(START_MS)):
+        with pytest.raises(KafkaError) as caught:
+            action()
+        assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    del world.disk.fail["read"]
+    assert log.size_between(1, 6) == log.size_bytes
+    assert log.size_between(1, 3) == log.size_bytes // 2
+    assert log.size_between(6, 6) == 0
 
 
 async def test_a_follower_takes_offsets_as_they_are() -> None:
