@@ -130,11 +130,11 @@ class Brokers:
     async def _replicas_offline(self, replicas: Sequence[Replica]) -> None:
         """New leaders first, then out of the ISRs; deletions that wait for these replicas are halted."""
         context = self._context
-        kept = [replica for replica in replicas if replica.topic not in context.deleting]
+        kept = [replica for replica in replicas if not context.is_going(replica.topic)]
         await self._changes.move_partitions(context.partitions_led_by_nobody(), PartitionState.OFFLINE)
         results = await self._changes.bring_online()
         await self._changes.move_replicas(kept, ReplicaState.OFFLINE)
-        await self._deletions.replicas_failed([replica for replica in replicas if replica.topic in context.deleting])
+        await self._deletions.replicas_failed([replica for replica in replicas if context.is_going(replica.topic)])
         if not kept and not any(isinstance(result, LeaderAndIsr) for result in results.values()):
             self._changes.send_metadata(context.all_ids(), ())
 

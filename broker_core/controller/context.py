@@ -105,16 +105,28 @@ class ControllerContext:
     def partition_state(self, tp: TopicPartition) -> PartitionState:
         return self.partition_states.get(tp, PartitionState.NON_EXISTENT)
 
+    def has_moving(self, topic: str) -> bool:
+        """Whether one of the topic's partitions is being reassigned."""
+        return bool(self.moving) and any(tp in self.moving for tp in self.partitions_of(topic))
+
+    def is_going(self, topic: str) -> bool:
+        """Whether the topic is deleted and no longer served.
+
+        One that has to wait for a reassignment is served until that is over: without a leader, and unknown to the brokers,
+        its partitions would never catch up and the deletion would wait for ever.
+        """
+        return topic in self.deleting and not self.has_moving(topic)
+
     def partitions_led_by_nobody(self) -> list[TopicPartition]:
         """Partitions whose leader is not online, those being deleted left out."""
         return [
             tp
             for tp, leadership in sorted(self.leadership.items())
-            if tp.topic not in self.deleting and not self.is_online(leadership.state.leader, tp)
+            if not self.is_going(tp.topic) and not self.is_online(leadership.state.leader, tp)
         ]
 
     def partitions_with_leadership(self) -> list[TopicPartition]:
-        return [tp for tp in sorted(self.leadership) if tp.topic not in self.deleting]
+        return [tp for tp in sorted(self.leadership) if not self.is_going(tp.topic)]
 
     def still_led_by(self, broker_id: int) -> list[TopicPartition]:
         """Partitions with more than one replica that the broker leads."""
@@ -126,7 +138,7 @@ class ControllerContext:
 
     def stop_epoch(self, tp: TopicPartition) -> int:
         """The leader epoch a StopReplica for the partition carries."""
-        if tp.topic in self.deleting:
+        if self.is_going(tp.topic):
             return EPOCH_DURING_DELETE
         leadership = self.leadership.get(tp)
         return NO_LEADER_EPOCH if leadership is None else leadership.state.leader_epoch

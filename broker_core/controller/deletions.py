@@ -46,7 +46,7 @@ class Deletions:
             log.warning("Orders to delete topics removed: %s (unknown, or delete.topic.enable is false)", refused)
             await self._znodes.store.delete_all([deletion_path(topic) for topic in refused])
         self._context.deleting.update(known)
-        self.halt([topic for topic in known if self._is_moving(topic)], "a partition is being moved")
+        self.halt([topic for topic in known if self._context.has_moving(topic)], "a partition is being moved")
 
     def halt(self, topics: Iterable[str], reason: str) -> None:
         """Marks queued topics as not to be deleted for now."""
@@ -57,7 +57,7 @@ class Deletions:
 
     async def resume_for(self, topics: Iterable[str]) -> None:
         """Something that stood in the way of these topics' deletion is gone; a reassignment that still runs is not."""
-        queued = [topic for topic in sorted(set(topics)) if topic in self._context.deleting and not self._is_moving(topic)]
+        queued = [topic for topic in sorted(set(topics)) if topic in self._context.deleting and not self._context.has_moving(topic)]
         if queued:
             self._context.ineligible.difference_update(queued)
             await self.resume()
@@ -86,9 +86,6 @@ class Deletions:
             await self._changes.move_replicas(plan.retry, ReplicaState.OFFLINE)
         if plan.begin:
             await self._begin(plan.begin)
-
-    def _is_moving(self, topic: str) -> bool:
-        return any(tp in self._context.moving for tp in self._context.partitions_of(topic))
 
     def _among(self, replicas: Sequence[Replica], states: tuple[ReplicaState, ...]) -> list[Replica]:
         return [replica for replica in replicas if self._context.replica_state(replica) in states]

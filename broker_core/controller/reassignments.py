@@ -84,7 +84,7 @@ class Reassignments:
             await self._complete(tp, self._context.assignment(tp), ())
 
     def _requested(self, tp: TopicPartition, target: Sequence[int] | None) -> ReplicaAssignment:
-        if tp.topic in self._context.deleting:
+        if tp.topic in self._context.deleting and target is not None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
         return requested(self._context.assignment(tp), target, self._context.is_live)
 

@@ -102,7 +102,7 @@ class RequestBatch:
         return {
             "partition_index": tp.partition,
             "controller_epoch": controller_epoch,
-            "leader": LEADER_DURING_DELETE if tp.topic in self._context.deleting else state.leader,
+            "leader": LEADER_DURING_DELETE if self._context.is_going(tp.topic) else state.leader,
             "leader_epoch": state.leader_epoch,
             "isr": state.isr,
             "zk_version": state.zk_version,

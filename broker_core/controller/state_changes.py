@@ -81,7 +81,7 @@ class StateChanges:
         """Tries to elect a leader for every new or offline partition (of one topic) that is not being deleted."""
         waiting = (PartitionState.NEW, PartitionState.OFFLINE)
         candidates = self._context.partitions() if topic is None else self._context.partitions_of(topic)
-        wanted = [tp for tp in candidates if tp.topic not in self._context.deleting and self._context.partition_state(tp) in waiting]
+        wanted = [tp for tp in candidates if not self._context.is_going(tp.topic) and self._context.partition_state(tp) in waiting]
         return await self.move_partitions(wanted, PartitionState.ONLINE)
 
     async def move_replicas(self, replicas: Iterable[Replica], target: ReplicaState) -> None:
@@ -161,7 +161,7 @@ class StateChanges:
             partitions = [replica.tp for replica in replicas if replica.broker_id == broker_id]
             led = [tp for tp in partitions if tp in self._context.leadership]
             for tp in await self._leave_isr(broker_id, led):
-                if tp.topic not in self._context.deleting:
+                if not self._context.is_going(tp.topic):
                     assignment = self._context.assignment(tp)
                     others = [other for other in assignment.replicas if other != broker_id]
                     batch.leader_and_isr(others, tp, self._context.leadership[tp], assignment)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar
 
-from broker_core.coordination.store import NodeExists, NoNode, Store
+from broker_core.coordination.store import ConnectionLoss, NodeExists, Store
 from broker_core.coordination.znode_data import decode_cluster_id, encode_cluster_id
 from broker_core.model import TopicPartition
 from broker_core.seams import Entropy
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
@@ -41,6 +48,8 @@ PERSISTENT = (
 """Parents before children."""
 
 CLUSTER_ID_BYTES = 16
+LOSSES_BORNE = 5
+"""Broken connections that the start of a broker survives while it lays out the znodes."""
 
 
 def broker_path(broker_id: int) -> str:
@@ -74,21 +83,30 @@ def deletion_path(topic: str) -> str:
 async def ensure_layout(store: Store, paths: Sequence[str] = PERSISTENT) -> None:
     """Creates what is missing; any number of brokers may do so at once."""
     for path in paths:
-        if await store.exists(path) is None:
-            try:
-                await store.create(path, b"")
-            except NodeExists:
-                continue
+        await _patiently(partial(_ensure, store, path))
 
 
 async def ensure_cluster_id(store: Store, entropy: Entropy) -> str:
     """The id of the cluster, made by whichever broker comes first (22 characters of URL-safe base64)."""
-    try:
-        return decode_cluster_id((await store.get(CLUSTER_ID))[0])
-    except NoNode:
-        cluster_id = base64.urlsafe_b64encode(entropy.bytes(CLUSTER_ID_BYTES)).rstrip(b"=").decode()
-    try:
-        await store.create(CLUSTER_ID, encode_cluster_id(cluster_id))
-        return cluster_id
-    except NodeExists:
-        return decode_cluster_id((await store.get(CLUSTER_ID))[0])
+    made = base64.urlsafe_b64encode(entropy.bytes(CLUSTER_ID_BYTES)).rstrip(b"=").decode()
+    await _patiently(partial(_ensure, store, CLUSTER_ID, encode_cluster_id(made)))
+    data, _ = await _patiently(partial(store.get, CLUSTER_ID))
+    return decode_cluster_id(data)
+
+
+async def _ensure(store: Store, path: str, data: bytes = b"") -> None:
+    if await store.exists(path) is None:
+        try:
+            await store.create(path, data)
+        except NodeExists:
+            return
+
+
+async def _patiently(operation: Callable[[], Awaitable[T]]) -> T:
+    """Tries again where the connection broke: a new one is waited for by the store itself."""
+    for _ in range(LOSSES_BORNE):
+        try:
+            return await operation()
+        except ConnectionLoss as error:
+            log.info("tried again: %s", error)
+    return await operation()

@@ -76,6 +76,7 @@ class Registration:
         self._on_failure = on_failure
         self._own_sessions: set[int] = set()
         self._expired = asyncio.Event()
+        self._moved = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.epoch = -1
 
@@ -98,6 +99,10 @@ class Registration:
     def _session_changed(self, state: SessionState) -> None:
         if state is SessionState.EXPIRED:
             self._expired.set()
+            self._moved.set()
+
+    def _predecessor_changed(self, _event: WatchEvent, _path: str) -> None:
+        self._moved.set()
 
     async def _keep(self) -> None:
         while True:
@@ -105,10 +110,7 @@ class Registration:
             self._expired.clear()
             log.warning("The session with the coordination store expired; broker %d registers anew", self._describe().broker_id)
             try:
-                await self._connect()
                 await self._register()
-            except SessionExpired:
-                self._expired.set()
             except KafkaError as error:
                 log.error("%s", error)
                 self._on_failure(error)
@@ -126,19 +128,21 @@ class Registration:
 
     async def _register(self) -> None:
         info = self._describe()
-        waited_from_ms = self._node.clock.monotonic_ms()
+        waiting_from_ms: float | None = None
         while True:
+            self._expired.clear()
+            await self._connect()
             try:
                 epoch = await self._try(info)
-            except (NodeExists, NoNode, BadVersion):
-                continue
+                if epoch is not None:
+                    break
+                now_ms = self._node.clock.monotonic_ms()
+                waiting_from_ms = now_ms if waiting_from_ms is None else waiting_from_ms
+                await self._wait_for_predecessor(info.broker_id, waiting_from_ms + TIMEOUTS_TO_WAIT * self._timeout_ms - now_ms)
+            except (NodeExists, NoNode, BadVersion, SessionExpired) as error:
+                log.info("The registration is tried again: %s", error)
             except ConnectionLoss:
                 await self._node.clock.sleep(RETRY_MS)
-                continue
-            if epoch is not None:
-                break
-            left_ms = self._timeout_ms * TIMEOUTS_TO_WAIT - (self._node.clock.monotonic_ms() - waited_from_ms)
-            await self._wait_for_predecessor(info.broker_id, left_ms)
         self.epoch = epoch
         self._own_sessions = {self._node.store.session_id}
         await self._store_session(info.broker_id)
@@ -169,13 +173,9 @@ class Registration:
             await self._node.store.delete(CONTROLLER, stat.version)
 
     async def _wait_for_predecessor(self, broker_id: int, left_ms: float) -> None:
-        """Until the znode goes or the time is up."""
-        gone = asyncio.Event()
-
-        def changed(_event: WatchEvent, _path: str) -> None:
-            gone.set()
-
-        stat = await self._node.store.exists(broker_path(broker_id), changed)
+        """Until the znode goes, this session ends, or the time is up."""
+        self._moved.clear()
+        stat = await self._node.store.exists(broker_path(broker_id), self._predecessor_changed)
         if stat is None:
             return
         owner = f"session 0x{stat.ephemeral_owner:x}"
@@ -184,7 +184,7 @@ class Registration:
             raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, message)
         log.warning("Waiting at most %.1f s for the registration of broker %d by %s to go", left_ms / 1_000, broker_id, owner)
         try:
-            await self._node.clock.wait_for(gone.wait(), left_ms)
+            await self._node.clock.wait_for(self._moved.wait(), left_ms)
         except TimeoutError:
             log.warning("The registration of broker %d by %s is still there", broker_id, owner)
 

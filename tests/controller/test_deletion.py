@@ -12,6 +12,7 @@ from broker_core.controller.replica_states import ReplicaState
 from broker_core.controller.requests import STOP_REPLICA_KEY
 from broker_core.controller.topic_deletion import plan
 from broker_core.coordination import layout
+from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from tests.support.controller_world import SESSION_TIMEOUT_MS, World
 
@@ -116,6 +117,30 @@ async def test_an_order_for_a_moving_topic_given_while_there_was_no_controller(w
     await world.start(0)
     assert await world.exists(layout.topic_path("t"))
     await world.set_isr("t", (1, 2))
+    assert await gone(world)
+
+
+async def test_a_topic_that_waits_for_its_reassignment_is_served_until_then(world: World) -> None:
+    """Its leader dies while it waits: without a new one the reassignment, and so the deletion, would never end."""
+    await world.start(9, 0, 1, 2)
+    await world.create_topic("t", (0, 1))
+    await world.call(world.active.alter_reassignments({T0: (2, 1)}))
+    await world.delete_topic("t")
+    await world.die(0)
+    assert (await world.state("t")).leader == 1
+    assert world.told[2].metadata[T0]["leader"] == 1
+    await world.set_isr("t", (1, 2))
+    assert await gone(world)
+
+
+async def test_cancelling_the_reassignment_frees_the_deletion(world: World) -> None:
+    await world.start(0, 1, 2)
+    await world.create_topic("t", (0, 1))
+    await world.call(world.active.alter_reassignments({T0: (2, 1)}))
+    await world.delete_topic("t")
+    refused = await world.call(world.active.alter_reassignments({T0: (1, 2)}))
+    assert refused[T0][0] is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert (await world.call(world.active.alter_reassignments({T0: None})))[T0][0] is ErrorCode.NONE
     assert await gone(world)
 
 

@@ -13,7 +13,7 @@ from broker_core.coordination.registration import SESSION_FILE, Registration
 from broker_core.coordination.znode_data import decode_broker
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import BrokerInfo, Endpoint
-from tests.support.controller_world import SESSION_TIMEOUT_MS, Broker, FolderDisk, World
+from tests.support.controller_world import SESSION_TIMEOUT_MS, Broker, CountingEntropy, FolderDisk, World
 
 FILE = f"/data/{SESSION_FILE}"
 
@@ -148,6 +148,39 @@ async def test_registers_again_after_its_session_expired() -> None:
     await broker.store.close()
 
 
+async def test_an_outage_of_the_store_is_not_waiting_for_a_predecessor() -> None:
+    """The store is gone for longer than any wait; the old znode then still stands, and only now the wait begins."""
+    world = await prepared()
+    broker = await process(world, FolderDisk())
+    await broker.registration.start()
+    broker.store.disconnect()
+    await world.advance(10 * SESSION_TIMEOUT_MS)
+    await world.operator.create(layout.broker_path(3), b"{}", ephemeral=True)
+    broker.store.reconnect()
+    await world.advance(SESSION_TIMEOUT_MS)
+    assert broker.failures == []
+    await world.operator.delete(layout.broker_path(3))
+    await world.advance(1_000)
+    assert (await registered(world)).epoch == broker.registration.epoch
+    await broker.stop()
+
+
+async def test_a_session_that_expires_while_registering() -> None:
+    """The start goes on in a new session."""
+    world = await prepared()
+    first = await process(world, FolderDisk())
+    await first.registration.start()
+    second = await process(world, FolderDisk())
+    starting = asyncio.get_running_loop().create_task(second.registration.start())
+    await world.advance(1_000)
+    second.store.expire()
+    await first.stop()
+    await world.advance(1_000)
+    await starting
+    assert (await registered(world)).epoch == second.registration.epoch
+    await second.stop()
+
+
 async def test_own_expired_session_s_znode_is_deleted() -> None:
     """KAFKA-7165: the old session's znode is still there when the new session registers."""
     world = await prepared()
@@ -190,3 +223,13 @@ async def test_layout_and_cluster_id() -> None:
     assert await layout.ensure_cluster_id(broker.store, broker.node.entropy) == first
     assert json.loads((await world.operator.get(layout.CLUSTER_ID))[0]) == {"version": "1", "id": first}
     await broker.stop()
+
+
+async def test_the_layout_survives_lost_replies() -> None:
+    """A reply lost while a broker starts does not keep it from starting."""
+    world = World()
+    await world.operator.connect(1_000)
+    for kind in ("exists", "create", "get"):
+        world.operator.lose_reply(kind)
+    await layout.ensure_layout(world.operator)
+    assert len(await layout.ensure_cluster_id(world.operator, CountingEntropy())) == 22

@@ -304,11 +304,11 @@ class World:
     async def create_topic(self, topic: str, *replicas: Sequence[int], config: Mapping[str, str] | None = None, topic_id: int = 7) -> None:
         if config is not None:
             await self.operator.create(layout.config_path("topics", topic), encode_config(config))
-        await self.operator.create(layout.topic_path(topic), _topic_data(replicas, topic_id))
+        await self.operator.create(layout.topic_path(topic), topic_data(replicas, topic_id))
         await self.settle()
 
     async def grow_topic(self, topic: str, *replicas: Sequence[int], topic_id: int = 7) -> None:
-        await self.operator.set(layout.topic_path(topic), _topic_data(replicas, topic_id))
+        await self.operator.set(layout.topic_path(topic), topic_data(replicas, topic_id))
         await self.settle()
 
     async def delete_topic(self, topic: str) -> None:
@@ -342,5 +342,5 @@ class World:
         await self.settle()
 
 
-def _topic_data(replicas: Sequence[Sequence[int]], topic_id: int) -> bytes:
+def topic_data(replicas: Sequence[Sequence[int]], topic_id: int) -> bytes:
     return encode_topic(TopicAssignment(UUID(int=topic_id), {p: tuple(brokers) for p, brokers in enumerate(replicas)}, {}, {}))
