@@ -36,6 +36,7 @@ from broker_core.telemetry.prometheus import Gauge, render
 log = logging.getLogger(__name__)
 
 PROPERTY_FILE_BYTES_MAX = 1024 * 1024
+CONTROLLER_WAIT_SECONDS = 3.0
 EXIT_FAILED, EXIT_USAGE, EXIT_HUNG = 1, 2, 75
 
 
@@ -128,6 +129,7 @@ async def _serve_started(broker: Broker, network: RealNetwork, stop: asyncio.Fut
     watchdog.start()
     gc.collect()
     gc.freeze()
+    await _wait_for_controller(broker, stop)
     process.write_ready(folder, port=broker.port, broker_epoch=broker.epoch, metrics_port=metrics_port)
     log.info("ready", extra={"broker": broker.broker_id, "port": broker.port})
     status = await stop
@@ -136,6 +138,15 @@ async def _serve_started(broker: Broker, network: RealNetwork, stop: asyncio.Fut
     await metrics.stop()
     await broker.shutdown(controlled=status == 0)
     return status
+
+
+async def _wait_for_controller(broker: Broker, stop: asyncio.Future[int]) -> None:
+    """Until the controller has told of itself, for a while: librdkafka takes "no controller" for an answer for minutes."""
+    metadata = broker.services.metadata
+    told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    metadata.on_change(lambda: _finish(told, 0))
+    if metadata.controller_id < 0:
+        await asyncio.wait((told, stop), timeout=CONTROLLER_WAIT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
 
 
 async def _close(spawn: RealSpawn, store: ZooKeeperStore) -> None:
