@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from broker_core.config import ConfigHolder
@@ -34,6 +33,7 @@ from broker_core.controller.inbox import Inbox
 from broker_core.controller.leader_elections import ElectionType
 from broker_core.controller.reassignment import ReplicaAssignment
 from broker_core.controller.reassignments import Outcome
+from broker_core.controller.snapshot import ControllerSnapshot, take_snapshot
 from broker_core.controller.term import TERM_EVENTS, Term
 from broker_core.controller.watches import Watches
 from broker_core.coordination.store import SessionExpired, SessionState
@@ -47,28 +47,6 @@ log = logging.getLogger(__name__)
 
 RETRY_AFTER_FAILURE_MS = 1_000
 NO_CONTROLLER = -1
-
-
-@dataclass(frozen=True, slots=True)
-class ControllerSnapshot:
-    """What telemetry shows. Counts are zero on a broker that is not the controller; waits are of the last 256 events."""
-
-    active: bool
-    controller_id: int
-    epoch: int
-    queue_size: int
-    queue_time_mean_ms: float
-    queue_time_max_ms: float
-    requests_waiting: Mapping[int, int]
-    brokers: int
-    topics: int
-    partitions: int
-    offline_partitions: int
-    preferred_imbalance: int
-    partitions_moving: int
-    topics_to_delete: int
-    topics_ineligible_to_delete: int
-    unclean_elections: int
 
 
 class Controller:
@@ -167,27 +145,8 @@ class Controller:
         return await self._call(lambda term: term.brokers.shut_down(broker_id, broker_epoch))
 
     def snapshot(self) -> ControllerSnapshot:
-        mean_ms, max_ms = self._inbox.wait_times_ms()
-        term = self._term
-        context = None if term is None else term.context
-        return ControllerSnapshot(
-            active=context is not None,
-            controller_id=self._controller_id,
-            epoch=self.epoch,
-            queue_size=len(self._inbox),
-            queue_time_mean_ms=mean_ms,
-            queue_time_max_ms=max_ms,
-            requests_waiting={} if term is None else term.channels.waiting(),
-            brokers=len(context.brokers) if context else 0,
-            topics=len(context.assignments) if context else 0,
-            partitions=len(context.partition_states) if context else 0,
-            offline_partitions=context.offline_count() if context else 0,
-            preferred_imbalance=context.imbalance_count() if context else 0,
-            partitions_moving=len(context.moving) if context else 0,
-            topics_to_delete=len(context.deleting) if context else 0,
-            topics_ineligible_to_delete=len(context.ineligible) if context else 0,
-            unclean_elections=0 if term is None else term.changes.unclean_elections,
-        )
+        """For telemetry; counts are made anew, so not for every event."""
+        return take_snapshot(self._term, self._controller_id, self._inbox)
 
     async def _call(self, work: Callable[[Term], Coroutine[Any, Any, T]]) -> T:
         if self._term is None:

@@ -118,6 +118,19 @@ async def test_enabling_unclean_election_elects_at_once(world: World) -> None:
     assert (await world.state("t")).leader == 0
 
 
+async def test_enabling_unclean_election_for_all_topics_elects_at_once(world: World) -> None:
+    """R8: the broker's own setting, changed while it runs."""
+    await world.start(9, 0, 1)
+    await world.create_topic("t", (0, 1))
+    await world.die(0)
+    await world.die(1)
+    await world.start(0)
+    world.brokers[9].config.set_broker({"unclean.leader.election.enable": "true"})
+    world.active.enable_unclean_election(None)
+    await world.settle()
+    assert (await world.state("t")).leader == 0
+
+
 async def test_isr_changes_are_told_to_all_and_deleted(world: World) -> None:
     """R4: a notification refreshes the cache and goes out as UpdateMetadata, not as LeaderAndIsr."""
     await world.start(0, 1)

@@ -43,6 +43,7 @@ async def test_preferred(world: World) -> None:
     """O3: one partition moves back, the ISR stays; the other needs no election; an unknown one is named."""
     await restarted_leader(world)
     assert world.active.snapshot().preferred_imbalance == 1
+    assert world.active.snapshot().imbalance == {1: 1.0, 2: 0.0}
     unknown = TopicPartition("u", 0)
     assert await elect(world, PREFERRED, T0, T1, unknown) == {
         T0: ErrorCode.NONE,
