@@ -58,18 +58,13 @@ def cluster_of(cluster_id: str) -> Cluster:
 
 
 def cluster_value(cluster: Cluster) -> Value:
-    """The cluster with what is known of it live; live figures are null while nothing was ever seen."""
+    """The cluster with what is known of it live; the figures are null while nothing was ever seen."""
     try:
         live = Snapshot(cluster.pk).cluster()
     except SnapshotUnavailable:
         live = None
-    return {
-        "id": cluster.pk,
-        "name": cluster.name,
-        "bootstrap_servers": cluster.bootstrap_servers,
-        "is_local": cluster.is_local,
-        "live": live,
-    }
+    known = live or dict.fromkeys(LIVE_FIGURES)
+    return {**known, "id": cluster.pk, "name": cluster.name, "bootstrap_servers": cluster.bootstrap_servers, "is_local": cluster.is_local}
 
 
 # --- pages of names

@@ -99,6 +99,8 @@ def stop_all(layout: Layout, progress: Progress) -> None:
     for program in reversed(programs(layout, demo=True)):
         if process_of(layout, program.name).stop():
             progress(f"{program.name} stopped")
+    if process_of(layout, "analytics").stop():
+        progress("analytics stopped")
     if redis_process(layout).stop():
         progress("Redis stopped")
 

@@ -35,7 +35,7 @@ def partition_events(before: Value | None, after: Value, alive: Collection[int])
     """Leader moved, ISR shrank or grew, truncation; nothing for a partition seen for the first time."""
     if before is None:
         return []
-    return [*_leader_events(before, after, alive), *_isr_events(before, after), *_truncations(before, after)]
+    return [*_leader_events(before, after, alive), *_isr_events(before, after), *_truncations(before, after), *_moves(before, after)]
 
 
 def _name(value: Value) -> str:
@@ -76,17 +76,20 @@ def _isr_events(before: Value, after: Value) -> list[Value]:
     left = [b for b in before["isr"] if b not in after["isr"]]
     joined = [b for b in after["isr"] if b not in before["isr"]]
     reasons = {r["broker_id"]: r for r in after["replicas"]}
-    return [_shrink(after, b, reasons.get(b, {})) for b in left if b in after["assignment"]] + [
-        _expand(after, b, reasons.get(b, {})) for b in joined
-    ]
+    led_anew = (after["leader_epoch"] or 0) > (before["leader_epoch"] or 0)
+    shrinks = [_shrink(after, b, reasons.get(b, {}), led_anew=led_anew) for b in left if b in after["assignment"]]
+    return shrinks + [_expand(after, b, reasons.get(b, {})) for b in joined]
 
 
 def _ids(ids: Sequence[int]) -> str:
     return and_list([str(b) for b in sorted(ids)]) or "nobody"
 
 
-def _shrink(after: Value, broker: int, replica: Value) -> Value:
+def _shrink(after: Value, broker: int, replica: Value, *, led_anew: bool) -> Value:
+    """A new epoch with a smaller ISR is the controller's doing: it takes out who lost its session, which may be back already."""
     reason = replica.get("reason") or "it fell behind"
+    if led_anew and reason != "broker is down":
+        reason = "its session had ended"
     low = after["state"] in (UNDER_MIN_ISR, OFFLINE)
     effect = (
         f"acks=all is refused: min.insync.replicas is {after['min_insync_replicas']}" if low else f"HW now waits for {_ids(after['isr'])}"
@@ -116,6 +119,19 @@ def _truncations(before: Value, after: Value) -> list[Value]:
             where = {"broker_id": replica["broker_id"], "topic": after["topic"], "partition": after["partition"]}
             said.append(event("truncation", "warn", text, after["at_ms"], **where))
     return said
+
+
+def _moves(before: Value, after: Value) -> list[Value]:
+    """A reassignment begins or ends."""
+    where = {"topic": after["topic"], "partition": after["partition"]}
+    move = after["reassigning"]
+    if move and not before["reassigning"]:
+        text = f"{_name(after)} is being moved: joining {_ids(move['adding'])}, leaving {_ids(move['removing'])}."
+        return [event("reassignment", "notice", text, after["at_ms"], cause="begins", **where)]
+    if before["reassigning"] and not move:
+        text = f"the move of {_name(after)} is over: its replicas are {', '.join(map(str, after['assignment']))}."
+        return [event("reassignment", "ok", text, after["at_ms"], cause="ends", **where)]
+    return []
 
 
 def broker_events(before: dict[int, Value], after: dict[int, Value], at_ms: int) -> list[Value]:
@@ -204,7 +220,10 @@ def _summed(members: list[Value]) -> Value:
     names = [f"{m['topic']}-{m['partition']}" for m in members]
     some = ", ".join(sorted(names)[:3])
     cause = f": {first['cause']}" if first["cause"] else ""
-    if first["kind"] == "leader_moved" and first["level"] == "bad":
+    if first["kind"] == "reassignment":
+        what = "are being moved" if first["cause"] == "begins" else "have been moved"
+        text = f"{len(members)} partitions ({some}, …) {what}."
+    elif first["kind"] == "leader_moved" and first["level"] == "bad":
         text = f"{len(members)} partitions lost their leader, broker {first['broker_id']} ({some}, …): no reads and no writes there."
     else:
         text = f"broker {first['broker_id']} {VERBS[first['kind']]} {len(members)} partitions ({some}, …){cause}."

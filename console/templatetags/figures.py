@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sized
+import re
+from collections.abc import Mapping, Sequence, Sized
 from datetime import UTC, datetime
 from typing import Any
 
@@ -49,6 +50,10 @@ STATES = {
     "unknown": ("off", "unknown"),
 }
 NO_MARKUP = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
+WORD = {
+    "topics": re.compile(r"\d+ partitions?|partitions?|topics"),
+    "brokers": re.compile(r"[Bb]rokers? \d+(?:(?:, | and )\d+)*|preferred broker"),
+}
 SIGNS = {"ok": "●", "notice": "◆", "warn": "▲", "bad": "■"}
 
 
@@ -196,6 +201,57 @@ def words_of(value: Any) -> str:
 def sign(value: Any) -> str:
     """The shape that goes with a level."""
     return SIGNS.get(str(value), "○")
+
+
+@register.filter
+def pieces(verdict: Mapping[str, Any]) -> list[dict[str, str | None]]:
+    """A verdict as `{text, url}` pieces: of each part only the word that names its thing is a link."""
+    said: list[dict[str, str | None]] = []
+    for part in verdict["parts"]:
+        text, url = part["text"], part.get("url")
+        first, last = _word(text, part.get("about") or "") if url else (0, 0)
+        said += [{"text": text[:first], "url": None}, {"text": text[first:last], "url": url}, {"text": text[last:] + " ", "url": None}]
+    return [piece for piece in said if piece["text"]] or [{"text": verdict["text"], "url": None}]
+
+
+def _word(text: str, about: str) -> tuple[int, int]:
+    """Where the word that names `about` (`topic/orders`, `brokers`) stands in the text; all of it where there is none."""
+    kind, _, name = about.partition("/")
+    found = re.search(re.escape(name) + r"(?:-\d+)?", text) if name else WORD[kind].search(text) if kind in WORD else None
+    return found.span() if found else (0, len(text))
+
+
+@register.filter
+def of_topic(configs: Sequence[Mapping[str, Any]], own: bool) -> list[Mapping[str, Any]]:
+    """The settings that the topic itself has, or (`own` false) those it takes from its broker or Kafka's defaults."""
+    return [config for config in configs if (config["source"] == "topic") == own]
+
+
+@register.filter
+def by_request(brokers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Request rates turned round: a row a kind of request with a cell a broker, the busiest first; `busy` from one each second on."""
+    names = {name for broker in brokers for name in broker["requests"] or {}}
+    rows = []
+    for name in names:
+        cells = [{"broker_id": b["broker_id"], "request": (b["requests"] or {}).get(name)} for b in brokers]
+        per_s = sum((cell["request"] or {}).get("per_s") or 0 for cell in cells)
+        rows.append({"name": name, "cells": cells, "per_s": per_s, "busy": per_s >= 1})
+    return sorted(rows, key=lambda row: (-row["per_s"], row["name"]))
+
+
+@register.filter
+def api_words(name: str) -> str:
+    return "State feed (this console)" if name.startswith("Vendor") else name
+
+
+@register.filter
+def pace(job: Mapping[str, Any]) -> dict[str, float | None]:
+    """`{per_s, left_s}` of a running job, from what is done since its start; nothing of jobs that count in a few steps."""
+    began, progress = _moment(job["started_at"]), job["progress"]
+    if job["state"] != "running" or began is None or progress["unit"] == "partitions" or not progress["done"]:
+        return {"per_s": None, "left_s": None}
+    per_s = progress["done"] / max((datetime.now(UTC) - began).total_seconds(), 0.001)
+    return {"per_s": per_s, "left_s": max(progress["total"] - progress["done"], 0) / per_s}
 
 
 def _number(value: Any) -> float | None:

@@ -211,6 +211,21 @@ def test_a_reassignment_shows_what_is_added_and_removed(state: ClusterState) -> 
     assert [r["broker_id"] for r in value["replicas"]] == [1, 4, 2, 3]
 
 
+def test_a_reassignment_is_told_when_it_begins_and_ends(state: ClusterState) -> None:
+    topic = {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False}
+    state.set_topic("orders", {**topic, "partitions": {0: {"replicas": [4, 1, 2, 3], "adding": [4], "removing": [1]}}}, 1500)
+    assert [e["sentence"] for e in state.take(1500)[1]] == ["orders-0 is being moved: joining 4, leaving 1."]
+    state.set_topic("orders", {**topic, "partitions": {0: {"replicas": [4, 2, 3], "adding": [], "removing": []}}}, 1600)
+    assert [e["sentence"] for e in state.take(1600)[1]] == ["the move of orders-0 is over: its replicas are 4, 2, 3."]
+
+
+def test_a_broker_whose_session_ended_is_not_called_slow(state: ClusterState) -> None:
+    """The controller took it out in a new epoch; it may be registered again before anybody looks."""
+    state.set_partition("orders", 0, 2, 6, [2, 3])
+    shrink = next(e for e in state.take(1500)[1] if e["kind"] == "isr_shrink")
+    assert shrink["sentence"] == "broker 1 left the ISR of orders-0: its session had ended. HW now waits for 2 and 3."
+
+
 def test_a_feed_that_falls_silent_is_told_and_its_words_are_not_used(state: ClusterState) -> None:
     for now in range(2000, 14_000, 1000):
         state.apply_batch(batch(1, [leader_row(100 + now // 1000)], now), now)
