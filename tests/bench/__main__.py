@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from tests.bench import disk, ratios, soak, start
+from tests.bench import browser, disk, ratios, soak, start
 from tests.bench.figures import Figure, print_table
 
 PARTS: dict[str, Callable[[bool], list[Figure]]] = {
@@ -16,6 +16,7 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
     "start": start.start,
     "idle": start.idle,
     "disk": disk.disk,
+    "browser": browser.browser,
     "soak": soak.soak,
 }
 
