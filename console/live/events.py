@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from console.live.telling import moved
 from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, and_list
 
 Value = dict[str, Any]
-ONE_BY_ONE = 3
 
 
 def event(kind: str, level: str, sentence: str, at_ms: int, **where: Any) -> Value:
@@ -23,6 +22,9 @@ def event(kind: str, level: str, sentence: str, at_ms: int, **where: Any) -> Val
         "partition": where.get("partition"),
         "group": where.get("group"),
         "cause": where.get("cause", ""),
+        "old": where.get("old"),
+        "new": where.get("new"),
+        "epoch": where.get("epoch"),
     }
 
 
@@ -46,7 +48,7 @@ def _leader_events(before: Value, after: Value, alive: Collection[int]) -> list[
     old, new, at_ms = before["leader"], after["leader"], after["at_ms"]
     if old == new:
         return []
-    where = {"topic": after["topic"], "partition": after["partition"]}
+    where = {"topic": after["topic"], "partition": after["partition"], "old": old, "new": new, "epoch": after["leader_epoch"]}
     if new is None:
         return [
             event(
@@ -68,8 +70,7 @@ def _leader_events(before: Value, after: Value, alive: Collection[int]) -> list[
         if new == after["preferred_leader"]
         else "elected from the ISR"
     )
-    text = f"broker {new} took over {_name(after)} from broker {old}, epoch {after['leader_epoch']}: {cause}."
-    return [event("leader_moved", "notice", text, at_ms, broker_id=new, cause=cause, **where)]
+    return [moved(event("leader_moved", "notice", "", at_ms, broker_id=new, **where), cause)]
 
 
 def _isr_events(before: Value, after: Value) -> list[Value]:
@@ -193,39 +194,3 @@ def group_event(before: Value, after: Value) -> Value | None:
     cause = "a member joined" if now > was else "a member left" if now < was else "its members rejoined"
     text = f"group {after['group']} rebalanced to generation {after['generation']}: {cause}; {now} {'member' if now == 1 else 'members'}."
     return event("group_rebalance", "notice", text, after["at_ms"], group=after["group"])
-
-
-def condense(events: Sequence[Value]) -> list[Value]:
-    """Many of one kind, broker and cause at once become one sentence that counts them."""
-    alike: dict[tuple[Any, ...], list[Value]] = defaultdict(list)
-    for e in events:
-        alone = None if e["partition"] is not None else id(e)
-        alike[(e["kind"], e["broker_id"], e["level"], e["cause"], alone)].append(e)
-    said: list[Value] = []
-    for members in alike.values():
-        said += members if len(members) <= ONE_BY_ONE else [_summed(members)]
-    return said
-
-
-VERBS = {
-    "isr_shrink": "left the ISR of",
-    "isr_expand": "is back in the ISR of",
-    "leader_moved": "now leads",
-    "truncation": "cut its log of",
-}
-
-
-def _summed(members: list[Value]) -> Value:
-    first = members[0]
-    names = [f"{m['topic']}-{m['partition']}" for m in members]
-    some = ", ".join(sorted(names)[:3])
-    cause = f": {first['cause']}" if first["cause"] else ""
-    if first["kind"] == "reassignment":
-        what = "are being moved" if first["cause"] == "begins" else "have been moved"
-        text = f"{len(members)} partitions ({some}, …) {what}."
-    elif first["kind"] == "leader_moved" and first["level"] == "bad":
-        text = f"{len(members)} partitions lost their leader, broker {first['broker_id']} ({some}, …): no reads and no writes there."
-    else:
-        text = f"broker {first['broker_id']} {VERBS[first['kind']]} {len(members)} partitions ({some}, …){cause}."
-    topics = {m["topic"] for m in members}
-    return {**first, "sentence": text, "topic": topics.pop() if len(topics) == 1 else None, "partition": None}

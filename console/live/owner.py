@@ -12,6 +12,7 @@ from console.gateway.kafka_cluster import KafkaCluster
 from console.live.publisher import Publisher, now_ms
 from console.live.samples import Record, samples
 from console.live.state import ClusterState
+from console.live.summaries import cluster_value
 
 log = logging.getLogger(__name__)
 FEED_RETRY_S = 0.5
@@ -118,7 +119,7 @@ class LiveOwner:
         """The overview's plot: a point every 10 s."""
         while True:
             await asyncio.sleep(POINT_S)
-            value = self.state.cluster_value(now_ms())
+            value = cluster_value(self.state, now_ms())
             names = ("produce_bytes_per_s", "fetch_bytes_per_s", "messages_per_s", "under_replicated")
             await self.publisher.add_point({"at_ms": now_ms(), **{name: value[name] for name in names}})
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 WINDOW_MS = 10_000
 RING = 24
+TOTALS = ("produced_bytes", "fetched_bytes", "messages_in")
 
 
 class Rate:
@@ -30,3 +33,39 @@ class Rate:
             return None
         (first_ms, first), (last_ms, last) = self._ring[0], self._ring[-1]
         return round((last - first) * 1000 / (last_ms - first_ms), 1)
+
+
+class RateBook:
+    """Rates by (what, whose)."""
+
+    def __init__(self) -> None:
+        self._rates: dict[tuple[str, Any], Rate] = {}
+
+    def add(self, what: str, whose: Any, at_ms: int, total: float) -> bool:
+        """Notes a total; True if the rate is another one now."""
+        rate = self._rates.setdefault((what, whose), Rate())
+        before = rate.per_s()
+        rate.add(at_ms, total)
+        return rate.per_s() != before
+
+    def per_s(self, what: str, whose: Any) -> float | None:
+        rate = self._rates.get((what, whose))
+        return rate.per_s() if rate else None
+
+    def add_broker(self, broker: int, said: Mapping[str, Any], at_ms: int) -> None:
+        """The totals that a broker tells of itself."""
+        for name in TOTALS:
+            if said.get(name) is not None:
+                self.add(name, broker, at_ms, said[name])
+        requests = said.get("requests")
+        if requests is None:
+            return
+        counts = {api: numbers.get("count") or 0 for api, numbers in requests.items()}
+        for api, count in counts.items():
+            self.add(f"api/{api}", broker, at_ms, count)
+        self.add("requests", broker, at_ms, sum(counts.values()))
+
+    def sum(self, what: str, brokers: Iterable[int]) -> float | None:
+        """Over those that tell; None when none does."""
+        told = [rate for broker in brokers if (rate := self.per_s(what, broker)) is not None]
+        return round(sum(told), 1) if told else None

@@ -7,22 +7,22 @@ snapshot and the websocket: `cluster`, `broker/1`, `topic/orders`, `partition/or
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
-from console.live import events
+from console.live import events, summaries
 from console.live.counts import Counts
+from console.live.feeds import FeedWatch
 from console.live.groupbook import GroupBook
 from console.live.partition import PartitionFacts, merge_partition
-from console.live.rates import Rate
+from console.live.rates import RateBook
+from console.live.telling import Telling
 from console.snapshot import keys
-from workers.rules.imbalance import skew
 from workers.rules.partitions import LEVEL, SAFE, partition_sentence
-from workers.rules.verdict import verdict
 
 Value = dict[str, Any]
-FEED_STALE_MS = 3_000
-FEED_LOST_MS = 10_000
-TOTALS = ("produced_bytes", "fetched_bytes", "messages_in")
+AGED_LIMIT = 500
+"""Troubled partitions whose ages are told anew each second."""
 
 
 class ClusterState:
@@ -35,27 +35,27 @@ class ClusterState:
         self.values: dict[tuple[str, int], Value] = {}
         self.counts = Counts()
         self.groups = GroupBook(self.values.get)
-        self.heard_ms: dict[int, int] = {}
+        self.feeds = FeedWatch()
+        self.rates = RateBook()
         self.said: dict[int, Value] = {}
         self.processes: dict[int, str] = {}
         self.since_ms: dict[int, int] = {}
-        self._states: dict[int, str] = {}
-        self._rates: dict[tuple[str, Any], Rate] = {}
         self._dirty_partitions: set[tuple[str, int]] = set()
         self._dirty_topics: set[str] = set()
         self._dirty_brokers: set[int] = set()
         self._dirty_cluster = True
         self._gone: set[str] = set()
         self._events: list[Value] = []
-        self._feed_level: dict[int, str] = {}
-        self._feeds_lost: set[int] = set()
+        self._telling = Telling()
         self._trouble: dict[tuple[str, int], str] = {}
+        self._worst: Value | None = None
+        self._worst_known = True
 
     # --- what the brokers' feeds say
 
     def apply_batch(self, batch: Mapping[str, Any], now_ms: int) -> None:
         broker = batch["broker_id"]
-        self.heard_ms[broker] = now_ms
+        self.feeds.heard(broker, now_ms)
         if batch.get("full"):
             self._forget_claims(broker, {(p["topic"], p["partition"]) for p in batch.get("partitions") or []})
             self.groups.keep_only(broker, {g["group"] for g in batch.get("groups") or []})
@@ -72,8 +72,6 @@ class ClusterState:
 
     def _claim(self, broker: int, claim: Value, at_ms: int, now_ms: int) -> None:
         tp = (claim["topic"], claim["partition"])
-        if self.registered is not None and self.topics and claim["topic"] not in self.topics:
-            return
         facts = self.facts.setdefault(tp, PartitionFacts(*tp))
         facts.claims[broker] = {**claim, "at_ms": min(at_ms, now_ms)}
         if claim.get("truncation"):
@@ -94,14 +92,7 @@ class ClusterState:
 
     def _broker_said(self, broker: int, said: Value, now_ms: int) -> None:
         self.said[broker] = said
-        for name in TOTALS:
-            if said.get(name) is not None:
-                self._rates.setdefault((name, broker), Rate()).add(now_ms, said[name])
-        requests = said.get("requests")
-        if requests is not None:
-            for api, numbers in requests.items():
-                self._rates.setdefault((f"api/{api}", broker), Rate()).add(now_ms, numbers.get("count") or 0)
-            self._rates.setdefault(("requests", broker), Rate()).add(now_ms, sum(n.get("count") or 0 for n in requests.values()))
+        self.rates.add_broker(broker, said, now_ms)
         if (
             self.registered is None
             and said.get("controller_id") is not None
@@ -180,47 +171,25 @@ class ClusterState:
 
     def tick(self, now_ms: int) -> None:
         """Once a second: ages, rates and lag in seconds move although nothing was said."""
-        self._watch_feeds(now_ms)
+        told, turned = self.feeds.tick(self.alive(), now_ms)
+        self._events += told
+        if turned:
+            self._dirty_partitions |= {tp for tp, facts in self.facts.items() if turned & facts.claims.keys()}
         for name in self.topics:
-            rate = self._rates.setdefault(("topic", name), Rate())
-            before = rate.per_s()
-            rate.add(now_ms, self.counts.get("topic", name, "end_sum"))
-            if rate.per_s() != before:
+            if self.rates.add("topic", name, now_ms, self.counts.get("topic", name, "end_sum")):
                 self._dirty_topics.add(name)
-        for tp in self._trouble:
-            self._dirty_partitions.add(tp)
+        self._dirty_partitions |= set(islice(self._trouble, AGED_LIMIT))
         self.groups.tick(now_ms)
         self._dirty_brokers |= self.known_brokers()
         self._dirty_cluster = True
 
-    def _watch_feeds(self, now_ms: int) -> None:
-        for broker, heard in self.heard_ms.items():
-            level = feed_level(now_ms - heard)
-            was = self._feed_level.get(broker, "live")
-            if level != was and broker in self.alive():
-                if level == "lost":
-                    self._feeds_lost.add(broker)
-                    text = (
-                        f"broker {broker} is registered, but its feed is silent for {(now_ms - heard) / 1000:.0f} s: its figures are old."
-                    )
-                    self._events.append(events.event("feed_lost", "warn", text, now_ms, broker_id=broker))
-                elif level == "live" and broker in self._feeds_lost:
-                    self._feeds_lost.discard(broker)
-                    self._events.append(events.event("feed_back", "ok", f"broker {broker}'s state feed is back.", now_ms, broker_id=broker))
-            if ("lost" in (level, was)) and level != was:
-                self._dirty_partitions |= {tp for tp, facts in self.facts.items() if broker in facts.claims}
-            self._feed_level[broker] = level
-
     # --- views of it
 
     def alive(self) -> set[int]:
-        return set(self.registered) if self.registered is not None else set(self._heard(FEED_LOST_MS))
-
-    def _heard(self, _limit_ms: int) -> set[int]:
-        return {b for b in self.heard_ms if self._feed_level.get(b, "live") != "lost"}
+        return set(self.registered) if self.registered is not None else self.feeds.believed()
 
     def known_brokers(self) -> set[int]:
-        return self.alive() | set(self.heard_ms) | set(self.processes) | set(self.since_ms)
+        return self.alive() | set(self.feeds.heard_ms) | set(self.processes) | set(self.since_ms)
 
     def take(self, now_ms: int) -> tuple[dict[str, Value | None], list[Value]]:
         """What changed since the last take: absolute values by key (None = gone), and events."""
@@ -232,27 +201,28 @@ class ClusterState:
             told += [event] if event else []
         for topic in sorted(self._dirty_topics):
             if topic in self.topics or self.counts.get("topic", topic, "partitions"):
-                changed[keys.topic(topic)] = self._topic_value(topic)
+                changed[keys.topic(topic)] = summaries.topic_value(self, topic)
         for broker in sorted(self._dirty_brokers):
-            changed[keys.broker(broker)] = self._broker_value(broker, now_ms)
+            changed[keys.broker(broker)] = summaries.broker_value(self, broker, now_ms)
         if self._dirty_cluster or self._dirty_topics or self._dirty_brokers:
-            changed[keys.CLUSTER] = self.cluster_value(now_ms)
+            changed[keys.CLUSTER] = summaries.cluster_value(self, now_ms)
         self._dirty_topics, self._dirty_brokers, self._dirty_cluster = set(), set(), False
         told, self._events = self._events + told, []
-        return changed, events.condense(told)
+        return changed, self._telling.tell(told, now_ms)
 
     def everything(self, now_ms: int) -> dict[str, Value]:
         """All values, for a reader that knows nothing."""
         values: dict[str, Value] = {keys.partition(*tp): value for tp, value in self.values.items()}
-        values |= {keys.topic(name): self._topic_value(name) for name in self.topics}
-        values |= {keys.broker(b): self._broker_value(b, now_ms) for b in self.known_brokers()}
+        values |= {keys.topic(name): summaries.topic_value(self, name) for name in self.topics}
+        values |= {keys.broker(b): summaries.broker_value(self, b, now_ms) for b in self.known_brokers()}
         values |= {keys.group(group): value for group, value in self.groups.values.items()}
         values |= {keys.lag(group, *tp): row for group, rows in self.groups.rows.items() for tp, row in rows.items()}
-        return {**values, keys.CLUSTER: self.cluster_value(now_ms)}
+        return {**values, keys.CLUSTER: summaries.cluster_value(self, now_ms)}
 
     def _recompute_partitions(self, changed: dict[str, Value | None], now_ms: int) -> list[Value]:
         told: list[Value] = []
-        heard, alive = self._heard(FEED_LOST_MS), self.alive()
+        alive = self.alive()
+        believed = self.feeds.believed() & alive
         dirty, self._dirty_partitions = self._dirty_partitions, set()
         for tp in sorted(dirty):
             facts = self.facts.get(tp)
@@ -260,10 +230,10 @@ class ClusterState:
                 self.facts.pop(tp, None)
                 self._remove_value(tp)
                 continue
-            if facts.store is None and not facts.claims:
+            if not self._is_known(facts):
                 continue
             before = self.values.get(tp)
-            after = merge_partition(facts, heard & alive, alive, self.topics.get(tp[0], {}).get("min_insync_replicas"), now_ms)
+            after = merge_partition(facts, believed, alive, self.topics.get(tp[0], {}).get("min_insync_replicas"), now_ms)
             if before is not None and _same(before, after):
                 continue
             told += events.partition_events(before, after, alive)
@@ -274,18 +244,19 @@ class ClusterState:
         self._gone = set()
         return told
 
+    def _is_known(self, facts: PartitionFacts) -> bool:
+        """The store knows the topic (where there is a store), and somebody has said something of the partition."""
+        return (self.registered is None or facts.topic in self.topics) and (facts.store is not None or bool(facts.claims))
+
     def _put_value(self, tp: tuple[str, int], before: Value | None, after: Value) -> None:
         self.values[tp] = after
         self._touch(self.counts.replace(before, after))
         self.groups.partition_changed(tp)
-        if after["state"] == SAFE:
-            self._trouble.pop(tp, None)
-        else:
-            self._trouble[tp] = after["state"]
+        self._note_trouble(tp, after["state"])
 
     def _remove_value(self, tp: tuple[str, int]) -> None:
         before = self.values.pop(tp, None)
-        self._trouble.pop(tp, None)
+        self._note_trouble(tp, SAFE)
         if before is not None:
             self._touch(self.counts.replace(before, None))
             self._gone.add(keys.partition(*tp))
@@ -299,125 +270,28 @@ class ClusterState:
             else:
                 self._dirty_cluster = True
 
-    def _topic_value(self, name: str) -> Value:
-        topic = self.topics.get(name, {})
-        count = lambda counter: self.counts.get("topic", name, counter)  # noqa: E731
-        first = next((self.values[tp] for tp in ((name, 0),) if tp in self.values), None)
-        rate = self._rates.get(("topic", name))
-        return {
-            "topic": name,
-            "topic_id": topic.get("topic_id"),
-            "internal": bool(topic.get("internal", name.startswith("__"))),
-            "partitions": count("partitions"),
-            "replication_factor": len(first["assignment"]) if first else None,
-            "under_replicated": count("under_replicated"),
-            "under_min_isr": count("under_min_isr"),
-            "offline": count("offline"),
-            "out_of_sync_replicas": count("out_of_sync_replicas"),
-            "min_insync_replicas": topic.get("min_insync_replicas"),
-            "unclean": topic.get("unclean"),
-            "size_bytes": count("size_bytes"),
-            "messages": count("messages"),
-            "messages_per_s": rate.per_s() if rate else None,
-            "groups": self.groups.reading(name),
-        }
+    def _note_trouble(self, tp: tuple[str, int], state: str) -> None:
+        if state == SAFE and tp not in self._trouble:
+            return
+        self._worst_known = False
+        if state == SAFE:
+            del self._trouble[tp]
+        else:
+            self._trouble[tp] = state
 
-    def _broker_value(self, broker: int, now_ms: int) -> Value:
-        count = lambda counter: self.counts.get("broker", broker, counter)  # noqa: E731
-        known = (self.registered or {}).get(broker, {})
-        said = self.said.get(broker, {})
-        alive = self.alive()
-        return {
-            "broker_id": broker,
-            "host": known.get("host"),
-            "port": known.get("port"),
-            "rack": known.get("rack"),
-            "state": "online" if broker in alive else "offline",
-            "process": self.processes.get(broker),
-            "is_controller": broker == self.controller[0],
-            "broker_epoch": known.get("epoch"),
-            "leaders": count("leaders"),
-            "preferred": count("preferred"),
-            "replicas": count("replicas"),
-            "out_of_sync": count("out_of_sync"),
-            "under_replicated": count("under_replicated"),
-            "size_bytes": count("size_bytes"),
-            "bytes_in_per_s": self._rate("produced_bytes", broker),
-            "bytes_out_per_s": self._rate("fetched_bytes", broker),
-            "messages_in_per_s": self._rate("messages_in", broker),
-            "requests": {
-                api: {"per_s": self._rate(f"api/{api}", broker), "p50_ms": n.get("p50_ms"), "p99_ms": n.get("p99_ms")}
-                for api, n in sorted((said.get("requests") or {}).items())
-            },
-            "purgatory": said.get("purgatory"),
-            "produce_by_acks": said.get("produce_by_acks"),
-            "leader_skew": skew(count("leaders"), {b: self.counts.get("broker", b, "leaders") for b in alive}) if broker in alive else None,
-            "replica_skew": skew(count("replicas"), {b: self.counts.get("broker", b, "replicas") for b in alive})
-            if broker in alive
-            else None,
-            "feed": self._feed(broker, now_ms),
-            "since_ms": self.since_ms.get(broker),
-            "at_ms": now_ms,
-        }
+    def worst(self) -> Value | None:
+        """The partition in the worst state, the first by name: {topic, sentence}."""
+        if not self._worst_known:
+            order = {"bad": 0, "warn": 1}
+            tp = min(self._trouble, key=lambda tp: (order.get(LEVEL[self._trouble[tp]], 2), tp), default=None)
+            self._worst = tp and self._describe(tp)
+            self._worst_known = True
+        return self._worst
 
-    def _rate(self, name: str, broker: int) -> float | None:
-        rate = self._rates.get((name, broker))
-        return rate.per_s() if rate and broker in self._heard(FEED_LOST_MS) & self.alive() else None
-
-    def _feed(self, broker: int, now_ms: int) -> Value:
-        heard = self.heard_ms.get(broker)
-        if heard is None:
-            return {"state": "lost", "age_ms": None}
-        return {"state": feed_level(now_ms - heard), "age_ms": max(now_ms - heard, 0)}
-
-    def _sum(self, name: str) -> float | None:
-        rates = [rate for broker in self.alive() if (rate := self._rate(name, broker)) is not None]
-        return round(sum(rates), 1) if rates else None
-
-    def cluster_value(self, now_ms: int) -> Value:
-        alive, known = self.alive(), self.known_brokers()
-        count = lambda counter: self.counts.get("cluster", None, counter)  # noqa: E731
-        value: Value = {
-            "id": self.cluster_id,
-            "controller_id": self.controller[0],
-            "controller_epoch": self.controller[1],
-            "brokers_online": len(alive),
-            "brokers_total": len(known),
-            "topics": len(self.topics) or len({topic for topic, _ in self.values}),
-        }
-        names = ("partitions", "under_replicated", "under_min_isr", "offline", "out_of_sync_replicas", "not_preferred")
-        value |= {name: count(name) for name in names}
-        value |= {
-            "groups": len(self.groups.groups),
-            "produce_bytes_per_s": self._sum("produced_bytes"),
-            "fetch_bytes_per_s": self._sum("fetched_bytes"),
-            "messages_per_s": self._sum("messages_in"),
-            "requests_per_s": self._sum("requests"),
-            "verdict": verdict(value, sorted(known - alive), self.groups.values_behind(), self._worst()),
-            "feed": self._feeds(alive, now_ms),
-            "at_ms": now_ms,
-        }
-        return value
-
-    def _feeds(self, alive: set[int], now_ms: int) -> Value:
-        feeds = {str(b): self._feed(b, now_ms) for b in sorted(alive)}
-        live = [f for f in feeds.values() if f["state"] == "live"]
-        state = "live" if live and len(live) == len(feeds) else "partial" if live else "lost"
-        return {"state": state, "brokers": feeds}
-
-    def _worst(self) -> Value | None:
-        if not self._trouble:
-            return None
-        order = {"bad": 0, "warn": 1}
-        tp = min(self._trouble, key=lambda tp: (order.get(LEVEL[self._trouble[tp]], 2), tp))
+    def _describe(self, tp: tuple[str, int]) -> Value:
         value = self.values[tp]
         missing = [b for b in value["assignment"] if b not in value["isr"]]
-        sentence = partition_sentence(f"{tp[0]}-{tp[1]}", value["state"], missing, value["min_insync_replicas"])
-        return {"topic": tp[0], "sentence": sentence}
-
-
-def feed_level(silent_ms: int) -> str:
-    return "live" if silent_ms <= FEED_STALE_MS else "stale" if silent_ms <= FEED_LOST_MS else "lost"
+        return {"topic": tp[0], "sentence": partition_sentence(f"{tp[0]}-{tp[1]}", value["state"], missing, value["min_insync_replicas"])}
 
 
 def _same(before: Value, after: Value) -> bool:

@@ -1,0 +1,99 @@
+"""What is said of a topic, a broker and the cluster as a whole, from the sums that are kept. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workers.rules.imbalance import skew
+from workers.rules.verdict import verdict
+
+if TYPE_CHECKING:
+    from console.live.state import ClusterState
+
+Value = dict[str, Any]
+TOPIC_COUNTS = ("partitions", "under_replicated", "under_min_isr", "offline", "out_of_sync_replicas", "size_bytes", "messages")
+BROKER_COUNTS = ("leaders", "preferred", "replicas", "out_of_sync", "under_replicated", "size_bytes")
+CLUSTER_COUNTS = ("partitions", "under_replicated", "under_min_isr", "offline", "out_of_sync_replicas", "not_preferred")
+
+
+def topic_value(state: ClusterState, name: str) -> Value:
+    topic = state.topics.get(name, {})
+    first = state.values.get((name, 0))
+    return {
+        "topic": name,
+        "topic_id": topic.get("topic_id"),
+        "internal": bool(topic.get("internal", name.startswith("__"))),
+        **{counter: state.counts.get("topic", name, counter) for counter in TOPIC_COUNTS},
+        "replication_factor": len(first["assignment"]) if first else None,
+        "min_insync_replicas": topic.get("min_insync_replicas"),
+        "unclean": topic.get("unclean"),
+        "messages_per_s": state.rates.per_s("topic", name),
+        "groups": state.groups.reading(name),
+    }
+
+
+def broker_value(state: ClusterState, broker: int, now_ms: int) -> Value:
+    known, said = (state.registered or {}).get(broker, {}), state.said.get(broker, {})
+    alive = state.alive()
+    online = broker in alive
+    return {
+        "broker_id": broker,
+        "host": known.get("host"),
+        "port": known.get("port"),
+        "rack": known.get("rack"),
+        "state": "online" if online else "offline",
+        "process": state.processes.get(broker),
+        "is_controller": broker == state.controller[0],
+        "broker_epoch": known.get("epoch"),
+        **{counter: state.counts.get("broker", broker, counter) for counter in BROKER_COUNTS},
+        **_rates(state, broker, said if online and broker in state.feeds.believed() else None),
+        "purgatory": said.get("purgatory"),
+        "produce_by_acks": said.get("produce_by_acks"),
+        "leader_skew": _skew(state, broker, "leaders", alive) if online else None,
+        "replica_skew": _skew(state, broker, "replicas", alive) if online else None,
+        "feed": state.feeds.state(broker, now_ms),
+        "since_ms": state.since_ms.get(broker),
+        "at_ms": now_ms,
+    }
+
+
+def _rates(state: ClusterState, broker: int, said: Value | None) -> Value:
+    """Nobody knows the rates of a broker that is not heard."""
+    rate = state.rates.per_s
+    if said is None:
+        return {"bytes_in_per_s": None, "bytes_out_per_s": None, "messages_in_per_s": None, "requests": {}}
+    return {
+        "bytes_in_per_s": rate("produced_bytes", broker),
+        "bytes_out_per_s": rate("fetched_bytes", broker),
+        "messages_in_per_s": rate("messages_in", broker),
+        "requests": {
+            api: {"per_s": rate(f"api/{api}", broker), "p50_ms": numbers.get("p50_ms"), "p99_ms": numbers.get("p99_ms")}
+            for api, numbers in sorted((said.get("requests") or {}).items())
+        },
+    }
+
+
+def _skew(state: ClusterState, broker: int, counter: str, alive: set[int]) -> float | None:
+    return skew(state.counts.get("broker", broker, counter), {b: state.counts.get("broker", b, counter) for b in alive})
+
+
+def cluster_value(state: ClusterState, now_ms: int) -> Value:
+    alive, known = state.alive(), state.known_brokers()
+    heard = alive & state.feeds.believed()
+    counts = {counter: state.counts.get("cluster", None, counter) for counter in CLUSTER_COUNTS}
+    counts |= {"brokers_online": len(alive), "brokers_total": len(known)}
+    return {
+        "id": state.cluster_id,
+        "controller_id": state.controller[0],
+        "controller_epoch": state.controller[1],
+        **counts,
+        "topics": len(state.topics) or len({topic for topic, _ in state.values}),
+        "groups": len(state.groups.groups),
+        "produce_bytes_per_s": state.rates.sum("produced_bytes", heard),
+        "fetch_bytes_per_s": state.rates.sum("fetched_bytes", heard),
+        "messages_per_s": state.rates.sum("messages_in", heard),
+        "requests_per_s": state.rates.sum("requests", heard),
+        "verdict": verdict(counts, sorted(known - alive), state.groups.values_behind(), state.worst()),
+        "feed": state.feeds.summary(alive, now_ms),
+        "at_ms": now_ms,
+    }
