@@ -1,0 +1,12 @@
+"""DescribeDelegationToken v0–3: DELEGATION_TOKEN_AUTH_DISABLED, as there are no authenticated users (SOURCES N3)."""
+
+from __future__ import annotations
+
+from broker_core.errors import ErrorCode
+from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.protocol.api import ApiKey
+
+
+@handler(ApiKey.DESCRIBE_DELEGATION_TOKEN, versions=range(0, 4))
+async def handle(request: Request) -> Answer:
+    return {"error_code": int(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED), "tokens": [], "throttle_time": 0}

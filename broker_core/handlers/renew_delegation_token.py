@@ -1,0 +1,12 @@
+"""RenewDelegationToken v0–2: tokens need authenticated users; DELEGATION_TOKEN_AUTH_DISABLED says that there are none (SOURCES N3)."""
+
+from __future__ import annotations
+
+from broker_core.errors import ErrorCode
+from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.protocol.api import ApiKey
+
+
+@handler(ApiKey.RENEW_DELEGATION_TOKEN, versions=range(0, 3))
+async def handle(request: Request) -> Answer:
+    return {"error_code": int(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED), "throttle_time": 0, "expiry_timestamp": -1}
