@@ -10,7 +10,7 @@ import time
 from typing import Any, ClassVar
 
 import redis
-from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from console.live.hub import Hub, hub_of
@@ -71,7 +71,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         header = dict(self.scope["headers"]).get(b"authorization", b"").decode("latin-1")
         if not header.startswith("Bearer "):
             return False
-        return await sync_to_async(ApiToken.find)(header.removeprefix("Bearer ").strip()) is not None
+        return await database_sync_to_async(ApiToken.find)(header.removeprefix("Bearer ").strip()) is not None
 
     async def _start(self) -> None:
         session = self.scope.get("session")

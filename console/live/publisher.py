@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 import redis
-from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 
 from console.live.state import ClusterState
 from console.models import Event, event_value, trim
@@ -107,7 +107,7 @@ class Publisher:
             while not self._events.empty() and len(told) < 500:
                 told.append(self._events.get_nowait())
             try:
-                rows = await sync_to_async(save_events)(self._state.cluster_id, told)
+                rows = await database_sync_to_async(save_events)(self._state.cluster_id, told)
                 pipe = self._redis.pipeline(transaction=True)
                 write.put_events(pipe, self._state.cluster_id, rows)
                 await pipe.execute()

@@ -163,6 +163,14 @@ def test_a_partition_without_any_state_yet_is_not_offline(state: ClusterState) -
     assert events == []
 
 
+def test_what_a_broker_says_before_the_topic_is_known_is_kept(state: ClusterState) -> None:
+    """An idle partition's leader speaks once; ZooKeeper's news of the topic may come later."""
+    state.apply_batch(batch(1, [claim("fresh", 0, 1, ALL, leader=1, isr=ALL, end=7)], 1500), 1500)
+    assert "partition/fresh/0" not in state.take(1500)[0]
+    add_topic(state, "fresh", 1, 1600)
+    assert state.take(1600)[0]["partition/fresh/0"]["log_end_offset"] == 7  # type: ignore[index]
+
+
 def test_the_controller_moves(state: ClusterState) -> None:
     """Z2: a new epoch each time."""
     state.set_brokers({b: BROKERS[b] for b in (1, 3)}, 2000)
