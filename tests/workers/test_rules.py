@@ -91,7 +91,8 @@ def test_trends(values: list[int], active: bool, word: str, eta: float | None) -
 def test_a_group_within_its_commit_interval_keeps_up() -> None:
     samples = [Sample(0, 10), Sample(10_000, 40)]
     assert lag.trend(samples, 10_000, active=True, lag_s=0.9) == ("steady", None)
-    assert lag.group_sentence("billing", 40, 0.9, "steady", None) == "Group billing keeps up, 0.9 s behind."
+    assert lag.group_sentence("billing", 40, 0.04, "steady", None) == "Group billing keeps up, less than 1 s behind."
+    assert lag.group_sentence("billing", 40, 7.0, "falling_behind", None) == "Group billing keeps up, 7 s behind."
 
 
 def test_a_groups_sentence() -> None:
@@ -131,8 +132,30 @@ GOOD = {"brokers_online": 3, "partitions": 180, "offline": 0, "under_min_isr": 0
     [
         ({}, [], [], "unknown", "No broker has been heard of yet."),
         (GOOD, [], [], "ok", "All 180 partitions are safe."),
-        (GOOD | {"under_replicated": 3}, [2], [], "warn", "3 partitions under-replicated. orders-3 … Broker 2 is down."),
-        (GOOD | {"offline": 1}, [], [], "bad", "1 partition without a leader: no reads, no writes. orders-3 …"),
+        (
+            GOOD | {"under_replicated": 71, "not_preferred": 25},
+            [2],
+            [],
+            "warn",
+            "Broker 2 is down: 71 partitions have fewer copies than wanted; all accept reads and writes.",
+        ),
+        (
+            GOOD | {"offline": 2, "under_min_isr": 1, "under_replicated": 4},
+            [2, 3],
+            [],
+            "bad",
+            "Brokers 2 and 3 are down: 2 partitions have no leader, so no reads and no writes; 1 partition refuses acks=all writes; "
+            "3 partitions have fewer copies than wanted.",
+        ),
+        (GOOD, [1], [], "warn", "Broker 1 is down: all 180 partitions have all the copies they want."),
+        (GOOD | {"offline": 1}, [], [], "bad", "1 partition has no leader, so no reads and no writes. orders-3 …"),
+        (
+            GOOD | {"under_replicated": 1},
+            [],
+            [],
+            "warn",
+            "1 partition has fewer copies than wanted; it accepts reads and writes. orders-3 …",
+        ),
         (GOOD | {"not_preferred": 2}, [], [], "notice", "All 180 partitions are safe. 2 partitions are not led by the preferred broker."),
         (
             GOOD,
@@ -151,7 +174,7 @@ def test_the_verdict(counts: dict[str, int], dead: list[int], groups: list[dict[
 
 def test_a_partition_under_min_isr_is_counted_once_in_the_verdict() -> None:
     found = verdict(GOOD | {"under_min_isr": 3, "under_replicated": 3}, [2], [], {"topic": "orders", "sentence": "orders-3 …"})
-    assert found["text"] == "3 partitions refuse acks=all writes. orders-3 … Broker 2 is down."
+    assert found["text"] == "Broker 2 is down: 3 partitions refuse acks=all writes."
 
 
 FACTS = {"trouble": [], "leaders": {1: 1, 2: 1}, "preferred": {1: 1, 2: 1}, "groups": [], "topics": []}

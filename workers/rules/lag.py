@@ -22,8 +22,8 @@ WINDOW = 10
 STOP_LEAST_MS = 30_000
 TREND_WINDOW_MS = 60_000
 STEADY_SHARE = 0.1
-KEEPING_UP_S = 5.0
-"""Consumers commit every 5 s by default: a lag of less says nothing about their direction."""
+KEEPING_UP_S = 10.0
+"""Less is nothing to notice: consumers commit every 5 s by default, so it says nothing about their direction."""
 
 
 class Commit(NamedTuple):
@@ -106,7 +106,7 @@ def trend(lags: Sequence[Sample], now_ms: int, *, active: bool, lag_s: float | N
         return Trend("caught_up", 0.0)
     if not active:
         return Trend("stopped", None)
-    if lag_s is not None and lag_s <= KEEPING_UP_S:
+    if lag_s is not None and lag_s < KEEPING_UP_S:
         return Trend("steady", None)
     if statuses and all(s in (STALL, STOP) for s in statuses if s != OK) and any(s in (STALL, STOP) for s in statuses):
         return Trend("stalled", None)
@@ -146,8 +146,8 @@ def group_sentence(group: str, lag: int | None, lag_s: float | None, word: str, 
         return f"Group {group} has committed nothing that can be measured."
     if lag == 0:
         return f"Group {group} has caught up."
-    if word == "steady" and lag_s is not None and lag_s <= KEEPING_UP_S:
-        return f"Group {group} keeps up, {duration(lag_s)} behind."
+    if word != "stopped" and lag_s is not None and lag_s < KEEPING_UP_S:
+        return f"Group {group} keeps up, {duration(lag_s) if lag_s >= 1 else 'less than 1 s'} behind."
     behind = f"{duration(lag_s)} behind" if lag_s is not None else f"{lag} records behind"
     eta = f" (about {duration(eta_s)})" if eta_s is not None and word == "catching_up" else ""
     return f"Group {group} is {behind} and {SAYS[word]}{eta}."
