@@ -21,10 +21,10 @@ ANSWER_WITHIN_MS = 2_500
 async def hand_over(services: BrokerServices) -> bool:
     """Whether nothing is led here any more; gives up after `controlled.shutdown.max.retries` attempts."""
     current = services.config.current
-    if all(broker.broker_id == services.broker_id for broker in services.metadata.live_brokers()):
-        log.info("no other broker lives to take leaderships over")
-        return False
     for attempt in range(1, current.controlled_shutdown_max_retries + 1):
+        if all(broker.broker_id == services.broker_id for broker in services.metadata.live_brokers()):
+            log.info("no other broker lives to take leaderships over")
+            return False
         try:
             remaining = await _ask(services)
         except (KafkaError, ConnectionError, TimeoutError, ProtocolViolation) as error:
@@ -33,10 +33,10 @@ async def hand_over(services: BrokerServices) -> bool:
             if not remaining:
                 log.info("leaderships handed over", extra={"attempt": attempt})
                 return True
-            log.warning("partitions still led here", extra={"attempt": attempt, "count": len(remaining), "first": str(remaining[0])})
+            log.info("partitions still led here", extra={"attempt": attempt, "count": len(remaining), "first": str(remaining[0])})
         if attempt < current.controlled_shutdown_max_retries:
             await services.node.clock.sleep(current.controlled_shutdown_retry_backoff_ms)
-    log.error("controlled shutdown failed; stopping all the same")
+    log.warning("stopping with leaderships that nobody took over")
     return False
 
 

@@ -1,0 +1,50 @@
+"""One cluster for the outages that a cluster survives; each test gets it whole, and it must be whole again within seconds."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.support.clients import whole
+from tests.support.cluster import TestCluster, eventually
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestCluster]:
+    made = TestCluster(tmp_path_factory.mktemp("cluster") / "data")
+    try:
+        made.up()
+        yield made
+    finally:
+        made.down()
+
+
+@pytest.fixture
+def cluster(shared_cluster: TestCluster) -> Iterator[TestCluster]:
+    yield shared_cluster
+    shared_cluster.heal()
+
+
+@pytest.fixture
+def admin(cluster: TestCluster) -> AdminClient:
+    return AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+
+
+@pytest.fixture
+def new_topic(request: pytest.FixtureRequest, admin: AdminClient) -> Callable[..., str]:
+    """Makes a topic named after the test and waits until every partition has a leader and a full ISR."""
+
+    def make(partitions: int = 3, replication_factor: int = 3, **config: str) -> str:
+        name = f"{re.sub(r'[^a-z0-9]+', '-', request.node.name.lower())[:80]}-{next(_numbers)}"
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        admin.create_topics([NewTopic(name, partitions, replication_factor, config=settings)])[name].result(30)
+        eventually(lambda: whole(admin, name, replication_factor), 30, f"{name} is whole")
+        return name
+
+    return make

@@ -1,0 +1,86 @@
+"""Whoever can write to ZooKeeper can write nonsense: brokers and controller live on, and say what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from kazoo.client import KazooClient
+
+from tests.support.clients import produce, read_all
+from tests.support.cluster import TestCluster, eventually
+
+NewTopic = Callable[..., str]
+BAD_VALUES = (b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"version": 99}', b'{"version": 1, "partitions": {"x": "y"}}')
+
+
+@pytest.fixture
+def zookeeper(cluster: TestCluster) -> Iterator[KazooClient]:
+    client = KazooClient(cluster.layout.zookeeper_connect)
+    client.start(20)
+    yield client
+    client.stop()
+    client.close()
+
+
+def logged(cluster: TestCluster, words: str) -> bool:
+    return any(words in cluster.layout.log_file(f"broker-{broker_id}").read_text() for broker_id in (1, 2, 3))
+
+
+@pytest.mark.parametrize("value", BAD_VALUES)
+def test_a_topic_that_is_no_json(cluster: TestCluster, zookeeper: KazooClient, new_topic: NewTopic, value: bytes) -> None:
+    name = f"bad-{BAD_VALUES.index(value)}"
+    zookeeper.create(f"/brokers/topics/{name}", value)
+    try:
+        eventually(lambda: logged(cluster, name), 20, f"{name} is named in a log")
+        topic = new_topic(partitions=1)
+        produce(cluster, topic, [b"x"])
+    finally:
+        zookeeper.delete(f"/brokers/topics/{name}", recursive=True)
+    assert cluster.running() == [1, 2, 3]
+
+
+def test_every_other_znode(cluster: TestCluster, admin: AdminClient, zookeeper: KazooClient, new_topic: NewTopic) -> None:
+    """Registrations, settings, change notifications and orders: each with every bad value, then the cluster does all its work."""
+    topic = new_topic(partitions=3)
+    for value in BAD_VALUES:
+        zookeeper.create("/brokers/ids/9", value, ephemeral=True)
+        zookeeper.ensure_path(f"/config/topics/{topic}")
+        zookeeper.set(f"/config/topics/{topic}", value)
+        zookeeper.create("/config/changes/config_change_", value, sequence=True)
+        good = json.dumps({"version": 2, "entity_path": f"topics/{topic}"}).encode()
+        zookeeper.create("/config/changes/config_change_", good, sequence=True)
+        zookeeper.create("/isr_change_notification/isr_change_", value, sequence=True)
+        zookeeper.create("/log_dir_event_notification/log_dir_event_", value, sequence=True)
+        for order in ("reassign_partitions", "preferred_replica_election"):
+            path = f"/admin/{order}"
+            if zookeeper.exists(path) is None:
+                zookeeper.create(path, value)
+        zookeeper.create(f"/admin/delete_topics/never-there-{BAD_VALUES.index(value)}", value)
+        eventually(lambda: not zookeeper.get_children("/isr_change_notification"), 20, "the notification was taken")
+        zookeeper.delete("/brokers/ids/9")
+    for order in ("reassign_partitions", "preferred_replica_election"):
+        eventually(lambda order=order: zookeeper.exists(f"/admin/{order}") is None, 20, f"/admin/{order} was taken away")
+    assert cluster.running() == [1, 2, 3]
+    later = new_topic(partitions=3)
+    produce(cluster, later, [b"x"])
+    assert len(read_all(cluster, later, 1, partitions=3)) == 1
+    admin.delete_topics([later])[later].result(30)
+    eventually(lambda: later not in admin.list_topics(timeout=10).topics, 30, "deletion works")
+
+
+def test_a_partition_state_that_is_no_json(cluster: TestCluster, admin: AdminClient, zookeeper: KazooClient, new_topic: NewTopic) -> None:
+    """The next controller reads it: the office must not bounce between brokers for ever."""
+    bad, good = new_topic(partitions=1), new_topic(partitions=1)
+    zookeeper.set(f"/brokers/topics/{bad}/partitions/0/state", b"{nonsense")
+    controller = admin.describe_cluster().result(20).controller.id
+    cluster.kill(controller)
+    eventually(lambda: admin.describe_cluster().result(20).controller.id not in (controller, -1), 40, "a new controller")
+    eventually(lambda: admin.list_topics(good, timeout=10).topics[good].partitions[0].leader not in (controller, -1), 40, "a leader")
+    cluster.start(controller)
+    produce(cluster, good, [b"x"])
+    assert logged(cluster, bad)
+    admin.delete_topics([bad], request_timeout=5)
+    eventually(lambda: zookeeper.exists(f"/brokers/topics/{bad}") is None, 20, "even this one can be deleted")
