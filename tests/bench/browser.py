@@ -98,7 +98,7 @@ def _sign_in(page: Page, url: str, password: str) -> None:
 
 def _delays(page: Page, cluster: TestCluster, count: int) -> list[float]:
     """Milliseconds from each append to its sight; the first record only shows that the page is live."""
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all", "linger.ms": 0})
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all", "linger.ms": 0, **world.QUIET})
     page.evaluate(WATCH)
     choose, delays = random.Random(1), []
     for number in range(count + 1):

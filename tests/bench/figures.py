@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -37,7 +38,7 @@ _ROW = "{:<52} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}"
 
 
 def print_table(title: str, figures: Sequence[Figure]) -> None:
-    print(f"\n{title}")
+    print(f"\n{title} (load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores)")
     print(_ROW.format("", "unit", "min", "median", "max", "target", ""))
     for figure in figures:
         numbers = map(_number, (min(figure.values), median(figure.values), max(figure.values)))

@@ -58,7 +58,9 @@ class Load:
         self.failures: list[str] = []
         self._cluster = cluster
         self._next = 0
-        self._producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all", "enable.idempotence": True})
+        self._producer = Producer(
+            {"bootstrap.servers": cluster.bootstrap_servers, "acks": "all", "enable.idempotence": True, **world.QUIET}
+        )
 
     def run(self, seconds: float) -> list[int]:
         """Sends for so long; resident memory of each broker afterwards."""

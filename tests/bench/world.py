@@ -21,6 +21,8 @@ from tests.support.cluster import TestCluster, eventually
 ROOT = Path(__file__).resolve().parent.parent.parent
 MEMORY_FOLDER = Path("/dev/shm")
 MEMORY_FOLDER_BYTES_FREE = 6 * 1024**3
+QUIET = {"log_level": 2}
+"""librdkafka says at length that a stopped broker is gone."""
 SINGLE = {
     "default.replication.factor": "1",
     "min.insync.replicas": "1",
@@ -77,7 +79,7 @@ def server_of(cluster: TestCluster, broker_id: int = 1) -> Server:
 
 
 def admin(bootstrap: str) -> AdminClient:
-    return AdminClient({"bootstrap.servers": bootstrap})
+    return AdminClient({"bootstrap.servers": bootstrap, **QUIET})
 
 
 def create_topic(bootstrap: str, name: str, *, partitions: int = 1, replicas: int = 1, config: dict[str, str] | None = None) -> None:
