@@ -1,0 +1,138 @@
+"""One simulated run: three brokers, clients, faults by the seed, then peace, then the verdict.
+
+    outcome = run(seed=7)
+    assert not outcome.violations
+
+The profile is the safe one: replication factor 3, min.insync.replicas 2, acks=all, no unclean election.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from broker_core.model import TopicPartition
+from broker_core.replication.flaws import NO_FLAWS, Flaws
+from tests.simulation.checks import Watch, final_violations, running
+from tests.simulation.faults import Faults
+from tests.simulation.workload import Client, History, produce, read
+from tests.support.broker_cluster import BrokerCluster
+
+TOPIC = "t"
+PARTITIONS = 2
+FAULTS = 12
+FAULT_EVERY_MS = 3_000.0
+TROUBLE_ENDS_MS = 12_000.0
+RECOVERY_MS = 60_000.0
+
+_EVENTS = {
+    "Broker %d is the controller of epoch %d": "controllers elected",
+    "log truncated": "truncations",
+    "ISR change withdrawn": "ISR changes withdrawn",
+    "The registration of this broker's session 0x%x, which is dead, is deleted": "fast restarts",
+}
+
+
+@dataclass
+class Outcome:
+    seed: int
+    digest: str = ""
+    acked: int = 0
+    steps: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+    events: Counter[str] = field(default_factory=Counter)
+    violations: list[str] = field(default_factory=list)
+
+
+class EventCounter(logging.Handler):
+    """Counts what brokers log: their events are constant strings."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.counts: Counter[str] = Counter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        values: dict[str, Any] = record.__dict__
+        if record.msg in _EVENTS:
+            self.counts[_EVENTS[record.msg]] += 1
+        elif record.msg == "ISR changed":
+            self.counts["ISR shrinks" if len(values["to"]) < len(values["from"]) else "ISR expands"] += 1
+        elif record.msg == "role begins" and values["role"] == "leader" and values["epoch"] > 0:
+            self.counts["leaders elected"] += 1
+
+
+def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS) -> Outcome:
+    """The same seed, the same run."""
+    counter, logger = EventCounter(), logging.getLogger("broker_core")
+    level = logger.level
+    logger.addHandler(counter)
+    logger.setLevel(logging.INFO)
+    try:
+        return _run(Outcome(seed, events=counter.counts), faults, flaws)
+    finally:
+        logger.removeHandler(counter)
+        logger.setLevel(level)
+
+
+def _run(outcome: Outcome, faults: int, flaws: Flaws) -> Outcome:
+    cluster = BrokerCluster(brokers=3, seed=outcome.seed, flaws=flaws, **{"min.insync.replicas": "2"})
+    world = cluster.world
+    try:
+        cluster.start_all()
+        cluster.create(TOPIC, PARTITIONS)
+        history, watch = History(PARTITIONS), Watch(cluster, TOPIC, PARTITIONS)
+        _start_clients(cluster, history)
+        trouble = Faults(cluster, partial(_healthy, cluster))
+        outcome.faults = trouble.counts
+        for number in range(faults):
+            world.at(FAULT_EVERY_MS * number + world.random.uniform(0, FAULT_EVERY_MS), trouble.strike)
+        world.run_for(FAULT_EVERY_MS * faults + TROUBLE_ENDS_MS)
+        trouble.mend_all()
+        recovered = world.run_until(partial(_recovered, cluster), RECOVERY_MS)
+        history.stopped = True
+        world.run_for(10_000)
+        _judge(outcome, cluster, history, watch, recovered)
+    finally:
+        world.close()
+    return outcome
+
+
+def _start_clients(cluster: BrokerCluster, history: History) -> None:
+    names = tuple(f"b{broker_id}" for broker_id in cluster.ids)
+    for number in range(PARTITIONS):
+        for job in (produce, read):
+            cluster.world.spawn("client", lambda node, number=number, job=job: job(Client(node, TOPIC, number, names, history)))
+
+
+def _healthy(cluster: BrokerCluster) -> bool:
+    """Every broker runs, and knows the full ISR of each partition."""
+    ids = [broker_id for broker_id, _ in running(cluster)]
+    return len(ids) == len(cluster.ids) and all(
+        len(cluster.isr(broker_id, TOPIC, partition)) == len(ids) for broker_id in ids for partition in range(PARTITIONS)
+    )
+
+
+def _recovered(cluster: BrokerCluster) -> bool:
+    """All ISRs are full, and the leaders that metadata names do lead."""
+    return _healthy(cluster) and all(_is_led(cluster, TopicPartition(TOPIC, partition)) for partition in range(PARTITIONS))
+
+
+def _is_led(cluster: BrokerCluster, tp: TopicPartition) -> bool:
+    leader = cluster.brokers.get(cluster.known_leader(tp.topic, tp.partition))
+    partition = leader.services.replicas.partition(tp) if leader is not None else None
+    return partition is not None and partition.is_leader
+
+
+def _judge(outcome: Outcome, cluster: BrokerCluster, history: History, watch: Watch, recovered: bool) -> None:
+    outcome.acked = history.acked_count
+    outcome.steps = cluster.world.trace.steps
+    outcome.events["sessions expired"] = cluster.world.ensemble.expirations
+    outcome.violations += watch.violations
+    outcome.violations += [] if recovered else ["the cluster did not recover"]
+    outcome.violations += final_violations(cluster, TOPIC, history) if recovered else history.violations
+    outcome.violations += [f"a broker gave up: {failure!r}" for failure in cluster.failures]
+    outcome.violations += cluster.world.problems
+    outcome.digest = cluster.world.trace.digest()

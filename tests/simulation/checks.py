@@ -1,0 +1,121 @@
+"""What must hold while brokers run, and what must hold once everything is mended (REPLICATION A, C)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from broker_core.model import TopicPartition
+from broker_core.records.batch import iter_headers, read_records
+from broker_core.replication.partition import Partition
+from broker_core.server.broker import Broker
+from broker_core.storage.log import PartitionLog
+from tests.simulation.workload import History
+from tests.support.broker_cluster import BrokerCluster
+
+SAMPLE_MS = 25.0
+Content = list[tuple[int, int, bytes]]
+"""(offset, leader epoch of its batch, value) of each record."""
+
+
+def running(cluster: BrokerCluster) -> list[tuple[int, Broker]]:
+    """Brokers of machines that are up; a machine that has just started has none yet."""
+    world = cluster.world
+    names = [(broker_id, f"b{broker_id}") for broker_id in cluster.ids]
+    here = [(broker_id, cluster.brokers[broker_id], name) for broker_id, name in names if broker_id in cluster.brokers]
+    return [(broker_id, broker) for broker_id, broker, name in here if world.is_up(name) and world.node(name) is broker.node]
+
+
+class Watch:
+    """Looks at all brokers every `SAMPLE_MS`: no leader's high watermark falls, no epoch has two leaders."""
+
+    def __init__(self, cluster: BrokerCluster, topic: str, partitions: int) -> None:
+        self.violations: list[str] = []
+        self._cluster = cluster
+        self._partitions = [TopicPartition(topic, partition) for partition in range(partitions)]
+        self._high: dict[tuple[TopicPartition, int, int], int] = {}
+        self._leaders: dict[tuple[TopicPartition, int], int] = {}
+        self.samples = 0
+        self._sample()
+
+    def _sample(self) -> None:
+        self.samples += 1
+        for broker_id, partition, log in self._led():
+            self._check_leader(broker_id, partition)
+            self._check_high_watermark(broker_id, partition, log)
+        self._cluster.world.at(SAMPLE_MS, self._sample)
+
+    def _led(self) -> Iterator[tuple[int, Partition, PartitionLog]]:
+        for broker_id, broker in running(self._cluster):
+            for tp in self._partitions:
+                partition = broker.services.replicas.partition(tp)
+                if partition is not None and partition.is_leader and partition.log is not None:
+                    yield broker_id, partition, partition.log
+
+    def _check_leader(self, broker_id: int, partition: Partition) -> None:
+        """LeaderInIsr's twin: an epoch belongs to one broker for ever."""
+        first = self._leaders.setdefault((partition.tp, partition.leader_epoch), broker_id)
+        if first != broker_id:
+            self._add(f"brokers {first} and {broker_id} both led {partition.tp} in epoch {partition.leader_epoch}")
+
+    def _check_high_watermark(self, broker_id: int, partition: Partition, log: PartitionLog) -> None:
+        generation = self._cluster.world.life(f"b{broker_id}").generation
+        key = (partition.tp, partition.leader_epoch, generation)
+        before = self._high.get(key, -1)
+        if log.high_watermark < before:
+            self._add(f"high watermark of {partition.tp} fell from {before} to {log.high_watermark} in epoch {partition.leader_epoch}")
+        if log.high_watermark > log.log_end_offset:
+            self._add(f"high watermark of {partition.tp} is {log.high_watermark}, beyond the log's end {log.log_end_offset}")
+        self._high[key] = log.high_watermark
+
+    def _add(self, violation: str) -> None:
+        if violation not in self.violations:
+            self.violations.append(violation)
+
+
+def content(cluster: BrokerCluster, broker_id: int, tp: TopicPartition) -> Content:
+    """The whole log of one replica."""
+    log = cluster.brokers[broker_id].services.logs.get(tp)
+    if log is None:
+        return []
+    found: Content = []
+    offset = log.log_start_offset
+    while offset < log.log_end_offset:
+        part = log.read(offset, 1 << 24, log.log_end_offset, True)
+        assert part.records is not None
+        data = part.records.file.pread(part.records.position, part.records.length)
+        for position, header in iter_headers(data):
+            found += [(record.offset, header.leader_epoch, record.value or b"") for record in read_records(data, position, header)]
+            offset = header.next_offset
+    return found
+
+
+def final_violations(cluster: BrokerCluster, topic: str, history: History) -> list[str]:
+    """After everything was mended: full ISRs, equal logs, every acknowledged and every seen record in its place."""
+    violations = list(history.violations)
+    for partition, (acked, seen) in enumerate(zip(history.acked, history.seen, strict=True)):
+        tp = TopicPartition(topic, partition)
+        isr = cluster.isr(cluster.ids[0], topic, partition)
+        if len(isr) != len(cluster.ids):
+            violations.append(f"{tp} did not recover: ISR {isr}")
+        contents = {broker_id: content(cluster, broker_id, tp) for broker_id in cluster.ids}
+        if any(each != contents[cluster.ids[0]] for each in contents.values()):
+            violations.append(f"logs of {tp} differ: {_first_difference(contents)}")
+        there = {offset: value for offset, _, value in contents[cluster.ids[0]]}
+        violations += _missing("acknowledged", tp, acked, there) + _missing("seen", tp, seen, there)
+        unknown = [value for value in there.values() if value not in history.attempted[partition]]
+        violations += [f"{tp} has records nobody sent: {unknown[:3]}"] if unknown else []
+    return violations
+
+
+def _missing(what: str, tp: TopicPartition, told: dict[int, bytes], there: dict[int, bytes]) -> list[str]:
+    lost = [(offset, value) for offset, value in sorted(told.items()) if there.get(offset) != value]
+    return [f"{len(lost)} {what} records of {tp} are lost, first {lost[0]}, there is {there.get(lost[0][0])!r}"] if lost else []
+
+
+def _first_difference(contents: dict[int, Content]) -> str:
+    longest = max(len(each) for each in contents.values())
+    for index in range(longest):
+        at = {broker_id: each[index] if index < len(each) else None for broker_id, each in contents.items()}
+        if len(set(at.values())) > 1:
+            return str(at)
+    return "?"

@@ -1,0 +1,125 @@
+"""Clients under test: producers of numbered values and readers that remember what they saw (REPLICATION C)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from broker_core.client.request import BrokerChannel
+from broker_core.errors import ErrorCode, ProtocolViolation
+from broker_core.protocol.api import ApiKey
+from broker_core.records.batch import Record, build_batch, iter_headers, read_records
+from broker_core.seams import Node
+from tests.support.broker_cluster import PORT
+
+REQUEST_TIMEOUT_MS = 4_000
+PAUSE_MS = 40
+TRIES = 4
+
+
+class History:
+    """What clients were told. `acked[p]` maps offset to value, `seen[p]` likewise for readers; `sent` counts attempts."""
+
+    def __init__(self, partitions: int) -> None:
+        self.acked: list[dict[int, bytes]] = [{} for _ in range(partitions)]
+        self.seen: list[dict[int, bytes]] = [{} for _ in range(partitions)]
+        self.attempted: list[dict[bytes, None]] = [{} for _ in range(partitions)]
+        self.violations: list[str] = []
+        self.stopped = False
+
+    @property
+    def acked_count(self) -> int:
+        return sum(len(offsets) for offsets in self.acked)
+
+    def note_ack(self, partition: int, offset: int, value: bytes) -> None:
+        if self.acked[partition].setdefault(offset, value) != value:
+            self.violations.append(f"two values acknowledged at offset {offset} of partition {partition}")
+
+    def note_seen(self, partition: int, offset: int, value: bytes) -> None:
+        if self.seen[partition].setdefault(offset, value) != value:
+            self.violations.append(f"readers saw two values at offset {offset} of partition {partition}")
+
+
+class Client:
+    """One task on the client machine; it knows the brokers' names and finds leaders by asking."""
+
+    def __init__(self, node: Node, topic: str, partition: int, brokers: tuple[str, ...], history: History) -> None:
+        self.node = node
+        self.topic = topic
+        self.partition = partition
+        self.history = history
+        self._brokers = brokers
+        self._guess = brokers[partition % len(brokers)]
+
+    def _guess_again(self) -> None:
+        self._guess = self._brokers[int(self.node.entropy.random() * len(self._brokers))]
+
+    async def ask(self, key: ApiKey, version: int, payload: dict[str, Any], row_of: Callable[[Any], Any]) -> Any:
+        """The partition's row of the answer, or None after an error or silence: whether it took effect nobody knows."""
+        channel = BrokerChannel(self.node, self._guess, PORT, "workload")
+        try:
+            row = row_of(await channel.request(key, version, payload, REQUEST_TIMEOUT_MS))
+        except (ConnectionError, TimeoutError, ProtocolViolation):
+            self._guess_again()
+            return None
+        finally:
+            channel.close()
+        if row.error_code != ErrorCode.NONE:
+            self._guess_again()
+            return None
+        return row
+
+
+async def produce(client: Client) -> None:
+    """One record at a time with acks=all; a value whose fate is unknown may be sent again, so it may be there twice."""
+    number = 0
+    while not client.history.stopped:
+        number += 1
+        value = b"p%d-%d" % (client.partition, number)
+        client.history.attempted[client.partition][value] = None
+        await _produce_one(client, value)
+        await client.node.clock.sleep(PAUSE_MS)
+
+
+async def _produce_one(client: Client, value: bytes) -> None:
+    for _ in range(TRIES):
+        batch = build_batch([Record(0, client.node.clock.now_ms(), None, value, ())])
+        data = [{"name": client.topic, "partition_data": [{"index": client.partition, "records": batch}]}]
+        payload = {"transactional_id": None, "acks": -1, "timeout": REQUEST_TIMEOUT_MS - 1_000, "topic_data": data}
+        row = await client.ask(ApiKey.PRODUCE, 9, payload, lambda answer: answer.responses[0].partition_responses[0])
+        if row is not None:
+            client.history.note_ack(client.partition, row.base_offset, value)
+            return
+        await client.node.clock.sleep(PAUSE_MS)
+
+
+async def read(client: Client) -> None:
+    """Follows the partition from its start; what is read once must stay."""
+    position = 0
+    while not client.history.stopped:
+        wanted = {"partition": client.partition, "fetch_offset": position, "partition_max_bytes": 1 << 16, "current_leader_epoch": -1}
+        payload = {
+            "replica_id": -1,
+            "max_wait": 200,
+            "min_bytes": 1,
+            "max_bytes": 1 << 16,
+            "isolation_level": 0,
+            "session_id": 0,
+            "session_epoch": -1,
+            "topics": [{"topic": client.topic, "partitions": [wanted]}],
+            "forgotten_topics_data": [],
+            "rack_id": "",
+        }
+        row = await client.ask(ApiKey.FETCH, 11, payload, lambda answer: answer.responses[0].partitions[0])
+        if row is not None:
+            position = _take_in(client, position, bytes(row.records or b""))
+        await client.node.clock.sleep(PAUSE_MS)
+
+
+def _take_in(client: Client, position: int, data: bytes) -> int:
+    for start, header in iter_headers(data):
+        for record in read_records(data, start, header):
+            if record.offset >= position:
+                client.history.note_seen(client.partition, record.offset, record.value or b"")
+        position = max(position, header.next_offset)
+    return position
