@@ -70,7 +70,12 @@ def mutable_state(tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         for target in targets:
-            if isinstance(target, ast.Name) and target.id.islower() and not target.id.startswith("__") and isinstance(node.value, ast.Dict | ast.List | ast.Set):
+            if (
+                isinstance(target, ast.Name)
+                and target.id.islower()
+                and not target.id.startswith("__")
+                and isinstance(node.value, ast.Dict | ast.List | ast.Set)
+            ):
                 yield f"{node.lineno}: {target.id}"
 
 

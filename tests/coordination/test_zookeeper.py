@@ -146,9 +146,7 @@ async def test_an_expired_session_is_never_carried_over(
     assert seen == []
 
 
-async def test_many_operations_at_once_keep_to_the_limit(
-    store: ZooKeeperStore, folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_many_operations_at_once_keep_to_the_limit(store: ZooKeeperStore, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     session = store._session
     assert session is not None
     begin, most = session._begin, [0]

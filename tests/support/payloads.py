@@ -112,4 +112,8 @@ def _kio_value(annotation: Any, field: FieldSpec, value: Any) -> Any:
 def _dataclass_in(annotation: Any) -> Any:
     if dataclasses.is_dataclass(annotation):
         return annotation
-    return next(found for each in annotation.__args__ if (found := _dataclass_in(each)) is not None) if hasattr(annotation, "__args__") else None
+    return (
+        next(found for each in annotation.__args__ if (found := _dataclass_in(each)) is not None)
+        if hasattr(annotation, "__args__")
+        else None
+    )
