@@ -2,7 +2,7 @@
 
 Start: session, settings, logs, listeners, replication and groups, registration, controller. A request is answered from the
 moment the listeners are open; the controller speaks to the broker once it is registered.
-Stop: the controller moves the leaderships away, then listeners, groups, replication, controller, logs and session end, in
+Stop: the controller moves the leaderships away, then listeners, groups, replication, controller, session and logs end, in
 this order, so that the clean mark is the last thing the data folder gets.
 
 Nothing here touches sockets, files or threads but through the node, so a simulator runs it as it is.
@@ -46,7 +46,6 @@ log = logging.getLogger(__name__)
 class Broker:
     """`start` once, `shutdown` once. `on_failure` is called when the broker cannot go on and has to be stopped."""
 
-    services: BrokerServices
     source: BrokerStateSource
 
     def __init__(
@@ -64,6 +63,8 @@ class Broker:
         self.metrics = BrokerMetrics()
         self._flaws = flaws
         self._listeners: list[Listener] = []
+        self._logs_are_open = False
+        self._services: BrokerServices | None = None
         self._advertised = static.advertised_endpoints()
         self._connections = Connections(self.metrics)
         self._registration = Registration(
@@ -76,6 +77,12 @@ class Broker:
         )
 
     @property
+    def services(self) -> BrokerServices:
+        """The broker's parts, from early in its start on."""
+        assert self._services is not None, "the broker has not been started"
+        return self._services
+
+    @property
     def epoch(self) -> int:
         """The broker epoch of the present registration, -1 before the first."""
         return self._registration.epoch
@@ -86,15 +93,23 @@ class Broker:
         return self._listeners[0].port
 
     async def start(self) -> None:
-        """Returns once the broker is registered and serves; raises what kept it from that."""
+        """Returns once the broker is registered and serves; raises what kept it from that, with everything closed again."""
+        try:
+            await self._start()
+        except BaseException:
+            await self._close(clean=self._logs_are_open)
+            raise
+
+    async def _start(self) -> None:
         store = self.node.store
         await store.connect(self.config.current.zookeeper_connection_timeout_ms)
         await ensure_layout(store)
         cluster_id = await ensure_cluster_id(store, self.node.entropy)
-        self.services = self._assemble(cluster_id)
+        self._services = self._assemble(cluster_id)
         self.services.admin.watcher.on_broker_change(self._settings_changed)
         await self.services.admin.watcher.start()
         await self.services.logs.start()
+        self._logs_are_open = True
         self.services.groups.start()
         self.services.replicas.start()
         await self._listen()
@@ -104,24 +119,32 @@ class Broker:
 
     async def shutdown(self, controlled: bool = True) -> None:
         """Stops with clean logs; `controlled` gives the leaderships away first."""
-        services = self.services
         if controlled and self.config.current.controlled_shutdown_enable:
-            await hand_over(services)
-        services.feed.close()
-        for listener in self._listeners:
-            await listener.close()
-        await services.admin.watcher.stop()
-        await self._registration.stop()
-        services.groups.close()
-        await services.replicas.shutdown()
-        await services.controller.stop()
-        services.channels.close_all()
-        await services.logs.shutdown(clean=True, broker_epoch=self.epoch)
-        await self.node.store.close()
+            await hand_over(self.services)
+        await self._close(clean=True)
         log.info("broker stopped", extra={"broker": self.broker_id})
 
+    async def _close(self, *, clean: bool) -> None:
+        """Closes what is open. The session ends before the logs are flushed: others need not wait for that."""
+        for listener in self._listeners:
+            await listener.close()
+        services = self._services
+        if services is not None:
+            services.feed.close()
+            await services.admin.watcher.stop()
+            await self._registration.stop()
+            services.groups.close()
+            await services.replicas.shutdown()
+            await services.controller.stop()
+            services.channels.close_all()
+        await self.node.store.close()
+        if services is not None:
+            await services.logs.shutdown(clean=clean, broker_epoch=self.epoch)
+
     def gauges(self) -> list[Gauge]:
-        """What the metrics page shows besides the counters."""
+        """What the metrics page shows besides the counters; nothing before the start."""
+        if not self._logs_are_open:
+            return []
         row = self.source.broker()
         return [
             ("partitions", "Replicas hosted.", row["partitions"]),

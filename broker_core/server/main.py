@@ -83,22 +83,31 @@ async def serve(config: BrokerConfig) -> int:
     broker = Broker(
         Node(RealClock(), spawn, OsEntropy(), disk, network, store), holder, on_failure=lambda error: _finish(stop, EXIT_FAILED)
     )
-    starting: asyncio.Future[None] = asyncio.ensure_future(broker.start())
+    metrics = MetricsServer(lambda: render(broker.metrics, broker.broker_id, [*broker.gauges(), *_network_gauges(network)]))
+    starting: asyncio.Future[int] = asyncio.ensure_future(_start(broker, metrics))
     await asyncio.wait((starting, stop), return_when=asyncio.FIRST_COMPLETED)
     if not starting.done():
         starting.cancel()
     try:
-        await starting
+        metrics_port = await starting
     except (HighwaterError, StoreError, OSError) as error:
         log.critical("the broker could not start", extra={"broker": config.broker_id, "error": str(error)})
-        await _close(spawn, store)
-        return EXIT_FAILED
+        status = EXIT_FAILED
     except asyncio.CancelledError:
-        await _close(spawn, store)
-        return stop.result()
-    status = await _serve_started(broker, network, stop)
+        status = stop.result()
+    else:
+        status = await _serve_started(broker, metrics_port, stop)
+    await metrics.stop()
     await _close(spawn, store)
     return status
+
+
+async def _start(broker: Broker, metrics: MetricsServer) -> int:
+    """The port of the metrics, 0 for none."""
+    wanted = broker.config.static.highwater_metrics_port
+    metrics_port = await metrics.start(wanted) if wanted else 0
+    await broker.start()
+    return metrics_port
 
 
 def _limits(config: BrokerConfig) -> NetworkLimits:
@@ -120,11 +129,8 @@ def _network_gauges(network: RealNetwork) -> list[Gauge]:
     ]
 
 
-async def _serve_started(broker: Broker, network: RealNetwork, stop: asyncio.Future[int]) -> int:
-    config = broker.config.static
-    folder = Path(config.log_dir)
-    metrics = MetricsServer(lambda: render(broker.metrics, broker.broker_id, [*broker.gauges(), *_network_gauges(network)]))
-    metrics_port = await metrics.start(config.highwater_metrics_port) if config.highwater_metrics_port else 0
+async def _serve_started(broker: Broker, metrics_port: int, stop: asyncio.Future[int]) -> int:
+    folder = Path(broker.config.static.log_dir)
     watchdog = Watchdog(broker.metrics, lambda: os._exit(EXIT_HUNG))
     watchdog.start()
     gc.collect()
@@ -135,7 +141,6 @@ async def _serve_started(broker: Broker, network: RealNetwork, stop: asyncio.Fut
     status = await stop
     process.clear_ready(folder)
     watchdog.stop()
-    await metrics.stop()
     await broker.shutdown(controlled=status == 0)
     return status
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from broker_core.errors import ErrorCode
+import pytest
+
+from broker_core.config import BrokerConfig
+from broker_core.errors import ErrorCode, KafkaError
 from broker_core.protocol.api import ApiKey
+from broker_core.seams import Node
+from broker_core.server.broker import Broker
 from tests.support.broker_cluster import BrokerCluster
 
 
@@ -84,3 +89,27 @@ def test_the_controller_is_replaced() -> None:
         answer = cluster.ask(second, ApiKey.DESCRIBE_CLUSTER, 1, {"include_cluster_authorized_operations": False})
         assert answer.controller_id == second
         assert sorted(broker.broker_id for broker in answer.brokers) == sorted(cluster.brokers)
+
+
+def test_a_start_that_fails_leaves_the_folder_clean() -> None:
+    """S6: a broker that cannot register has opened its logs, and closes them as a stopped one does."""
+    with BrokerCluster(brokers=1) as cluster:
+        cluster.start_all()
+        cluster.create("t")
+        cluster.stop(1)
+
+        async def squat(node: Node) -> None:
+            await node.store.connect(6_000)
+            await node.store.create("/brokers/ids/1", b"{}", ephemeral=True)
+
+        async def start(node: Node) -> None:
+            node.disk.make_dirs("/data")
+            listeners = "PLAINTEXT://b1:9092"
+            broker = Broker(node, BrokerConfig.load({"broker.id": "1", "listeners": listeners, **cluster.settings}))
+            with pytest.raises(KafkaError, match="registered already"):
+                await broker.start()
+
+        cluster.world.run("client", squat)
+        cluster.world.machines["b1"].main = start
+        node = cluster.world.start("b1")
+        cluster.until(lambda: node.disk.exists("/data/.kafka_cleanshutdown"))

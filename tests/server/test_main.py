@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -127,4 +128,15 @@ def test_a_missing_zookeeper_is_said_plainly(tmp_path: Path) -> None:
     )
     assert ended.returncode == 1
     assert b"could not start" in ended.stdout
+    assert b"Traceback" not in ended.stdout + ended.stderr
+
+
+def test_a_taken_metrics_port_is_said_plainly(broker: Process) -> None:
+    """And the data folder is left clean: the next start trusts its logs."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", broker.metrics_port))
+        other.listen()
+        ended = subprocess.run(broker.command[:-2], capture_output=True, timeout=DEADLINE_SECONDS, check=False)
+    assert ended.returncode == 1
+    assert str(broker.metrics_port).encode() in ended.stdout
     assert b"Traceback" not in ended.stdout + ended.stderr
