@@ -59,7 +59,7 @@ def launch(layout: Layout, broker_id: int) -> None:
     check_port_free(layout.port_of(broker_id), f"broker {broker_id}", "HIGHWATER_BROKER_PORT")
     config = write_properties(layout, broker_id)
     overrides = [f"listeners=PLAINTEXT://127.0.0.1:{layout.port_of(broker_id)}", f"zookeeper.connect={layout.zookeeper_connect}"]
-    command = [sys.executable, "-m", "broker_core", "--config", str(config)]
+    command = [sys.executable, "-m", "broker_core", "--config", str(config), "--log-file", str(layout.log_file(process.name))]
     for override in overrides:
         command += ["--override", override]
     (layout.broker_folder(broker_id) / "log" / READY_FILE).unlink(missing_ok=True)
