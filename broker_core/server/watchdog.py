@@ -20,6 +20,9 @@ TICK_SECONDS = 0.1
 STALL_SECONDS = 0.2
 GIVE_UP_SECONDS = 10.0
 IDLE_WINDOW_TICKS = 10
+LOOK_SECONDS = 1.0
+PAUSED_SECONDS = 3.0
+"""A thread of ours that slept this long was paused with the whole process: that is no hang."""
 
 
 class Watchdog:
@@ -69,9 +72,9 @@ class Watchdog:
     def _guard(self) -> None:
         given_up_at = 0.0
         checked = time.monotonic()
-        while not self._stopped.wait(1.0):
+        while not self._stopped.wait(LOOK_SECONDS):
             now = time.monotonic()
-            process_was_paused = now - checked > 3.0
+            process_was_paused = now - checked > PAUSED_SECONDS
             checked = now
             last = self._last_tick
             if not process_was_paused and now - last > GIVE_UP_SECONDS and given_up_at != last:

@@ -13,7 +13,7 @@ from broker_core.groups.group import Group
 from broker_core.groups.member import Member
 from broker_core.groups.states import GroupState
 from broker_core.groups.wire import Reader
-from broker_core.model import NO_LEADER, TopicPartition
+from broker_core.model import NO_EPOCH, NO_LEADER, TopicPartition
 from broker_core.replication.follower_state import FollowerView
 from broker_core.replication.leadership import Role
 from broker_core.replication.manager import ReplicaManager
@@ -52,7 +52,7 @@ class BrokerStateSource:
             "id": self.broker_id,
             "epoch": self.broker_epoch(),
             "controller_id": None if self.controller.controller_id == NO_LEADER else self.controller.controller_id,
-            "controller_epoch": self.controller.epoch if self.controller.is_active else self.replicas.controller_epoch,
+            "controller_epoch": self._controller_epoch(),
             "is_controller": self.controller.is_active,
             "partitions": len(hosted),
             "leaders": sum(partition.is_leader for partition in hosted),
@@ -61,6 +61,11 @@ class BrokerStateSource:
             "purgatory": {"produce": self.replicas.progress.produces.delayed, "fetch": self.replicas.progress.fetches.delayed},
             **_counters(self.metrics),
         }
+
+    def _controller_epoch(self) -> int | None:
+        """Of the newest controller heard of."""
+        epoch = self.controller.epoch if self.controller.is_active else self.replicas.controller_epoch
+        return None if epoch == NO_EPOCH else epoch
 
     def partition_keys(self) -> Iterable[TopicPartition]:
         return [partition.tp for partition in self.replicas.partitions()]
