@@ -127,7 +127,8 @@ def _moves(before: Value, after: Value) -> list[Value]:
     where = {"topic": after["topic"], "partition": after["partition"]}
     move = after["reassigning"]
     if move and not before["reassigning"]:
-        text = f"{_name(after)} is being moved: joining {_ids(move['adding'])}, leaving {_ids(move['removing'])}."
+        steps = [f"{word} {_ids(ids)}" for word, ids in (("joining", move["adding"]), ("leaving", move["removing"])) if ids]
+        text = f"{_name(after)} is being moved: {', '.join(steps)}."
         return [event("reassignment", "notice", text, after["at_ms"], cause="begins", **where)]
     if before["reassigning"] and not move:
         text = f"the move of {_name(after)} is over: its replicas are {', '.join(map(str, after['assignment']))}."
