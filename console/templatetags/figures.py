@@ -7,9 +7,12 @@ import re
 from collections.abc import Mapping, Sequence, Sized
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 from django import template
 from django.utils.safestring import SafeString, mark_safe
+
+from console.snapshot.keys import SAFE
 
 register = template.Library()
 DASH = "–"
@@ -35,6 +38,9 @@ STATES = {
     "steady": ("notice", "steady"),
     "falling_behind": ("warn", "falling behind"),
     "stalled": ("bad", "stalled"),
+    "waiting": ("off", "waiting"),
+    "moving": ("notice", "moving"),
+    "done": ("ok", "done"),
     "queued": ("off", "queued"),
     "cancelling": ("notice", "cancelling"),
     "succeeded": ("ok", "succeeded"),
@@ -228,6 +234,11 @@ def of_topic(configs: Sequence[Mapping[str, Any]], own: bool) -> list[Mapping[st
 
 
 @register.filter
+def any_chosen(settings: Sequence[Mapping[str, Any]]) -> bool:
+    return any(setting["chosen"] for setting in settings)
+
+
+@register.filter
 def by_request(brokers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Request rates turned round: a row a kind of request with a cell a broker, the busiest first; `busy` from one each second on."""
     names = {name for broker in brokers for name in broker["requests"] or {}}
@@ -237,6 +248,12 @@ def by_request(brokers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         per_s = sum((cell["request"] or {}).get("per_s") or 0 for cell in cells)
         rows.append({"name": name, "cells": cells, "per_s": per_s, "busy": per_s >= 1})
     return sorted(rows, key=lambda row: (-row["per_s"], row["name"]))
+
+
+@register.filter
+def as_key(name: Any) -> str:
+    """A group's id as the keys of the live feed have it."""
+    return quote(str(name), safe=SAFE)
 
 
 @register.filter

@@ -26,6 +26,8 @@ function paintField(element, value) {
   if (way === "state") return paintState(element, found);
   if (way === "bar") return paintBar(element, found);
   if (way === "hidden-unless") { element.hidden = !found; return; }
+  if (way === "process") { element.dataset.process = found ?? ""; return; }
+  if (way === "level") return paintLevel(element, found);
   const words = (WAYS[way] || format.text)(found);
   if (element.dataset.badAbove !== undefined) level(element, found, "badAbove", "bad");
   else if (element.dataset.warnAbove !== undefined) level(element, found, "warnAbove", "warn");
@@ -60,23 +62,43 @@ function paintBar(element, progress) {
   element.firstElementChild.style.width = `${share * 100}%`;
 }
 
-// A verdict is {level, text, parts: [{text, url|null}]}: words with links from the word to the thing.
+// A box that opens a page with a sentence: its colour and sign follow a state's level.
+function paintLevel(element, found) {
+  const [levelName] = format.state(found);
+  element.dataset.level = levelName;
+  const sign = element.querySelector(".sign");
+  if (sign) sign.textContent = format.SIGNS[levelName] || format.SIGNS.unknown;
+}
+
+// A verdict is {level, text, parts: [{text, about}]}, `about` as `topic/orders` or `brokers`: the word that names the thing is a link.
 export function paintVerdict(box, verdict) {
   if (!verdict || box.dataset.text === verdict.text) return;
   box.dataset.text = verdict.text;
   box.dataset.level = verdict.level;
   box.querySelector(".sign").textContent = format.SIGNS[verdict.level] || format.SIGNS.unknown;
   const words = box.querySelector(".words");
-  const parts = verdict.parts?.length ? verdict.parts : [{ text: verdict.text, url: null }];
-  words.replaceChildren(...parts.flatMap((one, index) => (index ? [" ", part(one)] : [part(one)])));
+  const parts = verdict.parts?.length ? verdict.parts : [{ text: verdict.text, about: null }];
+  words.replaceChildren(...parts.flatMap((one, index) => (index ? [" ", ...pieces(one)] : pieces(one))));
 }
 
-function part({ text, url }) {
-  if (!url) return document.createTextNode(text);
+const PLACES = { topic: "/topics/", group: "/groups/" };
+const WORD = { topics: /\d+ partitions?|partitions?|topics/, brokers: /[Bb]rokers? \d+(?:(?:, | and )\d+)*|preferred broker/ };
+
+function pieces({ text, about }) {
+  if (!about) return [text];
+  const [kind, ...rest] = about.split("/");
+  const name = rest.join("/");
+  const found = name ? named(text, name) : WORD[kind]?.exec(text);
   const link = document.createElement("a");
-  link.href = url;
-  link.textContent = text;
-  return link;
+  link.href = name ? PLACES[kind] + encodeURIComponent(name) : `/${kind}`;
+  link.textContent = found ? found[0] : text;
+  return found ? [text.slice(0, found.index), link, text.slice(found.index + found[0].length)] : [link];
+}
+
+// Where a topic's or group's name stands in a text, with the partition's number if one follows.
+function named(text, name) {
+  const index = text.indexOf(name);
+  return index < 0 ? null : { index, 0: name + /^(?:-\d+)?/.exec(text.slice(index + name.length))[0] };
 }
 
 export function eventItem(event) {

@@ -3,7 +3,7 @@
 import { Feed } from "./feed.js";
 import { eventItem, paint, paintVerdict } from "./bind.js";
 import { Ladder } from "./ladder.js";
-import { draw, seriesOf } from "./charts.js";
+import { draw, grow, seriesOf, shownIn } from "./charts.js";
 import { duration } from "./format.js";
 
 const MOST_EVENTS = 200;
@@ -42,7 +42,7 @@ function startLadders(root = document) {
 function plots(root = document) {
   for (const element of root.querySelectorAll("[data-chart]")) {
     const data = document.getElementById(element.dataset.chart);
-    if (data) draw(element, seriesOf(JSON.parse(data.textContent), element.dataset), element.dataset.unit || "");
+    if (data) draw(element, shownIn(element) || seriesOf(JSON.parse(data.textContent), element.dataset), element.dataset.unit || "");
   }
 }
 
@@ -55,7 +55,10 @@ function onValues({ detail: { values, gone, first } }) {
 }
 
 function show(key, value) {
-  if (key === "cluster") document.querySelectorAll("[data-verdict]").forEach((box) => paintVerdict(box, value.verdict));
+  if (key === "cluster") {
+    document.querySelectorAll("[data-verdict]").forEach((box) => paintVerdict(box, value.verdict));
+    document.querySelectorAll("[data-grow]").forEach((chart) => grow(chart, value));
+  }
   if (key.startsWith("event/")) return addEvent(value);
   paint(key, value);
   for (const element of document.querySelectorAll(`[data-ladder="${CSS.escape(key)}"]`)) ladderOf(element).show(value);
@@ -80,6 +83,7 @@ function addEvent(event) {
   for (const list of document.querySelectorAll("[data-events]")) {
     if (list.querySelector(`[data-event="${event.id}"]`)) continue;
     if (list.dataset.topic && event.topic !== list.dataset.topic) continue;
+    if (list.dataset.group && event.group !== list.dataset.group) continue;
     list.querySelector(".none")?.remove();
     const after = [...list.children].find((item) => Number(item.dataset.event) < event.id);
     list.insertBefore(eventItem(event), after || null);

@@ -47,7 +47,7 @@ export const percent = (value) => (value === null || value === undefined ? DASH 
 export const count = (value) => (Array.isArray(value) ? whole(value.length) : whole(value));
 
 export function clock(ms) {
-  return ms === null || ms === undefined ? DASH : new Date(ms).toLocaleTimeString("en-GB");
+  return ms === null || ms === undefined ? DASH : new Date(ms).toISOString().slice(11, 19);
 }
 
 // [level, words] of every state that any page shows.
@@ -56,7 +56,7 @@ const STATES = {
   online: ["ok", "online"], running: ["ok", "running"], starting: ["notice", "starting"], paused: ["paused", "paused"], stopped: ["off", "stopped"],
   Stable: ["ok", "Stable"], Empty: ["off", "Empty"], PreparingRebalance: ["notice", "PreparingRebalance"], CompletingRebalance: ["notice", "CompletingRebalance"], Dead: ["bad", "Dead"],
   caught_up: ["ok", "caught up"], catching_up: ["notice", "catching up"], steady: ["notice", "steady"], falling_behind: ["warn", "falling behind"], stalled: ["bad", "stalled"],
-  queued: ["off", "queued"], cancelling: ["notice", "cancelling"], succeeded: ["ok", "succeeded"], failed: ["bad", "failed"], cancelled: ["off", "cancelled"],
+  waiting: ["off", "waiting"], moving: ["notice", "moving"], done: ["ok", "done"], queued: ["off", "queued"], cancelling: ["notice", "cancelling"], succeeded: ["ok", "succeeded"], failed: ["bad", "failed"], cancelled: ["off", "cancelled"],
   ok: ["ok", "ok"], notice: ["notice", "notice"], warn: ["warn", "warning"], bad: ["bad", "bad"], stall: ["bad", "stalled"], stop: ["bad", "stopped"], rewind: ["warn", "rewound"],
   unknown: ["off", "unknown"],
 };

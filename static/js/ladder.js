@@ -81,6 +81,7 @@ export class Ladder {
     part(row, "gap").textContent = gap > 0 ? `−${format.whole(gap)}` : "";
     const why = part(row, "why");
     why.textContent = replica.in_isr ? "" : replica.reason || "out of the ISR";
+    why.title = why.textContent;
     why.hidden = replica.in_isr;
     this.notches(row, value, scale);
     row.setAttribute("aria-label", describe(replica, value, gap));

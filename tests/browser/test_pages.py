@@ -1,0 +1,200 @@
+"""Every page, as a person meets it: on a phone, by keyboard, with hostile names, and while its feed is away."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient, NewTopic
+from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, expect
+
+from broker_core.local.process import wait_until
+from tests.support.clients import produce, whole
+from tests.support.cluster import eventually
+from tests.support.console_system import ConsoleSystem
+from tests.support.pages import WAIT_MS, Complaints, ground, overflow, tab_to, verdict, visit
+
+TOPIC = "a-topic.with_a-name-as-long-as-some-company-would-like-it.and-then-a-little-longer-than-that"
+MARKUP = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>&amp;"
+GROUP = "group/" + MARKUP
+PHONE: ViewportSize = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def busy(shared_system: ConsoleSystem) -> Iterator[None]:
+    """A topic with records, and a member of a group whose ids are markup; both stay for the module."""
+    admin = AdminClient({"bootstrap.servers": shared_system.bootstrap_servers})
+    admin.create_topics([NewTopic(TOPIC, 3, 3)])[TOPIC].result(30)
+    eventually(lambda: whole(admin, TOPIC, 3), 30, f"{TOPIC} is whole")
+    produce(shared_system, TOPIC, [b"x" * 100] * 300)
+    with member(shared_system):
+        yield
+
+
+@contextlib.contextmanager
+def member(system: ConsoleSystem) -> Iterator[None]:
+    """A consumer that has read and committed, and polls until the end."""
+    settings = {"bootstrap.servers": system.bootstrap_servers, "group.id": GROUP, "client.id": MARKUP, "auto.offset.reset": "earliest"}
+    consumer, over, read = Consumer(settings), threading.Event(), threading.Event()
+
+    def poll() -> None:
+        consumer.subscribe([TOPIC])
+        while not over.is_set():
+            if consumer.consume(100, 0.2):
+                consumer.commit(asynchronous=False)
+                read.set()
+        consumer.close()
+
+    thread = threading.Thread(target=poll)
+    thread.start()
+    try:
+        assert read.wait(60), "the member read nothing"
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+PATHS: dict[str, str] = {
+    "overview": "/",
+    "brokers": "/brokers",
+    "topics": "/topics",
+    "new topic": "/new-topic",
+    "topic": f"/topics/{TOPIC}",
+    "internal topic": "/topics/__consumer_offsets",
+    "groups": "/groups",
+    "group": f"/groups/{quote(GROUP, safe='')}",
+    "jobs": "/jobs",
+    "analytics": "/analytics",
+    "health": "/health",
+    "events": "/events",
+    "audit": "/audit",
+    "settings": "/settings",
+}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_page_fits_a_phone_and_complains_of_nothing(name: str, page: Page, system: ConsoleSystem) -> None:
+    """Nothing sticks out at 390 px; the tab's fixture looks for errors and violations of the content policy."""
+    page.set_viewport_size(PHONE)
+    visit(page, system, PATHS[name])
+    expect(page.locator("main h1")).to_have_count(1)
+    assert not overflow(page)
+
+
+def test_names_with_markup_are_text(page: Page, system: ConsoleSystem) -> None:
+    """A client chooses its ids; the lists, the page of the group and what comes live all show them as they are."""
+    visit(page, system, "/groups")
+    page.get_by_role("link", name=GROUP).click()
+    expect(page.locator("h1")).to_have_text(GROUP)
+    expect(page.locator('[data-field="client_id"]').first).to_have_text(MARKUP)
+    produce(system, TOPIC, [b"more"] * 90)
+    end = page.locator('tr[data-key^="lag/"] [data-field="high_watermark"]')
+    eventually_sums_to(end, 390)
+    for path in ("/events", f"/topics/{TOPIC}", "/"):
+        visit(page, system, path)
+    assert "owned" not in page.title()
+    assert page.locator("img[src=x]").count() == 0
+
+
+def eventually_sums_to(cells: Locator, total: int) -> None:
+    """The figures of the cells, thin spaces and all, add up in the end."""
+    shown: list[str] = []
+
+    def holds() -> bool:
+        shown[:] = cells.all_inner_texts()
+        return sum(int(re.sub(r"\D", "", text) or 0) for text in shown) == total
+
+    assert wait_until(holds, WAIT_MS / 1000), f"{shown} should make {total}"
+
+
+def test_a_name_no_topic_can_have_is_told_so(page: Page, complaints: Complaints, system: ConsoleSystem) -> None:
+    """The form, and an address typed by hand, show the name as text with the reason."""
+    visit(page, system, "/new-topic")
+    page.get_by_label("Name", exact=True).evaluate("one => one.removeAttribute('pattern')")
+    page.get_by_label("Name", exact=True).fill("<b>bold</b>")
+    with complaints.excused("422"):
+        page.get_by_role("button", name="Create topic").click()
+        expect(page.get_by_role("alert")).to_contain_text("A topic's name has 1 to 249 letters")
+    with complaints.excused("404"):
+        page.goto(f"{system.url}/topics/{quote('<b>bold')}")
+        expect(page.get_by_role("alert")).to_contain_text("<b>bold")
+    assert page.locator("main b").count() == 0
+
+
+def test_page_says_that_the_feed_is_lost_and_recovers(page: Page, system: ConsoleSystem) -> None:
+    """Amber and an age while `live` is dead; live again, with what came meanwhile, when it is back. No reload."""
+    visit(page, system, f"/topics/{TOPIC}")
+    page.evaluate("window.sameDocument = true")
+    feed = page.locator(".feed")
+    system.kill_program("live")
+    try:
+        expect(feed).to_have_attribute("data-state", "stale")
+        expect(feed).to_have_text(re.compile(r"feed silent, \d+(\.\d)?\u2009s old"))
+        assert ground(page, ".feed", "--warn-soft")
+        produce(system, TOPIC, [b"unseen"])
+    finally:
+        system.start_program("live")
+    expect(feed).to_have_attribute("data-state", "live")
+    expect(verdict(page)).to_contain_text("partitions are safe")
+    assert page.evaluate("window.sameDocument === true")
+
+
+def test_page_reconnects_when_the_console_restarts(page: Page, complaints: Complaints, system: ConsoleSystem) -> None:
+    visit(page, system, "/")
+    feed = page.locator(".feed")
+    with complaints.excused(""):
+        system.kill_program("console")
+        try:
+            expect(feed).to_have_attribute("data-state", "reconnecting")
+        finally:
+            system.start_program("console")
+        expect(feed).to_have_attribute("data-state", "live")
+
+
+def test_broker_can_be_killed_by_keyboard_alone(page: Page, system: ConsoleSystem) -> None:
+    """Tab reaches the button, Enter opens the dialog, focus is inside and stays there, Escape closes it and gives focus back."""
+    visit(page, system, "/brokers")
+    opener = page.get_by_role("group", name="Actions on broker 2").get_by_role("button", name="Kill…")
+    tab_to(page, opener)
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Kill broker 2?")
+    expect(dialog).to_be_visible()
+    expect(dialog.get_by_label("Type 2 to confirm")).to_be_focused()
+    page.keyboard.type("2")
+    expect(dialog.get_by_role("button", name="Kill broker 2")).to_be_enabled()
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    expect(dialog.get_by_role("button", name="Kill broker 2")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(opener).to_be_focused()
+    assert 2 in system.running()
+
+
+def test_theme_is_kept(page: Page, system: ConsoleSystem) -> None:
+    visit(page, system, "/")
+    page.get_by_role("button", name="Dark").click()
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    expect(page.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Auto").click()
+    assert page.evaluate("document.documentElement.dataset.theme") is None
+
+
+def test_a_stranger_sees_only_the_sign_in(signed_in: BrowserContext, system: ConsoleSystem) -> None:
+    assert signed_in.browser is not None
+    stranger = signed_in.browser.new_context()
+    page = stranger.new_page()
+    page.goto(f"{system.url}/topics")
+    expect(page).to_have_url(re.compile(r"/login\?next=/topics$"))
+    page.get_by_label("Name").fill("admin")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("Not signed in")
+    stranger.close()
