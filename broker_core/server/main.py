@@ -133,11 +133,11 @@ async def _serve_started(broker: Broker, metrics_port: int, stop: asyncio.Future
     folder = Path(broker.config.static.log_dir)
     watchdog = Watchdog(broker.metrics, lambda: os._exit(EXIT_HUNG))
     watchdog.start()
-    gc.collect()
-    gc.freeze()
     await _wait_for_controller(broker, stop)
     process.write_ready(folder, port=broker.port, broker_epoch=broker.epoch, metrics_port=metrics_port)
     log.info("ready", extra={"broker": broker.broker_id, "port": broker.port})
+    gc.collect()
+    gc.freeze()
     status = await stop
     process.clear_ready(folder)
     watchdog.stop()
