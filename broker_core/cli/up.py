@@ -12,9 +12,9 @@ from types import FrameType
 from broker_core.cli import system
 from broker_core.errors import ConfigError
 from broker_core.local import control
-from broker_core.local.layout import Layout
+from broker_core.local.layout import BROKER_IDS, Layout
 from broker_core.local.process import ProcessError, exclusive
-from broker_core.local.services import java_version
+from broker_core.local.services import check_port_free, java_version
 
 LEAST_JAVA = 17
 LOOK_SECONDS = 2.0
@@ -29,6 +29,7 @@ def run(data: Path, *, demo: bool) -> int:
     stop = _stop_event()
     with exclusive(layout.folder("run") / "up.lock", "make up (is another one running with this data folder?)", seconds=1.0):
         _clear_leftovers(layout)
+        _check_ports(layout)
         try:
             _start(layout, demo=demo, stop=stop)
             while not stop.wait(LOOK_SECONDS):
@@ -67,6 +68,15 @@ def _stop_event() -> threading.Event:
 def _clear_leftovers(layout: Layout) -> None:
     """Stops what a killed run left behind, so that ports and logs are ours."""
     _down(layout)
+
+
+def _check_ports(layout: Layout) -> None:
+    """Before anything starts: `ConfigError` names the first port that somebody else has."""
+    check_port_free(layout.zookeeper_port, "ZooKeeper", "HIGHWATER_ZOOKEEPER_PORT")
+    check_port_free(layout.redis_port, "Redis", "HIGHWATER_REDIS_PORT")
+    check_port_free(layout.console_port, "the console", "HIGHWATER_CONSOLE_PORT")
+    for broker_id in BROKER_IDS:
+        check_port_free(layout.port_of(broker_id), f"broker {broker_id}", "HIGHWATER_BROKER_PORT")
 
 
 def _start(layout: Layout, *, demo: bool, stop: threading.Event) -> None:
