@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from broker_core.controller.context import Leadership
 from broker_core.model import BrokerInfo
 
 
@@ -30,3 +31,13 @@ def compare(known: Mapping[int, BrokerInfo], registered: Mapping[int, BrokerInfo
         tuple(sorted(known.keys() - registered.keys())),
         tuple(broker_id for broker_id in both if broker_id not in bounced and registered[broker_id] != known[broker_id]),
     )
+
+
+def restarted_unseen(brokers: Mapping[int, BrokerInfo], leadership: Iterable[Leadership]) -> list[int]:
+    """Brokers that a partition's state counts on and that registered after it was written (REPLICATION B11).
+
+    They went and came back while no controller looked. What they had not flushed may be gone, so they must leave the ISR
+    and their leaderships end, as if they had been seen gone.
+    """
+    members = [(broker_id, row.zxid) for row in leadership for broker_id in (row.state.leader, *row.state.isr)]
+    return sorted({broker_id for broker_id, zxid in members if broker_id in brokers and brokers[broker_id].epoch > zxid})

@@ -32,6 +32,7 @@ from broker_core.controller.events import (
 )
 from broker_core.controller.guarded_store import GuardedStore
 from broker_core.controller.leader_elections import LeaderElections
+from broker_core.controller.membership import restarted_unseen
 from broker_core.controller.partition_states import PartitionState
 from broker_core.controller.reassignments import Reassignments
 from broker_core.controller.replica_states import ReplicaState
@@ -94,6 +95,9 @@ class Term:
         await self._drop_notifications(LOG_DIR_EVENTS, LogDirChange())
         context.brokers.update(await self._read_brokers())
         await self.topics.load()
+        restarted = restarted_unseen(context.brokers, context.leadership.values())
+        for broker_id in restarted:
+            del context.brokers[broker_id]
         await self.topics.to_delete()
         context.ineligible.update(ineligible_at_start(context))
         for broker_id in context.all_ids():
@@ -105,6 +109,9 @@ class Term:
         await self.reassignments.resume(lambda tp, _: tp not in resumed)
         await self._deletions.resume()
         await self.elections.from_znode(self.watches.to(ElectionRequested()))
+        if restarted:
+            log.info("Brokers restarted between two controllers: %s", restarted)
+            await self.brokers_changed()
         log.info("Controller epoch %d: %d brokers, %d partitions", context.epoch, len(context.brokers), len(context.partitions()))
 
     def end(self) -> None:

@@ -87,7 +87,7 @@ class Znodes:
         if read is None:
             return None
         data, stat = read
-        return _decoded(lambda: Leadership(*decode_partition_state(tp, data, stat.version)))
+        return _decoded(lambda: Leadership(*decode_partition_state(tp, data, stat.version), stat.mzxid))
 
     async def write_states(
         self, states: Mapping[TopicPartition, LeaderAndIsr], controller_epoch: int
@@ -134,7 +134,8 @@ class Znodes:
         if not await self._create(layout.partition_path(tp)):
             return False
         if await self._create(layout.state_path(tp), encode_partition_state(state, controller_epoch)):
-            return await self.state(tp) == Leadership(state, controller_epoch)
+            found = await self.state(tp)
+            return found is not None and (found.state, found.controller_epoch) == (state, controller_epoch)
         return False
 
     async def _create(self, path: str, data: bytes = b"") -> bool:
