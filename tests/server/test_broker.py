@@ -44,7 +44,7 @@ def test_a_killed_leader_is_replaced_and_comes_back() -> None:
         killed = cluster.leader("t")
         cluster.kill(killed)
         cluster.until(lambda: cluster.known_leader("t") not in (killed, -1))
-        assert cluster.produce("t", "during").error_code == ErrorCode.NONE
+        cluster.produce_until_acked("t", "during")
         cluster.start(killed)
         cluster.until(lambda: len(cluster.isr(killed, "t")) == 3)
         assert cluster.consume("t") == ["before", "during"]

@@ -157,6 +157,14 @@ class BrokerCluster:
         answer = self.ask(self.leader(topic, partition), ApiKey.PRODUCE, version, payload)
         return answer.responses[0].partition_responses[0]
 
+    def produce_until_acked(self, topic: str, *values: str) -> None:
+        """As a client with retries does, while leaderships move."""
+        for _ in range(20):
+            if self.produce(topic, *values).error_code == ErrorCode.NONE:
+                return
+            self.world.run_for(500)
+        raise AssertionError(f"{values} were not acknowledged")
+
     def consume(self, topic: str, partition: int = 0, offset: int = 0) -> list[str]:
         """Values of all committed records from `offset` on."""
         row = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
