@@ -164,8 +164,8 @@ class FrameConnection(Protocol):
         """Queues one frame; raises `ConnectionError` once closed."""
         ...
 
-    async def receive(self) -> bytes:
-        """The next frame; `ConnectionError` once the peer is gone or the frame breaks a limit."""
+    async def receive(self) -> bytes | memoryview:
+        """The next frame, a large one as a view of it; `ConnectionError` once the peer is gone or the frame breaks a limit."""
         ...
 
     def close(self) -> None: ...

@@ -139,7 +139,7 @@ class BrokerChannel:
         finally:
             self._close("the broker is shutting down")
 
-    def _answered(self, frame: bytes) -> None:
+    def _answered(self, frame: bytes | memoryview) -> None:
         try:
             correlation_id = int.from_bytes(frame[:4], "big", signed=True)
             expected = self._in_flight.popleft()

@@ -6,21 +6,32 @@ import asyncio
 from collections import deque
 
 from broker_core.server.adapters.framing import SIZE
+from broker_core.server.adapters.spare_buffers import SpareBuffers
 
+SCRATCH_BYTES = 32 * 1024
 MAX_QUEUED_FRAMES = 1024
 MAX_UNSENT_BYTES = 64 * 1024 * 1024
 
 
-class ClientConnection(asyncio.Protocol):
+class ClientConnection(asyncio.BufferedProtocol):
     """Cuts what arrives into frames; reading pauses while `MAX_QUEUED_FRAMES` wait to be received.
 
-    A peer that does not read is given up once `MAX_UNSENT_BYTES` wait to be sent to it.
+    Small frames are cut out of a scratch buffer. One that does not fit in a read gets a buffer of its own, the one before
+    if nobody looks into that any more, which grows as bytes arrive. A peer that does not read is given up once
+    `MAX_UNSENT_BYTES` wait to be sent to it.
     """
 
     def __init__(self, max_frame_bytes: int) -> None:
         self._max_frame_bytes = max_frame_bytes
-        self._buffer = bytearray()
-        self._frames: deque[bytes] = deque()
+        self._scratch = memoryview(bytearray(SCRATCH_BYTES))
+        self._in_scratch = 0
+        self._frame: bytearray | None = None
+        self._frame_bytes = 0
+        self._filled = 0
+        self._room = 0
+        self._last: bytearray | None = None
+        self._spares = SpareBuffers()
+        self._frames: deque[bytes | memoryview] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._error: str | None = None
         self._transport: asyncio.Transport | None = None
@@ -29,28 +40,60 @@ class ClientConnection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
-    def data_received(self, data: bytes) -> None:
-        self._buffer += data
-        while self._error is None and self._cut_frame():
-            pass
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._frame is None:
+            return self._scratch[self._in_scratch :]
+        if len(self._frame) < self._room:
+            self._frame.extend(bytes(self._room - len(self._frame)))
+        return memoryview(self._frame)[self._filled : self._room]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._frame is None:
+            self._in_scratch += nbytes
+            self._cut_frames()
+        else:
+            self._filled += nbytes
+            self._go_on(self._frame)
         if len(self._frames) >= MAX_QUEUED_FRAMES and self._transport is not None:
             self._transport.pause_reading()
-        self._wake()
+        if self._frames:
+            self._wake()
 
-    def _cut_frame(self) -> bool:
-        if len(self._buffer) < SIZE.size:
-            return False
-        (size,) = SIZE.unpack_from(self._buffer)
-        if not 0 <= size <= self._max_frame_bytes:
-            self._fail(f"the peer announced a frame of {size} bytes; the limit is {self._max_frame_bytes}")
-            return False
-        end = SIZE.size + size
-        if len(self._buffer) < end:
-            return False
-        with memoryview(self._buffer) as view:
-            self._frames.append(bytes(view[SIZE.size : end]))
-        del self._buffer[:end]
-        return True
+    def _cut_frames(self) -> None:
+        """Takes the whole frames out of the scratch buffer; what stays there is less than a size."""
+        position = 0
+        while self._error is None and self._in_scratch - position >= SIZE.size:
+            (size,) = SIZE.unpack_from(self._scratch, position)
+            if not 0 <= size <= self._max_frame_bytes:
+                self._fail(f"the peer announced a frame of {size} bytes; the limit is {self._max_frame_bytes}")
+                return
+            begin, end = position + SIZE.size, position + SIZE.size + size
+            position = min(end, self._in_scratch)
+            if end <= self._in_scratch:
+                self._frames.append(bytes(self._scratch[begin:end]))
+            else:
+                self._begin_frame(size, self._scratch[begin:position])
+        rest = bytes(self._scratch[position : self._in_scratch])
+        self._scratch[: len(rest)] = rest
+        self._in_scratch = len(rest)
+
+    def _begin_frame(self, size: int, begun: memoryview) -> None:
+        if self._last is not None:
+            self._spares.give_back(self._last)
+            self._last = None
+        self._frame = self._spares.take()
+        self._frame[: len(begun)] = begun
+        self._frame_bytes = size
+        self._filled = self._room = len(begun)
+        self._go_on(self._frame)
+
+    def _go_on(self, frame: bytearray) -> None:
+        """Hands the frame on when it is complete; otherwise sees that there may be more of it."""
+        if self._filled == self._frame_bytes:
+            self._frames.append(memoryview(frame)[: self._frame_bytes])
+            self._last, self._frame = frame, None
+        elif self._filled == self._room:
+            self._room += min(self._frame_bytes - self._room, max(SCRATCH_BYTES, self._room))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._fail(f"the connection was lost: {exc}" if exc else "the peer closed the connection")
@@ -74,7 +117,7 @@ class ClientConnection(asyncio.Protocol):
             raise ConnectionError(self._error)
         self._transport.writelines([SIZE.pack(len(frame)), frame])
 
-    async def receive(self) -> bytes:
+    async def receive(self) -> bytes | memoryview:
         while not self._frames:
             if self._error is not None:
                 raise ConnectionError(self._error)

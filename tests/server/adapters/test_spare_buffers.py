@@ -56,3 +56,21 @@ async def test_frames_of_falling_and_rising_length_come_whole_and_kept_ones_stay
     writer.close()
     await writer.wait_closed()
     await listener.close()
+
+
+async def test_our_client_keeps_what_is_looked_into_and_uses_the_rest_again() -> None:
+    """Answers of every size around those of the buffers, some of them sent in one piece with the next."""
+    network = RealNetwork(NetworkLimits)
+    listener = await network.listen("127.0.0.1", 0, lambda peer: Keeping())
+    connection = await network.connect("127.0.0.1", listener.port, timeout_ms=1_000)
+    sizes = [900_000, 5, 1_100_000, 32_764, 32_765, 40_000, 2_000_000, 1, 500_000]
+    for size in sizes:
+        connection.send(bytes([size % 251]) * size)
+    kept = [await connection.receive() for _ in sizes]
+    assert [bytes(frame) for frame in kept] == [bytes([size % 251]) * size for size in sizes]
+    kept.clear()
+    for size in sizes:
+        connection.send(bytes([size % 241]) * size)
+        assert await connection.receive() == bytes([size % 241]) * size
+    connection.close()
+    await listener.close()
