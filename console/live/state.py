@@ -47,6 +47,7 @@ class ClusterState:
         self._gone: set[str] = set()
         self._events: list[Value] = []
         self._telling = Telling()
+        self._last_controller: int | None = None
         self._trouble: dict[tuple[str, int], str] = {}
         self._worst: Value | None = None
         self._worst_known = True
@@ -106,7 +107,8 @@ class ClusterState:
     def set_controller(self, broker: int | None, epoch: int | None, now_ms: int) -> None:
         if (broker, epoch) == self.controller:
             return
-        told = events.controller_event(self.controller[0], broker, epoch, self.alive(), now_ms)
+        told = events.controller_event(self._last_controller, broker, epoch, self.alive(), now_ms)
+        self._last_controller = self._last_controller if broker is None else broker
         if told and self.registered is not None:
             self._events.append(told)
         self._dirty_brokers |= {b for b in (self.controller[0], broker) if b is not None}

@@ -174,6 +174,7 @@ def test_what_a_broker_says_before_the_topic_is_known_is_kept(state: ClusterStat
 def test_the_controller_moves(state: ClusterState) -> None:
     """Z2: a new epoch each time."""
     state.set_brokers({b: BROKERS[b] for b in (1, 3)}, 2000)
+    state.set_controller(None, 14, 1990)
     state.set_controller(3, 15, 2000)
     values, events = state.take(2000)
     assert "broker 3 is the controller now, epoch 15 (was broker 2): broker 2 is down." in [e["sentence"] for e in events]
