@@ -1,0 +1,97 @@
+"""One whole system for all tests of this folder; each test makes topics of its own and leaves every process running."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from broker_core.cli import system as programs
+from tests.support.clients import whole
+from tests.support.cluster import eventually
+from tests.support.console_system import ConsoleSystem
+from tests.support.rest import LOCAL, Rest
+
+ROLES = ("viewer", "operator", "admin")
+
+
+@pytest.fixture(scope="session")
+def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleSystem]:
+    made = ConsoleSystem(tmp_path_factory.mktemp("whole") / "data")
+    try:
+        made.up()
+        yield made
+    finally:
+        made.down()
+
+
+def make_token(system: ConsoleSystem, name: str, role: str) -> str:
+    command = [sys.executable, "manage.py", "token_create", name, "--role", role]
+    done = subprocess.run(
+        command, cwd=programs.ROOT, env=programs.environment(system.layout), capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout.strip().splitlines()[-1]
+
+
+@pytest.fixture(scope="session")
+def people(system: ConsoleSystem) -> dict[str, Rest]:
+    """REST by role."""
+    return {role: Rest(system.layout.console_port, make_token(system, f"test-{role}", role)) for role in ROLES}
+
+
+@pytest.fixture(scope="session")
+def rest(people: dict[str, Rest]) -> Rest:
+    """An operator, once the feeds of all brokers are heard."""
+    found = people["operator"]
+    eventually(lambda: (found.live()["feed"] or {}).get("state") == "live", 60, "a live feed")
+    return found
+
+
+def bystander_of(rest: Rest) -> int:
+    """A broker that is not the controller now, for faults that shall not move it."""
+    return max({1, 2, 3} - {rest.live()["controller_id"]})
+
+
+@pytest.fixture
+def bystander(rest: Rest) -> int:
+    return bystander_of(rest)
+
+
+MakeTopic = Callable[[str, list[list[int]]], str]
+
+
+@pytest.fixture(scope="session")
+def make_topic(system: ConsoleSystem, rest: Rest) -> MakeTopic:
+    """A topic by the replicas of each partition, once it is whole and the console knows it.
+
+    A client of its own for each: librdkafka's asks who it took for the controller, long after that has changed.
+    """
+
+    def make(name: str, replicas: list[list[int]]) -> str:
+        admin = AdminClient({"bootstrap.servers": system.bootstrap_servers})
+        topic = f"{name}-{uuid.uuid4().hex[:6]}"
+        admin.create_topics([NewTopic(topic, len(replicas), replica_assignment=replicas)])[topic].result(30)
+        eventually(lambda: whole(admin, topic, len(replicas[0])), 30, f"{topic} whole")
+        eventually(lambda: shown(rest, topic, replicas), 30, f"{topic} in the console")
+        return topic
+
+    return make
+
+
+def shown(rest: Rest, topic: str, replicas: list[list[int]]) -> bool:
+    answer = rest.ask("GET", f"{LOCAL}/topics/{topic}/partitions?limit=500")
+    return answer.status == 200 and [sorted(p["isr"]) for p in answer.body["items"]] == [sorted(r) for r in replicas]
+
+
+@pytest.fixture(autouse=True)
+def healed(system: ConsoleSystem) -> Iterator[None]:
+    """Whatever a test has paused, stopped or killed runs again."""
+    yield
+    system.heal()
+    for name in ("live", "worker", "beat"):
+        if not system.program(name).alive():
+            system.start_program(name)
