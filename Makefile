@@ -6,6 +6,7 @@ BIN := .venv/bin
 DATA ?= data
 DEMO ?= 1
 SEED ?= 1
+RUNS ?= 1
 
 .PHONY: up down test bench simulate lint setup setup-dev tools lock clean
 
@@ -22,7 +23,7 @@ bench: setup-dev
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 simulate: setup-dev
-	@$(BIN)/python -m tests.simulation --seed $(SEED) $(ARGS)
+	@$(BIN)/python -m tests.simulation --seed $(SEED) --runs $(RUNS) $(ARGS)
 
 lint: setup-dev
 	$(BIN)/ruff check .
