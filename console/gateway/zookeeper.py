@@ -15,14 +15,21 @@ from typing import Any, Protocol
 
 from broker_core.coordination.store import ConnectionLoss, NoNode, SessionExpired, SessionState, Store, StoreError, WatchEvent
 from broker_core.coordination.znode_data import decode_broker, decode_partition_state, decode_topic, topic_id_text
+from broker_core.coordination.zookeeper import ZooKeeperStore
 from broker_core.model import TopicPartition
 
 log = logging.getLogger(__name__)
 CONNECT_TIMEOUT_MS = 10_000.0
+SESSION_TIMEOUT_MS = 6_000.0
 RETRY_S = 1.0
 STATE_PATH = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 TOPIC_PATH = re.compile(r"/brokers/topics/([^/]+)")
 CONFIG_PATH = re.compile(r"/config/topics/([^/]+)")
+
+
+def open_store(hosts: str) -> Store:
+    """A client of the ZooKeeper at `host:port,…`; `ZooKeeperView.run` connects it."""
+    return ZooKeeperStore(hosts, SESSION_TIMEOUT_MS)
 
 
 class Sink(Protocol):

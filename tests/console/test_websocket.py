@@ -50,10 +50,11 @@ async def connect(token: str) -> AsyncIterator[Any]:
 
 
 async def next_of(socket: WebSocket, kind: str) -> dict[str, Any]:
-    while True:
-        message: dict[str, Any] = await socket.receive_json_from(10)
-        if message["type"] == kind:
-            return message
+    async with asyncio.timeout(15):
+        while True:
+            message: dict[str, Any] = await socket.receive_json_from(10)
+            if message["type"] == kind:
+                return message
 
 
 async def test_a_page_gets_its_snapshot_then_changes(shown: Any, redis: Any, connect: Any) -> None:

@@ -22,6 +22,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         settings.CONSOLE_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
         call_command("migrate", interactive=False, verbosity=0)
+        call_command("clearsessions")
         for role in ROLES:
             Group.objects.get_or_create(name=role)
         Cluster.objects.update_or_create(

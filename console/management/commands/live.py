@@ -12,11 +12,10 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from broker_core.coordination.zookeeper import ZooKeeperStore
 from console.gateway import local
 from console.gateway.feed import batches
 from console.gateway.sample_topic import SampleTopic
-from console.gateway.zookeeper import ZooKeeperView
+from console.gateway.zookeeper import ZooKeeperView, open_store
 from console.live.lease import RENEW_S, Lease
 from console.live.owner import LiveOwner
 from console.live.publisher import Publisher
@@ -28,7 +27,6 @@ from console.models import Cluster
 from console.snapshot.connect import async_client
 
 log = logging.getLogger("console.live")
-SESSION_TIMEOUT_MS = 6_000.0
 
 
 class Command(BaseCommand):
@@ -80,7 +78,7 @@ async def _own(cluster: Cluster, lease: Lease) -> None:
     """Runs all tasks until the lease is lost or one of them fails."""
     state = ClusterState(cluster.pk)
     owner = LiveOwner(cluster.pk, Publisher(state), state, batches)
-    store = ZooKeeperStore(cluster.zookeeper, SESSION_TIMEOUT_MS)
+    store = open_store(cluster.zookeeper)
     view = ZooKeeperView(store, owner, lambda: owner.broker_defaults)
     sink = SampleTopic(cluster.bootstrap_servers, SAMPLES_TOPIC, SAMPLES_PARTITIONS, SAMPLES_CONFIG)
     sampler = Sampler(owner.take_samples, sink, Spool(settings.CONSOLE_DIR / "spool" / f"{cluster.pk}.samples"))
