@@ -15,7 +15,8 @@ from django.urls import re_path
 
 http = get_asgi_application()
 
+from console.live.away import closing_without_redis  # noqa: E402
 from console.live.consumer import LiveConsumer  # noqa: E402
 
-websocket = AuthMiddlewareStack(URLRouter([re_path(r"^ws/v1/live$", LiveConsumer.as_asgi())]))
+websocket = AuthMiddlewareStack(URLRouter([re_path(r"^ws/v1/live$", closing_without_redis(LiveConsumer.as_asgi()))]))
 application = ProtocolTypeRouter({"http": http, "websocket": OriginValidator(websocket, settings.WEBSOCKET_ORIGINS)})

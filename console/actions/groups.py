@@ -35,7 +35,7 @@ def _partitions(kafka: KafkaCluster, topic: str, partition: int | None) -> list[
 
 
 def _number(text: str) -> int:
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise Invalid("to", "Give earliest, latest or an offset.")
     return int(text)
 

@@ -92,7 +92,7 @@ def parse_assignments(text: str) -> Any:
 def _line(line: str) -> dict[str, Any]:
     words = line.split(None, 2)
     brokers = words[2].replace(",", " ").split() if len(words) == 3 else []
-    if len(words) != 3 or not words[1].isdigit() or not all(b.isdigit() for b in brokers):
+    if len(words) != 3 or not all(number.isascii() and number.isdigit() for number in (words[1], *brokers)):
         raise Invalid("assignments", f"{line.strip()[:80]!r} is not: topic partition broker,broker,…")
     return {"topic": words[0], "partition": int(words[1]), "replicas": [int(b) for b in brokers]}
 

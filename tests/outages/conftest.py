@@ -1,23 +1,29 @@
-"""One cluster for the outages that a cluster survives; each test gets it whole, and it must be whole again within seconds."""
+"""One whole system for the outages that it survives; each test gets it whole, and it must be whole again within seconds."""
 
 from __future__ import annotations
 
 import itertools
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from broker_core.cli import system as local_system
 from tests.support.clients import whole
-from tests.support.cluster import TestCluster, eventually
+from tests.support.cluster import eventually
+from tests.support.console_system import ConsoleSystem
+from tests.support.web import Web
 
+PROGRAMS = ("console", "live", "worker", "beat")
 _numbers = itertools.count()
 
 
-@pytest.fixture(scope="module")
-def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestCluster]:
-    made = TestCluster(tmp_path_factory.mktemp("cluster") / "data")
+@pytest.fixture(scope="session")
+def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleSystem]:
+    made = ConsoleSystem(tmp_path_factory.mktemp("system") / "data")
     try:
         made.up()
         yield made
@@ -26,13 +32,16 @@ def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClu
 
 
 @pytest.fixture
-def cluster(shared_cluster: TestCluster) -> Iterator[TestCluster]:
+def cluster(shared_cluster: ConsoleSystem) -> Iterator[ConsoleSystem]:
+    """Healed afterwards; console, live, worker and beat must be the processes they were."""
+    programs = {name: shared_cluster.program(name).pid() for name in PROGRAMS}
     yield shared_cluster
     shared_cluster.heal()
+    assert programs == {name: shared_cluster.program(name).pid() for name in PROGRAMS}, "a program ended"
 
 
 @pytest.fixture
-def admin(cluster: TestCluster) -> AdminClient:
+def admin(cluster: ConsoleSystem) -> AdminClient:
     return AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
 
 
@@ -48,3 +57,25 @@ def new_topic(request: pytest.FixtureRequest, admin: AdminClient) -> Callable[..
         return name
 
     return make
+
+
+@pytest.fixture(scope="session")
+def token(shared_cluster: ConsoleSystem) -> str:
+    command = [sys.executable, "manage.py", "token_create", "outages", "--role", "admin"]
+    environment = local_system.environment(shared_cluster.layout)
+    done = subprocess.run(command, cwd=local_system.ROOT, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout.split()[-1]
+
+
+@pytest.fixture
+def api(cluster: ConsoleSystem, token: str) -> Web:
+    """REST with an admin's token."""
+    return Web(cluster.url, token)
+
+
+@pytest.fixture
+def person(cluster: ConsoleSystem) -> Web:
+    """A signed-in admin's pages."""
+    web = Web(cluster.url)
+    web.sign_in(cluster.password)
+    return web

@@ -11,6 +11,8 @@ from kazoo.client import KazooClient
 
 from tests.support.clients import produce, read_all
 from tests.support.cluster import TestCluster, eventually
+from tests.support.console_system import ConsoleSystem
+from tests.support.web import Web
 
 NewTopic = Callable[..., str]
 BAD_VALUES = (b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"version": 99}', b'{"version": 1, "partitions": {"x": "y"}}')
@@ -23,6 +25,15 @@ def zookeeper(cluster: TestCluster) -> Iterator[KazooClient]:
     yield client
     client.stop()
     client.close()
+
+
+@pytest.fixture(autouse=True)
+def the_page_goes_on(cluster: ConsoleSystem, api: Web) -> Iterator[None]:
+    """The console reads the same znodes: its feed has to be live afterwards."""
+    yield
+    cluster.heal()
+    eventually(lambda: api.get("/api/v1/clusters/local").json()["feed"]["state"] == "live", 30, "the feed is live")
+    eventually(lambda: api.get("/api/v1/clusters/local").json()["brokers_online"] == 3, 30, "the page shows three brokers")
 
 
 def logged(cluster: TestCluster, words: str) -> bool:
@@ -45,7 +56,8 @@ def test_a_topic_that_is_no_json(cluster: TestCluster, zookeeper: KazooClient, n
 def test_every_other_znode(cluster: TestCluster, admin: AdminClient, zookeeper: KazooClient, new_topic: NewTopic) -> None:
     """Registrations, settings, change notifications and orders: each with every bad value, then the cluster does all its work."""
     topic = new_topic(partitions=3)
-    for value in BAD_VALUES:
+    settings = json.dumps({"version": 1, "config": {"min.insync.replicas": "²", "retention.ms": "x", "nonsense": "1"}}).encode()
+    for value in (*BAD_VALUES, settings):
         zookeeper.create("/brokers/ids/9", value, ephemeral=True)
         zookeeper.ensure_path(f"/config/topics/{topic}")
         zookeeper.set(f"/config/topics/{topic}", value)
@@ -58,7 +70,7 @@ def test_every_other_znode(cluster: TestCluster, admin: AdminClient, zookeeper: 
             path = f"/admin/{order}"
             if zookeeper.exists(path) is None:
                 zookeeper.create(path, value)
-        zookeeper.create(f"/admin/delete_topics/never-there-{BAD_VALUES.index(value)}", value)
+        zookeeper.create(f"/admin/delete_topics/never-there-{len(value)}", value)
         eventually(lambda: not zookeeper.get_children("/isr_change_notification"), 20, "the notification was taken")
         zookeeper.delete("/brokers/ids/9")
     for order in ("reassign_partitions", "preferred_replica_election"):

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.cli import system
+from broker_core.errors import ConfigError
 from broker_core.local import control
 from broker_core.local.layout import Layout
 from tests.support.cluster import TestCluster, eventually
@@ -166,9 +167,9 @@ def test_a_taken_port_is_named_and_nothing_is_left(up: Up, part: str, variable: 
 def test_cluster_up_names_a_taken_port_as_well(tmp_path: Path) -> None:
     cluster = TestCluster(tmp_path / "data")
     try:
-        with socket.create_server(("127.0.0.1", cluster.layout.port_of(2))):
-            with pytest.raises(Exception, match=str(cluster.layout.port_of(2))):
-                cluster.up()
+        port = cluster.layout.port_of(2)
+        with socket.create_server(("127.0.0.1", port)), pytest.raises(ConfigError, match=str(port)):
+            cluster.up()
         cluster.up()
         assert control.status(cluster.data)["zookeeper"]["state"] == "running"
         assert cluster.running() == [1, 2, 3]
