@@ -12,7 +12,8 @@ from django.utils import timezone
 from console import queries
 from console.actions.jobs import create_job
 from console.context import live_needs
-from console.models import Job, LagSummary, ThroughputSummary, job_value
+from console.figures import figure
+from console.models import Job, job_value
 from console.roles import actor_of
 from console.views.support import KNOWN, done, explain, number, page, show
 
@@ -49,7 +50,8 @@ def health_run(request: Any) -> HttpResponse:
 def analytics(request: Any) -> HttpResponse:
     live_needs(request, jobs="1")
     hours = min(max(number(request, "hours", 6) or 6, 1), 24 * 7)
-    since = timezone.now() - timedelta(hours=hours)
+    until = timezone.now()
+    since = until - timedelta(hours=hours)
     throughput, lag = queries.throughput_series(request.cluster, since), queries.lag_series(request.cluster, since)
     last = _last_job(request, "analytics")
     return show(
@@ -60,14 +62,31 @@ def analytics(request: Any) -> HttpResponse:
             "reason": _why_nothing(request, last),
             "throughput": throughput,
             "lag": lag,
-            "summaries": {
-                "throughput": ThroughputSummary.objects.filter(cluster=request.cluster).count(),
-                "lag": LagSummary.objects.filter(cluster=request.cluster).count(),
+            "figures": {
+                "bytes": figure(throughput, "bytes_per_s", "B/s", since, until),
+                "records": figure(throughput, "messages_per_s", "/s", since, until),
+                "lag": figure(lag, "lag", "records", since, until),
             },
+            "summaries": [
+                *_summaries("bytes", throughput, "bytes_per_s", "B/s"),
+                *_summaries("records", throughput, "messages_per_s", "/s"),
+                *_summaries("lag", lag, "lag", "records"),
+            ],
             "hours": hours,
             "job_last": last,
         },
     )
+
+
+def _summaries(what: str, series: Any, field: str, unit: str) -> list[dict[str, Any]]:
+    """Mean and highest of each line over the span shown; nothing for a line that is unknown throughout."""
+    rows = []
+    for name, line in sorted(series.items()):
+        known = [value for value in line[field] if value is not None]
+        if known:
+            mean = sum(known) / len(known)
+            rows.append({"what": what, "name": name, "mean": mean, "max": max(known), "unit": unit, "samples": len(known)})
+    return rows
 
 
 def _why_nothing(request: Any, last: dict[str, Any] | None) -> str:

@@ -52,9 +52,10 @@ function layout(element, series, unit) {
   };
 }
 
-// The shapes that views give: {t, a, b}: a series per further name; {name: {t, pick}}: a series per name.
+// The shapes that views give: {data, layout}: a plotly figure made by the server; {t, a, b}: a series per further name; {name: {t, pick}}: a series per name.
 export function seriesOf(data, { pick, only, names }) {
   if (!data) return [];
+  if (Array.isArray(data.data)) return Object.assign(data.data.map(({ name, x, y, ...trace }) => ({ name, t: x.map(Date.parse), y, trace })), { layout: data.layout });
   if (Array.isArray(data.t)) {
     const fields = only ? only.split(",") : Object.keys(data).filter((name) => name !== "t");
     const called = names ? names.split(",") : fields;
@@ -63,14 +64,19 @@ export function seriesOf(data, { pick, only, names }) {
   return Object.entries(data).map(([name, value]) => ({ name, t: value.t, y: value[pick] || [] }));
 }
 
-// series: [{name, t: [ms], y: [number|null]}]
+// A server's figure in the page's colours and fonts: the page decides what both name.
+function themed(given = {}, own) {
+  return { ...given, ...own, xaxis: { ...given.xaxis, ...own.xaxis }, yaxis: { ...given.yaxis, ...own.yaxis, title: undefined } };
+}
+
+// series: [{name, t: [ms], y: [number|null], trace: further properties}]
 export function draw(element, series, unit) {
   if (!window.Plotly) return;
   if (element.dataset.grow) growing.set(element, series);
-  const traces = series.map(({ name, t, y }) => ({
-    type: "scatter", mode: t.length < 3 ? "markers" : "lines", name, x: t.map((ms) => new Date(ms).toISOString().slice(0, 23)), y, line: { color: colourOf(name), width: 2 }, marker: { color: colourOf(name) }, connectgaps: false,
+  const traces = series.map(({ name, t, y, trace }) => ({
+    type: "scatter", mode: t.length < 3 ? "markers" : "lines", ...trace, name, x: t.map((ms) => new Date(ms).toISOString().slice(0, 23)), y, line: { color: colourOf(name), width: 2 }, marker: { color: colourOf(name) }, connectgaps: false,
   }));
-  window.Plotly.react(element, traces, layout(element, series, unit), { displayModeBar: false, responsive: true });
+  window.Plotly.react(element, traces, themed(series.layout, layout(element, series, unit)), { displayModeBar: false, responsive: true });
   element.setAttribute("role", "img");
   element.setAttribute("aria-label", series.map(({ name, y }) => `${name}: last ${y.length ? y[y.length - 1] : "none"}${unit ? " " + unit : ""}`).join("; ") || "no data");
 }

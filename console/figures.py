@@ -1,0 +1,53 @@
+"""The analytics page's plots as plotly figures: traces, gaps, hover texts, axes. Colours are the page's (`static/js/charts.js`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+GAP_MS = 180_000
+"""Windows further apart than this are not joined by a line."""
+
+Series = Mapping[str, Mapping[str, Sequence[Any]]]
+
+
+def figure(series: Series, field: str, unit: str, since: datetime, until: datetime) -> dict[str, Any]:
+    """`{"data", "layout"}` of a line for each name in `series` (`{name: {"t": [ms], field: [number or None]}}`)."""
+    from plotly import graph_objects as go
+
+    lines = [_line(go, name, row["t"], row[field], unit) for name, row in sorted(series.items())]
+    made = go.Figure(
+        lines,
+        go.Layout(
+            template="none",
+            hovermode="x unified",
+            xaxis={"type": "date", "range": [since.isoformat(timespec="seconds"), until.isoformat(timespec="seconds")]},
+            yaxis={"rangemode": "tozero", "title": {"text": unit}},
+        ),
+    )
+    found = made.to_plotly_json()
+    found["layout"].pop("template")
+    return {"data": found["data"], "layout": found["layout"]}
+
+
+def _line(go: Any, name: str, times: Sequence[int], values: Sequence[Any], unit: str) -> Any:
+    points = with_gaps(times, values)
+    return go.Scatter(
+        name=name,
+        mode="lines" if len(times) > 2 else "markers",
+        x=[datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds") for at_ms, _ in points],
+        y=[value for _, value in points],
+        connectgaps=False,
+        hovertemplate=f"%{{y:.3s}} {unit}",
+    )
+
+
+def with_gaps(times: Sequence[int], values: Sequence[Any]) -> list[tuple[int, Any]]:
+    """Points (ms, value) with an empty one inside of each gap, so that no line is drawn over what is not known."""
+    points: list[tuple[int, Any]] = []
+    for at_ms, value in zip(times, values, strict=True):
+        if points and at_ms - points[-1][0] > GAP_MS:
+            points.append((points[-1][0] + 1, None))
+        points.append((at_ms, value))
+    return points

@@ -1,0 +1,58 @@
+"""The analytics page's figures: what the server decides of them; the browser only adds colours."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from console.figures import figure, with_gaps
+from console.models import LagSummary, ThroughputSummary
+
+SINCE, UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def test_a_figure_has_a_line_for_each_name() -> None:
+    series = {"orders": {"t": [0, 60_000, 120_000], "bytes": [1.5, None, 3.0]}, "a": {"t": [0], "bytes": [2]}}
+    made = json.loads(json.dumps(figure(series, "bytes", "B/s", SINCE, UNTIL)))
+    assert made.keys() == {"data", "layout"}
+    assert [(line["type"], line["name"], line["mode"]) for line in made["data"]] == [
+        ("scatter", "a", "markers"),
+        ("scatter", "orders", "lines"),
+    ]
+    assert made["data"][1]["y"] == [1.5, None, 3.0]
+    assert made["data"][1]["x"][1] == "1970-01-01T00:01:00.000+00:00"
+    assert made["data"][1]["connectgaps"] is False
+    assert made["layout"]["xaxis"]["range"] == ["2026-01-01T00:00:00+00:00", "2026-01-02T00:00:00+00:00"]
+    assert "template" not in made["layout"]
+
+
+def test_a_gap_is_not_bridged() -> None:
+    assert with_gaps([0, 60_000, 600_000], [1, 2, 3]) == [(0, 1), (60_000, 2), (60_001, None), (600_000, 3)]
+
+
+@pytest.mark.django_db
+def test_the_page_has_figures_and_sums(people: dict[str, Client], local: Any, shown: Any) -> None:
+    moment = timezone.now() - timedelta(minutes=30)
+    ThroughputSummary.objects.create(
+        cluster=local, topic="orders", window_start=moment, window_seconds=60, bytes_per_s=2048.0, messages_per_s=2.0
+    )
+    LagSummary.objects.create(
+        cluster=local, group="billing", topic="orders", window_start=moment, window_seconds=60, lag_max=7, lag_avg=3.5
+    )
+    answer = people["viewer"].get("/analytics")
+    assert [line["name"] for line in answer.context["figures"]["bytes"]["data"]] == ["orders"]
+    assert [line["y"] for line in answer.context["figures"]["lag"]["data"]] == [[7]]
+    page = answer.content.decode()
+    for name in ("figure-bytes", "figure-records", "figure-lag"):
+        assert f'data-chart="{name}"' in page
+        assert f'<script id="{name}" type="application/json">' in page
+    assert [(row["what"], row["name"], row["mean"], row["max"]) for row in answer.context["summaries"]] == [
+        ("bytes", "orders", 2048.0, 2048.0),
+        ("records", "orders", 2.0, 2.0),
+        ("lag", "billing", 7, 7),
+    ]
