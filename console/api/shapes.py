@@ -15,6 +15,7 @@ Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
 Name = Annotated[str, Field(min_length=1, max_length=249)]
 GroupId = Annotated[str, Field(min_length=1, max_length=255)]
 Id = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
+Offset = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
 
 
 class Strict(Schema):
@@ -42,7 +43,7 @@ class NewPartitions(Strict):
 class OffsetMove(Strict):
     topic: Name
     partition: Id | None = None
-    to: Literal["earliest", "latest"] | Id
+    to: Literal["earliest", "latest"] | Offset
     dry_run: bool = False
 
 

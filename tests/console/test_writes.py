@@ -179,6 +179,13 @@ def test_offsets_move_within_the_log(people: dict[str, Client], kafka: Any) -> N
     assert kafka.changes("set_group_offsets") == [("set_group_offsets", "billing", {("orders", p): 100 for p in range(3)})]
 
 
+@pytest.mark.parametrize("to", ["", "yesterday", "-1", "²", "9" * 30])
+def test_a_wrong_offset_is_refused(people: dict[str, Client], kafka: Any, to: str) -> None:
+    answer = people["operator"].post("/group-offsets/billing", {"topic": "orders", "to": to})
+    assert (answer.status_code, answer.context["form_error"]["field"]) == (422, "to")
+    assert not kafka.changes("set_group_offsets")
+
+
 def test_a_job_is_queued_and_can_be_cancelled(
     people: dict[str, Client], sent: list[tuple[int, str]], django_capture_on_commit_callbacks: Any
 ) -> None:
