@@ -77,15 +77,14 @@ def _system(data: Path) -> Iterator[tuple[TestCluster, str]]:
 def _password(process: subprocess.Popen[str]) -> str:
     """Reads what `up` prints until it is ready."""
     assert process.stdout is not None
-    password, deadline = "", time.monotonic() + UP_SECONDS
+    printed, deadline = [], time.monotonic() + UP_SECONDS
     for line in process.stdout:
-        if "admin password: " in line:
-            password = line.rpartition(" ")[2].strip()
+        printed.append(line)
         if "Bootstrap:" in line:
-            return password
+            return next(words.split()[-1] for words in printed if "admin password: " in words)
         if time.monotonic() > deadline:
             break
-    raise RuntimeError("the system did not come up")
+    raise RuntimeError(f"the system did not come up; it said last: {''.join(printed[-5:])}")
 
 
 def _sign_in(page: Page, url: str, password: str) -> None:

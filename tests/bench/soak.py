@@ -125,9 +125,9 @@ def _figures(load: Load, seconds: float, first: list[int], last: list[int], copi
     growth = [end / begin for begin, end in zip(first, last, strict=True)]
     return [
         Figure("records acknowledged", "", [len(load.acknowledged)], note=f"{len(load.failures)} failed; {RECORDS_PER_SECOND}/s asked for"),
-        Figure("acknowledged, but not in a broker's log", "records", lost, at_most=0, note="all three brokers' logs were read"),
-        Figure("stored more than once in a broker's log", "records", twice, at_most=0),
+        Figure("acknowledged, but not in a broker's log", "records", lost, at_most=0, every=True, note="all three brokers' logs were read"),
+        Figure("stored more than once in a broker's log", "records", twice, at_most=0, every=True),
         Figure("memory of a broker at first", "MB", [value / 1e6 for value in first]),
         Figure("memory of a broker at the end", "MB", [value / 1e6 for value in last]),
-        Figure("memory at the end / at first", "ratio", growth, at_most=GROWTH_AT_MOST, note=looks),
+        Figure("memory at the end / at first", "ratio", growth, at_most=GROWTH_AT_MOST, every=True, note=looks),
     ]
