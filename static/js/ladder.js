@@ -82,6 +82,7 @@ export class Ladder {
     const why = part(row, "why");
     why.textContent = replica.in_isr ? "" : replica.reason || "out of the ISR";
     why.title = why.textContent;
+    why.classList.toggle("right", !unknown && scale(end) < 0.5);
     why.hidden = replica.in_isr;
     this.notches(row, value, scale);
     row.setAttribute("aria-label", describe(replica, value, gap));
@@ -128,7 +129,7 @@ function scaleOf(value) {
   if (!ends.length) return () => 0;
   const high = Math.max(...ends);
   const span = Math.max(LEAST_SPAN, high - Math.min(...ends));
-  const left = Math.max((value.log_start_offset ?? 0) - 1, high - span / (1 - LEFT_SHARE));
+  const left = Math.max(value.log_start_offset ?? 0, high - span / (1 - LEFT_SHARE));
   const width = Math.max(1, (high - left) * 1.02);
   return (offset) => Math.max(0, Math.min(1, (offset - left) / width));
 }
