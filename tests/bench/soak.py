@@ -1,7 +1,8 @@
 """Three brokers, three replicas, acks=all under load for minutes: nothing acknowledged is lost or stored twice, and memory stays.
 
 Each record carries its number; at the end the batches of all three brokers' logs are read and compared with what was
-acknowledged. The producer is idempotent, as a client that asks for exactly one copy has to be.
+acknowledged. The producer is idempotent, as a client that asks for exactly one copy has to be. `BENCH_SOAK_SECONDS` makes it
+longer or shorter.
 """
 
 from __future__ import annotations
