@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_core.errors import ErrorCode
+from broker_core.replication.flaws import Flaws
 from tests.simulation.chaos import run
 from tests.support.broker_cluster import BrokerCluster
 
@@ -14,6 +15,12 @@ def test_a_run_under_faults_keeps_every_invariant(seed: int) -> None:
     outcome = run(seed)
     assert outcome.violations == []
     assert outcome.acked > 100
+
+
+def test_truncation_to_the_high_watermark_would_be_noticed() -> None:
+    """R6, B1: with the rule of before KIP-101 acknowledged records are lost, and the run says so."""
+    outcome = run(0, flaws=Flaws(truncate_to_high_watermark=True))
+    assert any("acknowledged" in violation for violation in outcome.violations)
 
 
 def test_a_run_is_repeated_by_its_seed() -> None:

@@ -269,5 +269,3 @@ def _establish(connected: asyncio.Future[End], end: End) -> None:
         end.shut()
     else:
         connected.set_result(end)
-
-
