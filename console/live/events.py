@@ -173,10 +173,9 @@ def broker_events(before: dict[int, Value], after: dict[int, Value], at_ms: int)
 
 
 def controller_event(old: int | None, new: int | None, epoch: int | None, alive: Collection[int], at_ms: int) -> Value | None:
-    if new is None or new == old:
+    """None where it is the same one, or the first that was seen."""
+    if new is None or old is None or new == old:
         return None
-    if old is None:
-        return event("controller_moved", "notice", f"broker {new} is the controller, epoch {epoch}.", at_ms, broker_id=new)
     cause = f"broker {old} is down" if old not in alive else f"broker {old} resigned"
     return event(
         "controller_moved",

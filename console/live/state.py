@@ -23,6 +23,8 @@ from workers.rules.partitions import LEVEL, SAFE, partition_sentence
 Value = dict[str, Any]
 AGED_LIMIT = 500
 """Troubled partitions whose ages are told anew each second."""
+SETTLED_MS = 500
+"""After a controller's death ZooKeeper tells of the next one before it tells of the death."""
 
 
 class ClusterState:
@@ -48,6 +50,7 @@ class ClusterState:
         self._events: list[Value] = []
         self._telling = Telling()
         self._last_controller: int | None = None
+        self._controller_since: int | None = None
         self._trouble: dict[tuple[str, int], str] = {}
         self._worst: Value | None = None
         self._worst_known = True
@@ -107,13 +110,23 @@ class ClusterState:
     def set_controller(self, broker: int | None, epoch: int | None, now_ms: int) -> None:
         if (broker, epoch) == self.controller:
             return
-        told = events.controller_event(self._last_controller, broker, epoch, self.alive(), now_ms)
-        self._last_controller = self._last_controller if broker is None else broker
-        if told and self.registered is not None:
-            self._events.append(told)
+        if self.registered is None or self._last_controller is None:
+            self._last_controller = broker
+        elif broker is not None and self._controller_since is None:
+            self._controller_since = now_ms
         self._dirty_brokers |= {b for b in (self.controller[0], broker) if b is not None}
         self.controller = (broker, epoch)
         self._dirty_cluster = True
+
+    def _tell_controller(self, now_ms: int) -> None:
+        """Only now it is known whether the one before died."""
+        if self._controller_since is None or now_ms - self._controller_since < SETTLED_MS:
+            return
+        broker, epoch = self.controller
+        told = events.controller_event(self._last_controller, broker, epoch, self.alive(), self._controller_since)
+        self._events += [told] if told else []
+        self._controller_since = None
+        self._last_controller = self._last_controller if broker is None else broker
 
     def set_brokers(self, brokers: Mapping[int, Value], now_ms: int) -> None:
         """`{id: {host, port, rack, epoch}}` of those registered now."""
@@ -175,6 +188,7 @@ class ClusterState:
         """Once a second: ages, rates and lag in seconds move although nothing was said."""
         told, turned = self.feeds.tick(self.alive(), now_ms)
         self._events += told
+        self._tell_controller(now_ms)
         if turned:
             self._dirty_partitions |= {tp for tp, facts in self.facts.items() if turned & facts.claims.keys()}
         for name in self.topics:

@@ -172,14 +172,25 @@ def test_what_a_broker_says_before_the_topic_is_known_is_kept(state: ClusterStat
 
 
 def test_the_controller_moves(state: ClusterState) -> None:
-    """Z2: a new epoch each time."""
-    state.set_brokers({b: BROKERS[b] for b in (1, 3)}, 2000)
+    """Z2: a new epoch each time. Its death is known only after the next one is."""
+    state.tick(1900)
+    state.take(1900)
     state.set_controller(None, 14, 1990)
     state.set_controller(3, 15, 2000)
-    values, events = state.take(2000)
-    assert "broker 3 is the controller now, epoch 15 (was broker 2): broker 2 is down." in [e["sentence"] for e in events]
+    state.set_brokers({b: BROKERS[b] for b in (1, 3)}, 2100)
+    values, events = state.take(2100)
+    assert [e["kind"] for e in events] == ["broker_died"]
     assert values["broker/3"]["is_controller"] is True  # type: ignore[index]
     assert values["broker/2"]["is_controller"] is False  # type: ignore[index]
+    state.tick(2600)
+    said = [e for e in state.take(2600)[1] if e["kind"] == "controller_moved"]
+    assert [e["sentence"] for e in said] == ["broker 3 is the controller now, epoch 15 (was broker 2): broker 2 is down."]
+    state.set_controller(1, 16, 5000)
+    state.tick(6000)
+    said = [e for e in state.take(6000)[1] if e["kind"] == "controller_moved"]
+    assert [e["sentence"] for e in said] == ["broker 1 is the controller now, epoch 16 (was broker 3): broker 3 resigned."]
+    state.tick(7000)
+    assert not [e for e in state.take(7000)[1] if e["kind"] == "controller_moved"]
 
 
 def test_a_full_batch_forgets_what_it_does_not_name(state: ClusterState) -> None:
