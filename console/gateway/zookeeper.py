@@ -7,14 +7,20 @@ proportional to what changed, and a burst of changes to one znode is one read.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from broker_core.coordination.store import ConnectionLoss, NoNode, SessionExpired, SessionState, Store, StoreError, WatchEvent
-from broker_core.coordination.znode_data import decode_broker, decode_partition_state, decode_topic, topic_id_text
+from broker_core.coordination.znode_data import (
+    decode_broker,
+    decode_config,
+    decode_controller,
+    decode_partition_state,
+    decode_topic,
+    topic_id_text,
+)
 from broker_core.coordination.zookeeper import ZooKeeperStore
 from broker_core.model import TopicPartition
 
@@ -22,6 +28,7 @@ log = logging.getLogger(__name__)
 CONNECT_TIMEOUT_MS = 10_000.0
 SESSION_TIMEOUT_MS = 6_000.0
 RETRY_S = 1.0
+SMALL_NUMBER = re.compile("[0-9]{1,9}")
 STATE_PATH = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 TOPIC_PATH = re.compile(r"/brokers/topics/([^/]+)")
 CONFIG_PATH = re.compile(r"/config/topics/([^/]+)")
@@ -133,8 +140,11 @@ class ZooKeeperView:
     async def _read_controller(self) -> None:
         found = await self._read_if_there("/controller")
         counted = await self._read_if_there("/controller_epoch")
-        broker = int(json.loads(found[0])["brokerid"]) if found else None
-        self._sink.controller(broker, int(counted[0]) if counted else None)
+        try:
+            self._sink.controller(decode_controller(found[0]) if found else None, int(counted[0]) if counted else None)
+        except (StoreError, ValueError) as error:
+            log.warning("the controller is not understood: %s", error)
+            self._sink.controller(None, None)
 
     async def _read_brokers(self) -> None:
         try:
@@ -143,14 +153,18 @@ class ZooKeeperView:
             await self._store.exists("/brokers/ids", self._watch)
             ids = []
         found: dict[int, dict[str, Any]] = {}
-        for broker_id in (int(i) for i in ids):
+        for name in ids:
             try:
-                data, stat = await self._store.get(f"/brokers/ids/{broker_id}")
-                info = decode_broker(broker_id, data, stat.czxid)
+                data, stat = await self._store.get(f"/brokers/ids/{name}")
             except NoNode:
                 continue
-            endpoint = info.endpoints[0]
-            found[broker_id] = {"host": endpoint.host, "port": endpoint.port, "rack": info.rack, "epoch": info.epoch}
+            try:
+                info = decode_broker(int(name), data, stat.czxid)
+                endpoint = info.endpoints[0]
+            except (StoreError, ValueError, IndexError) as error:
+                log.warning("broker %s is not understood: %s", name, error)
+                continue
+            found[info.broker_id] = {"host": endpoint.host, "port": endpoint.port, "rack": info.rack, "epoch": info.epoch}
         self._sink.brokers(found)
 
     async def _read_topics(self, *, again: bool) -> None:
@@ -194,7 +208,7 @@ class ZooKeeperView:
             {
                 **self._topics[name],
                 "internal": name.startswith("__"),
-                "min_insync_replicas": int(least) if least.isdigit() else None,
+                "min_insync_replicas": int(least) if SMALL_NUMBER.fullmatch(least) else None,
                 "unclean": None if unclean is None else unclean == "true",
             },
         )
@@ -212,7 +226,10 @@ class ZooKeeperView:
 
     async def _read_config(self, name: str, *, tell: bool = True) -> None:
         found = await self._read_if_there(f"/config/topics/{name}")
-        config = json.loads(found[0]).get("config", {}) if found else {}
-        self._overrides[name] = {str(key): str(value) for key, value in config.items()}
+        try:
+            self._overrides[name] = dict(decode_config(found[0])) if found else {}
+        except StoreError as error:
+            log.warning("the settings of topic %s are not understood: %s", name, error)
+            self._overrides.setdefault(name, {})
         if tell and name in self._topics:
             self._tell_topic(name)

@@ -83,6 +83,40 @@ def test_every_other_znode(cluster: TestCluster, admin: AdminClient, zookeeper: 
     eventually(lambda: later not in admin.list_topics(timeout=10).topics, 30, "deletion works")
 
 
+def test_names_that_no_broker_or_topic_has(cluster: TestCluster, zookeeper: KazooClient, new_topic: NewTopic) -> None:
+    """Children of /brokers/ids and /brokers/topics that Kafka would never have written."""
+    good = json.dumps({"version": 3, "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": {"0": [1]}}).encode()
+    odd = [f"/brokers/topics/{name}" for name in ("a b", "ü", "<b>", "x" * 300, "a%2Fb")]
+    for path in odd:
+        zookeeper.create(path, good)
+    zookeeper.create("/brokers/ids/nonsense", b"{}", ephemeral=True)
+    zookeeper.create("/brokers/ids/-7", b"{}", ephemeral=True)
+    produce(cluster, new_topic(partitions=1), [b"x"])
+    for path in odd:
+        zookeeper.delete(path, recursive=True)
+    zookeeper.delete("/brokers/ids/nonsense")
+    zookeeper.delete("/brokers/ids/-7")
+    produce(cluster, new_topic(partitions=1), [b"x"])
+
+
+def test_a_broken_office_of_the_controller(cluster: TestCluster, admin: AdminClient, zookeeper: KazooClient, new_topic: NewTopic) -> None:
+    """While nobody can be elected brokers serve what they have; once the znodes are right again one is elected."""
+    topic = new_topic(partitions=1)
+    epoch = int(zookeeper.get("/controller_epoch")[0])
+    zookeeper.set("/controller_epoch", b"nonsense")
+    zookeeper.delete("/controller")
+    zookeeper.create("/controller", b"{nonsense", ephemeral=True)
+    produce(cluster, topic, [b"x"])
+    zookeeper.delete("/controller")
+    produce(cluster, topic, [b"y"])
+    zookeeper.set("/controller_epoch", str(epoch + 5).encode())
+    if zookeeper.exists("/controller") is not None:
+        zookeeper.delete("/controller")
+    eventually(lambda: zookeeper.exists("/controller"), 30, "a controller is elected")
+    assert cluster.running() == [1, 2, 3]
+    produce(cluster, new_topic(partitions=1), [b"z"])
+
+
 def test_a_partition_state_that_is_no_json(cluster: TestCluster, admin: AdminClient, zookeeper: KazooClient, new_topic: NewTopic) -> None:
     """The next controller reads it: the office must not bounce between brokers for ever."""
     bad, good = new_topic(partitions=1), new_topic(partitions=1)
