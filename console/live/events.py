@@ -78,8 +78,10 @@ def _isr_events(before: Value, after: Value) -> list[Value]:
     joined = [b for b in after["isr"] if b not in before["isr"]]
     reasons = {r["broker_id"]: r for r in after["replicas"]}
     led_anew = (after["leader_epoch"] or 0) > (before["leader_epoch"] or 0)
-    shrinks = [_shrink(after, b, reasons.get(b, {}), led_anew=led_anew) for b in left if b in after["assignment"]]
-    return shrinks + [_expand(after, b, reasons.get(b, {})) for b in joined]
+    moving = before["reassigning"] or after["reassigning"] or {"adding": [], "removing": []}
+    stays = [b for b in left if b in after["assignment"] and b not in moving["removing"]]
+    shrinks = [_shrink(after, b, reasons.get(b, {}), led_anew=led_anew) for b in stays]
+    return shrinks + [_expand(after, b, reasons.get(b, {}), new=b in moving["adding"]) for b in joined]
 
 
 def _ids(ids: Sequence[int]) -> str:
@@ -101,10 +103,12 @@ def _shrink(after: Value, broker: int, replica: Value, *, led_anew: bool) -> Val
     return event("isr_shrink", level, text, after["at_ms"], **where)
 
 
-def _expand(after: Value, broker: int, replica: Value) -> Value:
-    where = f"{_name(after)} at {number(replica.get('log_end_offset'))}"
-    text = f"broker {broker} is back in the ISR of {where}: it reached the HW. In sync: {_ids(after['isr'])}."
-    return event("isr_expand", "ok", text, after["at_ms"], broker_id=broker, topic=after["topic"], partition=after["partition"])
+def _expand(after: Value, broker: int, replica: Value, *, new: bool) -> Value:
+    place = f"{_name(after)} at {number(replica.get('log_end_offset'))}"
+    did, cause = ("joined", "its new copy is complete") if new else ("is back in", "")
+    text = f"broker {broker} {did} the ISR of {place}: {cause or 'it reached the HW'}. In sync: {_ids(after['isr'])}."
+    where = {"broker_id": broker, "topic": after["topic"], "partition": after["partition"], "cause": cause}
+    return event("isr_expand", "ok", text, after["at_ms"], **where)
 
 
 def _truncations(before: Value, after: Value) -> list[Value]:

@@ -106,7 +106,8 @@ def _summed(members: list[Value]) -> Value:
     elif first["kind"] == "reassignment":
         text = f"{count} partitions {'are being moved' if first['cause'] == 'begins' else 'have been moved'} ({some})."
     else:
-        text = f"broker {first['broker_id']} {VERBS[first['kind']]} {count} partitions ({some}){cause}."
+        verb = "joined the ISR of" if first["kind"] == "isr_expand" and cause else VERBS[first["kind"]]
+        text = f"broker {first['broker_id']} {verb} {count} partitions ({some}){cause}."
     topics = {m["topic"] for m in members}
     brokers = {m["broker_id"] for m in members}
     alone = {"topic": topics.pop() if len(topics) == 1 else None, "broker_id": brokers.pop() if len(brokers) == 1 else None}

@@ -247,6 +247,17 @@ def test_a_broker_whose_session_ended_is_not_called_slow(state: ClusterState) ->
     assert shrink["sentence"] == "broker 1 left the ISR of orders-0: its session had ended. HW now waits for 2 and 3."
 
 
+def test_a_move_is_no_fault(state: ClusterState) -> None:
+    """A replica that a reassignment takes out has not left, and one that it brings in is not back."""
+    moving = {0: {"replicas": [1, 2, 3, 4], "adding": [4], "removing": [2]}}
+    known = {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False}
+    state.set_topic("orders", {**known, "partitions": moving}, 1400)
+    state.take(1400)
+    state.set_partition("orders", 0, 1, 6, [1, 3, 4])
+    said = [e["sentence"] for e in state.take(1500)[1] if e["kind"].startswith("isr")]
+    assert said == ["broker 4 joined the ISR of orders-0 at unknown: its new copy is complete. In sync: 1, 3 and 4."]
+
+
 def test_a_feed_that_falls_silent_is_told_and_its_words_are_not_used(state: ClusterState) -> None:
     for now in range(2000, 14_000, 1000):
         state.apply_batch(batch(1, [leader_row(100 + now // 1000)], now), now)
