@@ -37,6 +37,8 @@ async def handle(request: Request) -> Answer:
         session_epoch=field(body, "session_epoch", FINAL_EPOCH),
         forgotten=_forgotten(request),
     )
+    sent = sum(result.records_bytes for _, result, _ in reply.answers)
+    request.broker.metrics.count_fetched(sent, by_follower=params.replica_id >= 0)
     return _encoded(request, reply)
 
 
@@ -94,7 +96,6 @@ def _encoded(request: Request, reply: Reply) -> list[Part]:
     for wanted, result, _ in reply.answers:
         if request.version < BATCHES_SINCE:
             _convert(request, wanted, result)
-        request.broker.metrics.fetched_bytes += result.records_bytes
         if not topics or (topics[-1][0], topics[-1][1]) != (wanted.topic or "", wanted.topic_id):
             topics.append((wanted.topic or "", wanted.topic_id, []))
         topics[-1][2].append(result)

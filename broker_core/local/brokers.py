@@ -39,6 +39,7 @@ def properties(layout: Layout, broker_id: int) -> dict[str, str]:
         "log.retention.check.interval.ms": "30000",
         "log.segment.delete.delay.ms": "10000",
         "controlled.shutdown.retry.backoff.ms": "500",
+        "replica.fetch.backoff.ms": "100",
         "group.initial.rebalance.delay.ms": "500",
     }
 

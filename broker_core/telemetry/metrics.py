@@ -59,11 +59,19 @@ class BrokerMetrics:
     bytes_out: int = 0
     produced_bytes: int = 0
     fetched_bytes: int = 0
+    replicated_bytes: int = 0
     messages_in: int = 0
     produce_by_acks: dict[int, int] = field(default_factory=dict)
     loop_stalls: int = 0
     loop_stall_longest_ms: float = 0.0
     idle_percent: float | None = None
+
+    def count_fetched(self, count_bytes: int, *, by_follower: bool) -> None:
+        """Records sent to consumers and to followers are counted apart: what is read is not what is copied."""
+        if by_follower:
+            self.replicated_bytes += count_bytes
+        else:
+            self.fetched_bytes += count_bytes
 
     def api(self, name: str) -> ApiMetrics:
         """The metrics of one API; names come from the table of keys, so there are few."""

@@ -33,7 +33,8 @@ def _totals(metrics: BrokerMetrics) -> list[Gauge]:
         ("response_bytes_total", "Bytes of responses.", metrics.bytes_out),
         ("produced_bytes_total", "Bytes of record batches produced.", metrics.produced_bytes),
         ("messages_in_total", "Records produced.", metrics.messages_in),
-        ("fetched_bytes_total", "Bytes of record batches fetched.", metrics.fetched_bytes),
+        ("fetched_bytes_total", "Bytes of record batches sent to consumers.", metrics.fetched_bytes),
+        ("replicated_bytes_total", "Bytes of record batches sent to followers.", metrics.replicated_bytes),
         ("loop_stalls_total", "Times the event loop stood still for too long.", metrics.loop_stalls),
         ("loop_stall_longest_seconds", "Longest standstill of the event loop.", metrics.loop_stall_longest_ms / 1000),
     ]

@@ -36,6 +36,7 @@ from broker_core.replication.partition import Partition
 from broker_core.seams import Node, Part, Peer
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from broker_core.storage.manager import LogManager
+from broker_core.telemetry.metrics import BrokerMetrics
 from tests.simulation.kernel.world import World
 
 PORT = 9092
@@ -75,7 +76,7 @@ class MiniBroker:
             channels=ChannelPool(node, f"broker-{broker_id}"),
             flaws=flaws,
         )
-        self.metrics = SimpleNamespace(fetched_bytes=0)
+        self.metrics = BrokerMetrics()
         self.ready = False
 
     async def run(self) -> None:
