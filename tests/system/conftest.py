@@ -16,12 +16,13 @@ from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.rest import LOCAL, Rest
 
+QUICK = {"log.retention.check.interval.ms": "1000", "log.segment.delete.delay.ms": "1000"}
 ROLES = ("viewer", "operator", "admin")
 
 
 @pytest.fixture(scope="session")
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleSystem]:
-    made = ConsoleSystem(tmp_path_factory.mktemp("whole") / "data")
+    made = ConsoleSystem(tmp_path_factory.mktemp("whole") / "data", QUICK)
     try:
         made.up()
         yield made

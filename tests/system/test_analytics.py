@@ -1,0 +1,96 @@
+"""Samples, Spark's driver as a child of nobody, its rows on the page; and every way it can be interrupted.
+
+The driver runs for about half a minute, so these tests are one run that goes on: each takes the system as the one before left it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker_core.local.process import LocalProcess
+from tests.support.cluster import eventually
+from tests.support.console_system import ConsoleSystem
+from tests.support.rest import LOCAL, Rest, Visitor
+from tests.system.conftest import MakeTopic
+
+SAMPLES = "__cluster_samples"
+RUN_S = 120.0
+SECONDS = 60.0
+
+
+@pytest.fixture
+def driver(system: ConsoleSystem) -> LocalProcess:
+    """The Spark driver of the running analysis."""
+    return system.program("analytics")
+
+
+def samples(rest: Rest) -> int:
+    answer = rest.ask("GET", f"{LOCAL}/topics/{SAMPLES}")
+    return int(answer.body["messages"] or 0) if answer.status == 200 else 0
+
+
+def started(rest: Rest, driver: LocalProcess) -> dict[str, Any]:
+    """An analysis whose driver runs."""
+    job = rest.start("analytics")
+    eventually(driver.alive, SECONDS, "a driver")
+    return job
+
+
+def page(system: ConsoleSystem) -> str:
+    return str(Visitor(system.layout.console_port, system.password).get("/analytics").body)
+
+
+def nothing_new_starts_no_driver(rest: Rest, driver: LocalProcess) -> None:
+    last = rest.until(rest.start("analytics"), RUN_S)
+    if last["result"]["new"]:  # a sample was under way when `live` was killed
+        last = rest.until(rest.start("analytics"), SECONDS)
+    assert last["result"] == {"samples": 0, "new": False}
+    assert "Nothing new" in last["message"]
+    assert not driver.alive()
+
+
+def test_the_next_worker_adopts_a_driver_and_what_it_has_read_starts_no_other(
+    system: ConsoleSystem, rest: Rest, driver: LocalProcess, make_topic: MakeTopic
+) -> None:
+    """Two samples are wanted for a rate; then `live` rests, so that all samples are read by this run."""
+    make_topic("sampled", [[1, 2, 3]])
+    eventually(lambda: samples(rest) > 0, SECONDS, "samples")
+    first = samples(rest)
+    eventually(lambda: samples(rest) > first, SECONDS, "more samples")
+    system.kill_program("live")
+    job = started(rest, driver)
+    pid = driver.pid()
+    system.kill_program("worker")
+    assert driver.pid() == pid
+    system.start_program("worker")
+    found = rest.until(job, RUN_S)
+    assert found["state"] == "succeeded", found
+    assert found["result"]["new"]
+    assert found["result"]["samples"] > 0
+    assert found["result"]["throughput"] > 0
+    assert found["progress"]["done"] == found["progress"]["total"]
+    assert "sampled-" in page(system)
+    nothing_new_starts_no_driver(rest, driver)
+
+
+def test_a_killed_driver_is_a_clear_failure(system: ConsoleSystem, rest: Rest, driver: LocalProcess) -> None:
+    known = samples(rest)
+    eventually(lambda: samples(rest) > known, SECONDS, "new samples")
+    job = started(rest, driver)
+    driver.kill()
+    found = rest.until(job, SECONDS)
+    assert found["state"] == "failed"
+    assert "ended" in found["message"]
+    assert not driver.alive()
+
+
+def test_a_cancel_ends_the_driver(rest: Rest, driver: LocalProcess) -> None:
+    job = started(rest, driver)
+    eventually(lambda: rest.job(job)["state"] == "running", SECONDS, "a running job")
+    clash = rest.ask("POST", "/api/v1/jobs", {"kind": "analytics"})
+    assert clash.status == 409
+    assert rest.ask("DELETE", f"/api/v1/jobs/{job['id']}").status == 202
+    assert rest.until(job, SECONDS)["state"] == "cancelled"
+    eventually(lambda: not driver.alive(), SECONDS, "the driver's end")
