@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 
 from console.gateway import driver
 from console.live.samples import SAMPLES_TOPIC
@@ -14,6 +16,7 @@ from console.models import Cluster, Job, LagSummary, ThroughputSummary
 from tests.support.console_world import FakeKafka
 from workers import runner
 from workers.kinds import analytics
+from workers.tasks import analytics as periodical
 
 SUMMARY = {
     "samples": 12,
@@ -105,6 +108,24 @@ def test_without_its_jars_the_page_says_what_to_run(job: Job, monkeypatch: pytes
     monkeypatch.setattr(analytics, "missing", lambda: "x.jar is missing: run y")
     failed = step(job)
     assert (failed.state, failed.message) == ("failed", "x.jar is missing: run y")
+    people = Client()
+    people.force_login(User.objects.create_user("somebody"))
+    assert "x.jar is missing: run y" in people.get("/analytics").content.decode()
+
+
+def test_what_is_missing_is_said_once(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The beat asks every five minutes; only the first asks in vain."""
+    job.delete()
+    for module in (analytics, periodical):
+        monkeypatch.setattr(module, "missing", lambda: "x.jar is missing: run y")
+    for _ in range(3):
+        periodical.periodic()
+        for waiting in Job.objects.filter(state="queued"):
+            runner.advance(waiting.pk)
+    assert [found.message for found in Job.objects.all()] == ["x.jar is missing: run y"]
+    monkeypatch.setattr(periodical, "missing", lambda: "")
+    periodical.periodic()
+    assert Job.objects.count() == 2
 
 
 def test_cancelling_ends_the_driver(job: Job, spark: Driver) -> None:

@@ -6,7 +6,7 @@ import logging
 
 from console.actions.audit import Conflict
 from console.actions.jobs import create_job
-from console.models import Cluster
+from console.models import Cluster, Job
 from workers.app import app
 from workers.kinds.analytics import missing
 from workers.tasks.health import BEAT
@@ -16,11 +16,17 @@ log = logging.getLogger(__name__)
 
 @app.task(name="workers.tasks.analytics.periodic", soft_time_limit=20, time_limit=30)
 def periodic() -> None:
-    """Only for the local cluster, which holds the samples; not where Spark's parts are missing."""
-    if missing():
-        return
+    """Only for the local cluster, which holds the samples. Where Spark's parts are missing, one failed job says so, not one each time."""
+    why = missing()
     for cluster in Cluster.objects.filter(is_local=True):
+        if why and _said(cluster, why):
+            continue
         try:
             create_job(BEAT, cluster, "analytics", {})
         except Conflict as error:
             log.info("no second analysis: %s", error)
+
+
+def _said(cluster: Cluster, why: str) -> bool:
+    last = Job.objects.filter(cluster=cluster, kind="analytics").order_by("-id").first()
+    return last is not None and last.message == why
