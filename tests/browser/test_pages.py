@@ -37,23 +37,22 @@ def busy(shared_system: ConsoleSystem) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def member(system: ConsoleSystem) -> Iterator[None]:
-    """A consumer that has read and committed, and polls until the end."""
-    settings = {"bootstrap.servers": system.bootstrap_servers, "group.id": GROUP, "client.id": MARKUP, "auto.offset.reset": "earliest"}
-    consumer, over, read = Consumer(settings), threading.Event(), threading.Event()
+def member(system: ConsoleSystem, client_id: str = MARKUP) -> Iterator[None]:
+    """A consumer that has joined the group; it reads and commits until the end."""
+    settings = {"bootstrap.servers": system.bootstrap_servers, "group.id": GROUP, "client.id": client_id, "auto.offset.reset": "earliest"}
+    consumer, over, joined = Consumer(settings), threading.Event(), threading.Event()
 
     def poll() -> None:
-        consumer.subscribe([TOPIC])
+        consumer.subscribe([TOPIC], on_assign=lambda *_: joined.set())
         while not over.is_set():
             if consumer.consume(100, 0.2):
                 consumer.commit(asynchronous=False)
-                read.set()
         consumer.close()
 
     thread = threading.Thread(target=poll)
     thread.start()
     try:
-        assert read.wait(60), "the member read nothing"
+        assert joined.wait(60), "the member did not join"
         yield
     finally:
         over.set()
@@ -96,6 +95,10 @@ def test_names_with_markup_are_text(page: Page, system: ConsoleSystem) -> None:
     produce(system, TOPIC, [b"more"] * 90)
     end = page.locator('tr[data-key^="lag/"] [data-field="high_watermark"]')
     eventually_sums_to(end, 390)
+    with member(system, MARKUP + "second"):
+        expect(page.get_by_role("cell", name=MARKUP + "second", exact=True).first).to_be_visible()
+        expect(page.locator(".events")).to_contain_text(f"group {GROUP} rebalanced to generation 2")
+        assert page.locator("main :is(img, script[src], b)").count() == 0
     for path in ("/events", f"/topics/{TOPIC}", "/"):
         visit(page, system, path)
     assert "owned" not in page.title()

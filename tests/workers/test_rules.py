@@ -203,3 +203,40 @@ def test_moves_end_as_the_cluster_says() -> None:
     assert moves.settle(row, False, None)["state"] == "failed"
     assert moves.progress([{"state": "moving", "done": 5, "total": 10}, {"state": "done", "done": 0, "total": 0}]) == (5, 10, "records")
     assert moves.progress([{"state": "done"}, {"state": "moving"}]) == (1, 2, "partitions")
+
+
+NOW = {"topic": "orders", "partition": 0, "assignment": [1, 2], "leader": 1, "size_bytes": 1000}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "adding", "removing", "leader_then", "copy_bytes", "sentence"),
+    [
+        ([1, 2], [], [], 1, 0, "Nothing would change: every partition has these brokers in this order already."),
+        ([2, 1], [], [], 1, 0, "1 partition of 1 would change. No record has to be copied."),
+        (
+            [3, 2],
+            [3],
+            [1],
+            3,
+            1000,
+            "1 partition of 1 would change. Broker 3 would copy records. "
+            "1 leader would move to another broker: clients notice a short pause.",
+        ),
+        (
+            [1],
+            [],
+            [2],
+            1,
+            0,
+            "1 partition of 1 would change. No record has to be copied. "
+            "1 partition would have fewer replicas than now, and survive fewer losses.",
+        ),
+    ],
+)
+def test_a_plan_says_what_a_move_would_do(
+    wanted: list[int], adding: list[int], removing: list[int], leader_then: int, copy_bytes: int, sentence: str
+) -> None:
+    row = moves.planned(NOW, wanted)
+    assert (row["adding"], row["removing"], row["leader_then"], row["copy_bytes"]) == (adding, removing, leader_then, copy_bytes)
+    assert moves.plan_sentence([row]) == sentence
+    assert moves.planned({**NOW, "size_bytes": None}, wanted)["copy_bytes"] is None

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workers.rules.partitions import brokers
+
 
 def settle(row: Mapping[str, Any], listed: bool, replicas: Sequence[int] | None) -> dict[str, Any]:
     """What of the row changes."""
@@ -59,7 +61,8 @@ def plan_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     led = sum(row["leader"] != row["leader_then"] for row in moving)
     thinner = sum(row["thinner"] for row in moving)
     said = [f"{_count(len(moving), 'partition')} of {len(rows)} would change."]
-    said.append(f"Broker {' and '.join(map(str, copying))} would copy records." if copying else "No record has to be copied.")
+    who = brokers(copying)
+    said.append(f"{who[0].upper()}{who[1:]} would copy records." if copying else "No record has to be copied.")
     if led:
         said.append(f"{_count(led, 'leader')} would move to another broker: clients notice a short pause.")
     if thinner:
