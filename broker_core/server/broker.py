@@ -22,6 +22,7 @@ from broker_core.controller.loop import Controller
 from broker_core.controller.sender import ChannelSender
 from broker_core.coordination.layout import ensure_cluster_id, ensure_layout
 from broker_core.coordination.registration import Registration
+from broker_core.coordination.store import ConnectionLoss, SessionExpired
 from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.handlers.encoded import EncodedCache
 from broker_core.handlers.services import BrokerServices
@@ -101,10 +102,7 @@ class Broker:
             raise
 
     async def _start(self) -> None:
-        store = self.node.store
-        await store.connect(self.config.current.zookeeper_connection_timeout_ms)
-        await ensure_layout(store)
-        cluster_id = await ensure_cluster_id(store, self.node.entropy)
+        cluster_id = await self._cluster_id()
         self._services = self._assemble(cluster_id)
         self.services.admin.watcher.on_broker_change(self._settings_changed)
         await self.services.admin.watcher.start()
@@ -116,6 +114,24 @@ class Broker:
         await self._registration.start()
         await self.services.controller.start()
         log.info("broker started", extra={"broker": self.broker_id, "port": self.port, "epoch": self.epoch, "cluster": cluster_id})
+
+    async def _cluster_id(self) -> str:
+        """Lays out the store and reads the cluster's id; `ConnectionLoss` when the store cannot do that in time."""
+        limit_ms = self.config.current.zookeeper_connection_timeout_ms
+        try:
+            return await self.node.clock.wait_for(self._open_store(limit_ms), limit_ms)
+        except TimeoutError:
+            raise ConnectionLoss(f"the coordination store answered too little within {limit_ms} ms to start on") from None
+
+    async def _open_store(self, limit_ms: float) -> str:
+        store = self.node.store
+        while True:
+            try:
+                await store.connect(limit_ms)
+                await ensure_layout(store)
+                return await ensure_cluster_id(store, self.node.entropy)
+            except SessionExpired as error:
+                log.info("the start is tried again in another session: %s", error)
 
     async def shutdown(self, controlled: bool = True) -> None:
         """Stops with clean logs; `controlled` gives the leaderships away first."""

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from broker_core.cli import system as local_system
@@ -52,11 +53,24 @@ def new_topic(request: pytest.FixtureRequest, admin: AdminClient) -> Callable[..
     def make(partitions: int = 3, replication_factor: int = 3, **config: str) -> str:
         name = f"{re.sub(r'[^a-z0-9]+', '-', request.node.name.lower())[:80]}-{next(_numbers)}"
         settings = {key.replace("_", "."): value for key, value in config.items()}
-        admin.create_topics([NewTopic(name, partitions, replication_factor, config=settings)])[name].result(30)
+        wanted = NewTopic(name, partitions, replication_factor, config=settings)
+        eventually(lambda: made_or_there(admin, wanted), 30, f"{name} is made")
         eventually(lambda: whole(admin, name, replication_factor), 30, f"{name} is whole")
         return name
 
     return make
+
+
+def made_or_there(admin: AdminClient, topic: NewTopic) -> bool:
+    """False while there is no controller, or the one that was asked is not it any more: librdkafka leaves trying again to us."""
+    try:
+        admin.create_topics([topic])[topic.topic].result(30)
+    except KafkaException as error:
+        code = error.args[0].code()
+        if code in (KafkaError.NOT_CONTROLLER, KafkaError.REQUEST_TIMED_OUT, KafkaError.INVALID_REPLICATION_FACTOR):
+            return False
+        return bool(code == KafkaError.TOPIC_ALREADY_EXISTS)
+    return True
 
 
 @pytest.fixture(scope="session")
