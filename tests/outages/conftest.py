@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -29,12 +30,14 @@ def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console
         made.up()
         yield made
     finally:
+        os.environ.update(made.environment)
         made.down()
 
 
 @pytest.fixture
 def cluster(shared_cluster: ConsoleSystem) -> Iterator[ConsoleSystem]:
     """Healed afterwards; console, live, worker and beat must be the processes they were."""
+    os.environ.update(shared_cluster.environment)
     programs = {name: shared_cluster.program(name).pid() for name in PROGRAMS}
     yield shared_cluster
     shared_cluster.heal()
