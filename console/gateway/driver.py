@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,11 +15,13 @@ from django.conf import settings
 
 from broker_core.errors import HighwaterError
 from broker_core.local.layout import Layout
-from broker_core.local.process import LocalProcess, allowed_environment
+from broker_core.local.process import LocalProcess, allowed_environment, wait_until
 from console.gateway.errors import GatewayError
 
 NAME = "analytics"
+MODULE = "workers.spark.job"
 NICE = 10
+TERM_S, KILL_S = 5.0, 3.0
 
 
 def folder() -> Path:
@@ -41,7 +46,7 @@ def start(bootstrap_servers: str, topic: str, window_seconds: int) -> None:
         "--window-seconds",
         str(window_seconds),
     ]
-    command = ["nice", "-n", str(NICE), sys.executable, "-m", "workers.spark.job", *options]
+    command = ["nice", "-n", str(NICE), sys.executable, "-m", MODULE, *options]
     for name in ("progress.json", "summary.json"):
         (folder() / name).unlink(missing_ok=True)
     environment = allowed_environment({"PYTHONPATH": str(settings.BASE_DIR), "PYTHONUNBUFFERED": "1"})
@@ -56,8 +61,24 @@ def alive() -> bool:
 
 
 def stop() -> bool:
-    """False when it was not running."""
-    return _process().stop(5.0)
+    """Ends it with its Java process, which is in its process group and nobody else's; False where that takes longer still."""
+    process = _process()
+    for number, wait_s in ((signal.SIGTERM, TERM_S), (signal.SIGKILL, KILL_S)):
+        pid = process.pid()
+        if pid is not None and _is_driver(pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(os.getpgid(pid), number)
+        if wait_until(lambda: not process.alive(), wait_s):
+            return True
+    return False
+
+
+def _is_driver(pid: int) -> bool:
+    """A pid whose driver has ended while its Java process still ends may be somebody else's by now."""
+    try:
+        return MODULE.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return not Path("/proc/self").exists()
 
 
 def last_lines(count: int = 5) -> str:

@@ -141,3 +141,12 @@ def test_a_driver_that_never_ends_is_ended(job: Job, spark: Driver) -> None:
     Job.objects.update(plan={"started": plan["started"] - analytics.RUN_LIMIT_S - 1})
     assert step(job).state == "failed"
     assert spark.stopped == 1
+
+
+def test_a_driver_that_takes_its_time_is_waited_for(job: Job, spark: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    step(job)
+    Job.objects.update(cancel_requested=True, state="cancelling")
+    monkeypatch.setattr(driver, "stop", lambda: False)
+    assert step(job).state == "cancelling"
+    monkeypatch.setattr(driver, "stop", spark.stop)
+    assert step(job).state == "cancelled"

@@ -130,6 +130,6 @@ def _failed(why: str) -> Step:
 
 
 def cancel(job: Job) -> Step:
-    if job.step == "run":
-        driver.stop()
+    if job.step == "run" and not driver.stop():
+        return Step("run", job.plan, job.done, STEPS, "steps", "Waiting for the driver to end.")
     return Step("end", {}, job.done, STEPS, "steps", "Cancelled.", "Cancelled.", Job.CANCELLED)
