@@ -1,0 +1,39 @@
+"""What the beat sends by itself, and that somebody hears it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery.schedules import crontab
+
+from broker_core.cli.system import programs
+from broker_core.local.layout import Layout
+from console.models import Cluster, Job
+from workers.app import ADVANCE_EVERY_S, app
+from workers.tasks.health import daily
+
+SCHEDULE: dict[str, Any] = app.conf.beat_schedule
+
+
+def test_a_health_report_is_asked_for_each_day(local: Cluster, redis: Any) -> None:
+    entry = next(e for e in SCHEDULE.values() if e["task"] == daily.name)
+    assert isinstance(entry["schedule"], crontab)
+    assert (entry["schedule"].hour, entry["schedule"].minute) == ({6}, {0})
+    assert len(entry["schedule"].day_of_week) == 7
+    for _ in range(2):
+        daily()
+    assert [(job.kind, job.created_by) for job in Job.objects.all()] == [("health_report", "beat")]
+
+
+def test_unfinished_jobs_are_looked_at_often() -> None:
+    entry = next(e for e in SCHEDULE.values() if e["task"] == "workers.tasks.jobs.advance_unfinished")
+    assert entry["schedule"] == ADVANCE_EVERY_S <= 2.0
+
+
+def test_every_queue_is_heard_and_every_task_known(tmp_path: Any) -> None:
+    app.loader.import_default_modules()
+    worker = next(p for p in programs(Layout.from_environment(tmp_path), demo=False) if p.name == "worker")
+    heard = set(worker.arguments[worker.arguments.index("-Q") + 1].split(","))
+    for entry in SCHEDULE.values():
+        assert entry["options"]["queue"] in heard
+        assert entry["task"] in app.tasks
