@@ -2,7 +2,7 @@
 
 import gc
 
-gc.disable()  # imports make nothing that could be collected, and a sixth of their time went into looking
+gc.disable()  # imports make nothing that could be collected, and an eighth of their time went into looking
 
 from broker_core.server.main import main  # noqa: E402
 

@@ -18,8 +18,8 @@ from broker_core.server.adapters.disk import RealFile
 from broker_core.server.adapters.framing import SIZE
 
 SENDFILE_FROM_BYTES = 1024 * 1024
-"""Up to here reading takes half the processor time of sendfile (`python -m tests.bench disk fetch`); what consumers ask of a
-partition by default is no more. Above, the memory that a slow reader would hold counts for more."""
+"""Up to here reading took a bare server some two thirds of sendfile's processor time over loopback (`python -m tests.bench fetch`);
+what consumers ask of a partition by default is no more. Above, the memory that a slow reader would hold counts for more."""
 GATHER_BYTES = 1024 * 1024
 HIGH_WATER_BYTES = 1024 * 1024
 
