@@ -192,7 +192,8 @@ def controller_event(old: int | None, new: int | None, epoch: int | None, alive:
 
 def group_event(before: Value, after: Value) -> Value | None:
     """A finished rebalance: another generation, stable or empty again."""
-    if before["generation"] == after["generation"] or after["state"] not in ("Stable", "Empty"):
+    settled = ("Stable", "Empty")
+    if after["state"] not in settled or (before["generation"] == after["generation"] and before["state"] in settled):
         return None
     was, now = len(before["members"]), len(after["members"])
     cause = "a member joined" if now > was else "a member left" if now < was else "its members rejoined"

@@ -23,7 +23,7 @@ export function ticks(high, unit) {
   const step = niceStep(high / base ** power / TICKS);
   const values = [];
   for (let value = 0; value <= high / base ** power + step * 0.999 && values.length <= 2 * TICKS; value += step) values.push(value);
-  const digits = step < 1 ? Math.min(3, Math.ceil(-Math.log10(step))) : 0;
+  const digits = Math.min(3, (String(Number(step.toPrecision(3))).split(".")[1] || "").length);
   return { tickmode: "array", tickvals: values.map((value) => value * base ** power), ticktext: values.map((value) => words(value.toFixed(digits), units[power], unit)), range: [0, values.at(-1) * base ** power] };
 }
 
@@ -40,13 +40,14 @@ function niceStep(rough) {
 
 function layout(element, series, unit) {
   const axis = { gridcolor: property("--line"), linecolor: property("--line-2"), zeroline: false, automargin: true, tickfont: { size: 12 }, fixedrange: true };
-  const high = Math.max(1, ...series.flatMap(({ y }) => y.filter((value) => value !== null)));
+  const high = Math.max(TICKS, ...series.flatMap(({ y }) => y.filter((value) => value !== null)));
   const times = series.flatMap(({ t }) => (t.length ? [t[0], t.at(-1)] : []));
-  const short = Math.max(...times) - Math.min(...times) < 5 * 60_000;
+  const span = Math.max(...times) - Math.min(...times);
+  const short = span < 5 * 60_000;
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: property("--ink-2"), family: "system-ui, sans-serif" },
     margin: { l: 8, r: 20, t: 8, b: 28 }, hovermode: "x unified", showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
-    xaxis: { ...axis, type: "date", tickformat: short ? "%H:%M:%S" : "%H:%M", nticks: element.clientWidth < 480 ? 4 : 7, tickangle: 0, hoverformat: "%H:%M:%S" },
+    xaxis: { ...axis, type: "date", ...(span === 0 ? { range: [times[0] - 60_000, times[0] + 5_000].map((ms) => new Date(ms).toISOString().slice(0, 23)) } : {}), tickformat: short ? "%H:%M:%S" : "%H:%M", nticks: element.clientWidth < 480 ? 4 : 7, tickangle: 0, hoverformat: "%H:%M:%S" },
     yaxis: { ...axis, ...ticks(high, unit) },
     hoverlabel: { bgcolor: property("--raised"), bordercolor: property("--line-2"), font: { color: property("--ink") } }, uirevision: "keep",
   };

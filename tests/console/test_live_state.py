@@ -306,6 +306,21 @@ def test_group_lag_follows_commits_and_ends(state: ClusterState) -> None:
     assert values["group/billing"]["sentence"] == "Group billing has caught up."  # type: ignore[index]
 
 
+def test_a_rebalance_seen_step_by_step_is_told_once(state: ClusterState) -> None:
+    """The generation rises before the group is stable again; the event comes when it is."""
+    said = []
+    for at_ms, step, generation in (
+        (2000, "PreparingRebalance", 1),
+        (2100, "CompletingRebalance", 2),
+        (2200, "Stable", 2),
+        (2300, "Stable", 2),
+    ):
+        claim = {**group_claim("billing", {"orders": {0: 60}}, generation=generation), "state": step}
+        state.apply_batch(batch(1, [], at_ms, groups=[claim]), at_ms)
+        said += [e["sentence"] for e in state.take(at_ms)[1] if e["kind"] == "group_rebalance"]
+    assert said == ["group billing rebalanced to generation 2: its members rejoined; 1 member."]
+
+
 def test_a_group_moves_to_another_coordinator(state: ClusterState) -> None:
     """The old coordinator's farewell does not remove what the new one has told."""
     state.apply_batch(batch(2, [], 2000, groups=[group_claim("billing", {"orders": {0: 60}}, generation=2)]), 2000)
