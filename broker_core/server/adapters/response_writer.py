@@ -80,9 +80,16 @@ class ResponseWriter:
         sent = self._send_inline(file, part.position, part.length)
         if sent < part.length:
             await self._drain()
-            sent += await self._loop.sendfile(self._transport, file, part.position + sent, part.length - sent, fallback=False)  # type: ignore[arg-type]
+            sent += await self._send_rest(file, part.position + sent, part.length - sent)
         if sent != part.length:
             raise _short(part, sent)
+
+    async def _send_rest(self, file: RealFile, position: int, count: int) -> int:
+        """By the loop, which says no more of a first call that failed than that it did: the peer is gone, as a rule."""
+        try:
+            return await self._loop.sendfile(self._transport, file, position, count, fallback=False)  # type: ignore[arg-type]
+        except asyncio.SendfileNotAvailableError as error:
+            raise ConnectionError(f"{count} bytes of a file were not sent, the peer may be gone: {error}") from None
 
     def _send_inline(self, file: RealFile, position: int, count: int) -> int:
         """As much as the socket takes at once; nothing while the transport still has bytes that go first."""

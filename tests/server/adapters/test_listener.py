@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import random
 import struct
 from collections.abc import AsyncIterator, Callable
@@ -373,7 +374,10 @@ async def test_a_deleted_and_closed_file_is_sent_to_its_end(server: Server, disk
     writer.close()
 
 
-async def test_a_reader_that_leaves_in_the_middle_of_a_file(server: Server, disk: RealDisk, tmp_path: Path) -> None:
+async def test_a_reader_that_leaves_in_the_middle_of_a_file(
+    server: Server, disk: RealDisk, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing to worry about: no error, no traceback in the log."""
     file = disk.open(f"{tmp_path}/log", create=True)
     file.append(bytes(50_000_000))
     server.answer = lambda frame: [FileRange(file, 0, 50_000_000)]
@@ -388,3 +392,4 @@ async def test_a_reader_that_leaves_in_the_middle_of_a_file(server: Server, disk
         await asyncio.sleep(0)
     await server.listener.close()
     stuck.close()
+    assert not [record.getMessage() for record in caplog.records if record.levelno > logging.INFO]
