@@ -8,6 +8,8 @@ from typing import Any
 
 GAP_MS = 180_000
 """Windows further apart than this are not joined by a line."""
+MARGIN_MS = 60_000
+"""Shown before the first point, where there is nothing as old as what was asked for."""
 
 Series = Mapping[str, Mapping[str, Sequence[Any]]]
 
@@ -16,13 +18,15 @@ def figure(series: Series, field: str, unit: str, since: datetime, until: dateti
     """`{"data", "layout"}` of a line for each name in `series` (`{name: {"t": [ms], field: [number or None]}}`)."""
     from plotly import graph_objects as go
 
+    first = min((row["t"][0] for row in series.values() if row["t"]), default=0)
+    begin = max(since, datetime.fromtimestamp((first - MARGIN_MS) / 1000, UTC))
     lines = [_line(go, name, row["t"], row[field], unit) for name, row in sorted(series.items())]
     made = go.Figure(
         lines,
         go.Layout(
             template="none",
             hovermode="x unified",
-            xaxis={"type": "date", "range": [since.isoformat(timespec="seconds"), until.isoformat(timespec="seconds")]},
+            xaxis={"type": "date", "range": [begin.isoformat(timespec="seconds"), until.isoformat(timespec="seconds")]},
             yaxis={"rangemode": "tozero", "title": {"text": unit}},
         ),
     )

@@ -31,6 +31,13 @@ def test_a_figure_has_a_line_for_each_name() -> None:
     assert "template" not in made["layout"]
 
 
+def test_a_figure_begins_with_what_there_is() -> None:
+    begun = int((UNTIL - timedelta(hours=1)).timestamp() * 1000)
+    made = figure({"orders": {"t": [begun], "lag": [1]}}, "lag", "records", SINCE, UNTIL)
+    assert made["layout"]["xaxis"]["range"] == ["2026-01-01T22:59:00+00:00", "2026-01-02T00:00:00+00:00"]
+    assert figure({}, "lag", "records", SINCE, UNTIL)["data"] == []
+
+
 def test_a_gap_is_not_bridged() -> None:
     assert with_gaps([0, 60_000, 600_000], [1, 2, 3]) == [(0, 1), (60_000, 2), (60_001, None), (600_000, 3)]
 
