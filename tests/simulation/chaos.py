@@ -58,6 +58,8 @@ class EventCounter(logging.Handler):
         values: dict[str, Any] = record.__dict__
         if record.msg in _EVENTS:
             self.counts[_EVENTS[record.msg]] += 1
+            if "controller of epoch" in record.msg and values["args"][1] > 1:
+                self.counts["controller failovers"] += 1
         elif record.msg == "ISR changed":
             self.counts["ISR shrinks" if len(values["to"]) < len(values["from"]) else "ISR expands"] += 1
         elif record.msg == "role begins" and values["role"] == "leader" and values["epoch"] > 0:
