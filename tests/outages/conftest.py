@@ -65,8 +65,12 @@ def new_topic(request: pytest.FixtureRequest, admin: AdminClient) -> Callable[..
 
 
 def made_or_there(admin: AdminClient, topic: NewTopic) -> bool:
-    """False while there is no controller, or the one that was asked is not it any more: librdkafka leaves trying again to us."""
+    """False while there is no controller, or the one that was asked is not it any more.
+
+    librdkafka leaves trying again to us, and asks the broker it knew as controller until its metadata is fresh.
+    """
     try:
+        admin.list_topics(timeout=10)
         admin.create_topics([topic])[topic.topic].result(30)
     except KafkaException as error:
         code = error.args[0].code()
