@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
 
 from tests.support.clients import produce, read_all
 from tests.support.cluster import TestCluster, eventually
@@ -36,6 +35,14 @@ def the_page_goes_on(cluster: ConsoleSystem, api: Web) -> Iterator[None]:
     cluster.heal()
     eventually(lambda: api.get("/api/v1/clusters/local").json()["feed"]["state"] == "live", 30, "the feed is live")
     eventually(lambda: api.get("/api/v1/clusters/local").json()["brokers_online"] == 3, 30, "the page shows three brokers")
+
+
+def controller_id(zookeeper: KazooClient) -> int:
+    """From ZooKeeper, -1 while there is none: librdkafka may abort the process when it describes a cluster whose brokers die."""
+    try:
+        return int(json.loads(zookeeper.get("/controller")[0])["brokerid"])
+    except NoNodeError:
+        return -1
 
 
 def logged(cluster: TestCluster, words: str) -> bool:
@@ -123,13 +130,12 @@ def test_a_partition_state_that_is_no_json(cluster: TestCluster, admin: AdminCli
     """The next controller reads it: the office must not bounce between brokers for ever."""
     bad, good = new_topic(partitions=1), new_topic(partitions=1)
     zookeeper.set(f"/brokers/topics/{bad}/partitions/0/state", b"{nonsense")
-    controller = admin.describe_cluster().result(20).controller.id
+    controller = controller_id(zookeeper)
     cluster.kill(controller)
-    eventually(lambda: admin.describe_cluster().result(20).controller.id not in (controller, -1), 40, "a new controller")
+    eventually(lambda: controller_id(zookeeper) not in (controller, -1), 40, "a new controller")
     eventually(lambda: admin.list_topics(good, timeout=10).topics[good].partitions[0].leader not in (controller, -1), 40, "a leader")
     cluster.start(controller)
     produce(cluster, good, [b"x"])
     assert logged(cluster, bad)
-    with contextlib.suppress(KafkaException):
-        admin.delete_topics([bad], operation_timeout=2, request_timeout=10)[bad].result(20)
+    zookeeper.create(f"/admin/delete_topics/{bad}", b"")
     eventually(lambda: zookeeper.exists(f"/brokers/topics/{bad}") is None, 20, "even this one can be deleted")
