@@ -87,7 +87,8 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws) -> Outcome:
         cluster.create(TOPIC, PARTITIONS)
         history, watch = History(PARTITIONS), Watch(cluster, TOPIC, PARTITIONS)
         _start_clients(cluster, history)
-        trouble = Faults(cluster, partial(_healthy, cluster))
+        tps = [TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)]
+        trouble = Faults(cluster, partial(_healthy, cluster), tps)
         outcome.faults = trouble.counts
         for number in range(faults):
             world.at(FAULT_EVERY_MS * number + world.random.uniform(0, FAULT_EVERY_MS), trouble.strike)
@@ -112,8 +113,10 @@ def _start_clients(cluster: BrokerCluster, history: History) -> None:
 def _healthy(cluster: BrokerCluster) -> bool:
     """Every broker runs, and knows the full ISR of each partition."""
     ids = [broker_id for broker_id, _ in running(cluster)]
-    return len(ids) == len(cluster.ids) and all(
-        len(cluster.isr(broker_id, TOPIC, partition)) == len(ids) for broker_id in ids for partition in range(PARTITIONS)
+    return (
+        len(ids) == len(cluster.ids)
+        and all(not cluster.world.is_paused(f"b{broker_id}") for broker_id in ids)
+        and all(len(cluster.isr(broker_id, TOPIC, partition)) == len(ids) for broker_id in ids for partition in range(PARTITIONS))
     )
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
 
 from broker_core.model import TopicPartition
 from broker_core.records.batch import iter_headers, read_records
 from broker_core.replication.partition import Partition
 from broker_core.server.broker import Broker
 from broker_core.storage.log import PartitionLog
+from tests.simulation.kernel.loop import NodeLoop
+from tests.simulation.ledger import Ledger
 from tests.simulation.workload import History
 from tests.support.broker_cluster import BrokerCluster
 
-SAMPLE_MS = 25.0
 Content = list[tuple[int, int, bytes]]
 """(offset, leader epoch of its batch, value) of each record."""
 
@@ -26,30 +27,49 @@ def running(cluster: BrokerCluster) -> list[tuple[int, Broker]]:
 
 
 class Watch:
-    """Looks at all brokers every `SAMPLE_MS`: no leader's high watermark falls, no epoch has two leaders."""
+    """Looks at the broker that ran after each step: no leader's high watermark falls, no epoch has two leaders, nothing
+    committed is missing where it must be."""
 
     def __init__(self, cluster: BrokerCluster, topic: str, partitions: int) -> None:
         self.violations: list[str] = []
         self._cluster = cluster
         self._partitions = [TopicPartition(topic, partition) for partition in range(partitions)]
+        self._ids = {f"b{broker_id}": broker_id for broker_id in cluster.ids}
+        self._last: dict[tuple[str, TopicPartition], tuple[object, ...]] = {}
         self._high: dict[tuple[TopicPartition, int, int], int] = {}
         self._leaders: dict[tuple[TopicPartition, int], int] = {}
-        self.samples = 0
-        self._sample()
+        self._ledger = Ledger(cluster, self._add)
+        cluster.world.scheduler.after_step = self._after_step
 
-    def _sample(self) -> None:
-        self.samples += 1
-        for broker_id, partition, log in self._led():
+    def _after_step(self, loop: NodeLoop) -> None:
+        broker_id = self._ids.get(loop.name)
+        broker = self._cluster.brokers.get(broker_id) if broker_id is not None else None
+        if broker_id is None or broker is None or loop.dead:
+            return
+        for tp in self._partitions:
+            partition = broker.services.replicas.partition(tp)
+            if partition is None or partition.leader is None or partition.log is None or not partition.is_leader:
+                continue
+            log = partition.log
+            now = (partition.leader, log.log_end_offset, log.high_watermark, partition.leader.isr)
+            if self._changed((loop.name, tp), now) and self._cluster.world.node(loop.name) is broker.node:
+                self._check(broker_id, partition, log)
+
+    def _changed(self, key: tuple[str, TopicPartition], now: tuple[object, ...]) -> bool:
+        before = self._last.get(key)
+        if before is not None and before[0] is now[0] and before[1:] == now[1:]:
+            return False
+        self._last[key] = now
+        return True
+
+    def _check(self, broker_id: int, partition: Partition, log: PartitionLog) -> None:
+        key = (partition.tp, partition.leader_epoch)
+        generation = self._cluster.world.life(f"b{broker_id}").generation
+        if (*key, generation) not in self._high:
             self._check_leader(broker_id, partition)
-            self._check_high_watermark(broker_id, partition, log)
-        self._cluster.world.at(SAMPLE_MS, self._sample)
-
-    def _led(self) -> Iterator[tuple[int, Partition, PartitionLog]]:
-        for broker_id, broker in running(self._cluster):
-            for tp in self._partitions:
-                partition = broker.services.replicas.partition(tp)
-                if partition is not None and partition.is_leader and partition.log is not None:
-                    yield broker_id, partition, partition.log
+            self._ledger.leader_begins(*key, broker_id, log)
+        self._check_high_watermark(partition, log, generation)
+        self._ledger.committed(*key, log)
 
     def _check_leader(self, broker_id: int, partition: Partition) -> None:
         """LeaderInIsr's twin: an epoch belongs to one broker for ever."""
@@ -57,8 +77,7 @@ class Watch:
         if first != broker_id:
             self._add(f"brokers {first} and {broker_id} both led {partition.tp} in epoch {partition.leader_epoch}")
 
-    def _check_high_watermark(self, broker_id: int, partition: Partition, log: PartitionLog) -> None:
-        generation = self._cluster.world.life(f"b{broker_id}").generation
+    def _check_high_watermark(self, partition: Partition, log: PartitionLog, generation: int) -> None:
         key = (partition.tp, partition.leader_epoch, generation)
         before = self._high.get(key, -1)
         if log.high_watermark < before:
@@ -104,6 +123,9 @@ def final_violations(cluster: BrokerCluster, topic: str, history: History) -> li
         violations += _missing("acknowledged", tp, acked, there) + _missing("seen", tp, seen, there)
         unknown = [value for value in there.values() if value not in history.attempted[partition]]
         violations += [f"{tp} has records nobody sent: {unknown[:3]}"] if unknown else []
+        twice = [value for value, times in Counter(there.values()).items() if times > 1]
+        violations += [f"{tp} has records of the idempotent producer twice: {twice[:3]}"] if twice else []
+        violations += [f"the producer of {tp} was told of a gap in its sequence to the end"] if partition in history.out_of_order else []
     return violations
 
 

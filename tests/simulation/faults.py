@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
+from broker_core.model import TopicPartition
 from tests.simulation.kernel.life import STORE
 from tests.simulation.kernel.world import TORN_WITHIN_MS
+from tests.simulation.scenarios import BOUNCE_MS, FAILOVER_MS, bounce, failover_at_join
 from tests.support.broker_cluster import BrokerCluster
 
 KINDS = ("kill", "torn write", "power loss", "pause", "isolate", "cut", "cut from store", "expire", "delay", "lost reply", "clock")
+SCENARIOS = {"bounce": (bounce, BOUNCE_MS), "failover at join": (failover_at_join, FAILOVER_MS)}
+SCENARIO_CHANCE = 0.3
+"""Of a fault that strikes a healthy cluster."""
+
 LEAST_MS, MOST_MS = 200.0, 9_000.0
 DELAY_MS = 80.0
 CLOCK_JUMP_MS = 100_000
@@ -22,8 +29,9 @@ CLOCK_JUMP_MS = 100_000
 class Faults:
     """`counts` says what struck. `healthy` tells whether all ISRs are full."""
 
-    def __init__(self, cluster: BrokerCluster, healthy: Callable[[], bool]) -> None:
+    def __init__(self, cluster: BrokerCluster, healthy: Callable[[], bool], partitions: list[TopicPartition]) -> None:
         self.cluster = cluster
+        self._partitions = partitions
         self.world = cluster.world
         self.counts: Counter[str] = Counter()
         self._healthy = healthy
@@ -36,12 +44,25 @@ class Faults:
         name, kind = chance.choice(self._names), chance.choice(KINDS)
         other = chance.choice([each for each in self._names if each != name])
         after_ms = chance.uniform(LEAST_MS, MOST_MS)
+        if chance.random() < SCENARIO_CHANCE and self._play(chance.choice(list(SCENARIOS)), chance.choice(self._partitions)):
+            return
         if name in self._struck or (kind == "power loss" and (self._struck or not self._healthy())):
             return
         self.counts[kind] += 1
         self._struck[name] = kind
         mend = self._begin(kind, name, other)
         self.world.at(after_ms + (TORN_WITHIN_MS if kind == "torn write" else 0), lambda: self._end(name, mend))
+
+    def _play(self, kind: str, tp: TopicPartition) -> bool:
+        """Begins a scenario, which holds all brokers until it is over; False when it cannot be now."""
+        begin, busy_ms = SCENARIOS[kind]
+        if self._struck or not self._healthy() or not begin(self.cluster, tp):
+            return False
+        self.counts[kind] += 1
+        for name in self._names:
+            self._struck[name] = kind
+            self.world.at(busy_ms, partial(self._end, name, partial(self.run_again, name)))
+        return True
 
     def _begin(self, kind: str, name: str, other: str) -> Callable[[], None]:
         """Strikes; returns how it is mended."""

@@ -17,9 +17,16 @@ def test_a_run_under_faults_keeps_every_invariant(seed: int) -> None:
     assert outcome.acked > 100
 
 
-def test_truncation_to_the_high_watermark_would_be_noticed() -> None:
-    """R6, B1: with the rule of before KIP-101 acknowledged records are lost, and the run says so."""
-    outcome = run(0, flaws=Flaws(truncate_to_high_watermark=True))
+@pytest.mark.parametrize(
+    ("flaw", "seed"),
+    [("truncate_to_high_watermark", 1), ("join_below_epoch_start", 7), ("accept_old_generations", 2)],
+)
+def test_a_flaw_put_in_on_purpose_would_be_noticed(flaw: str, seed: int) -> None:
+    """R6, B1, B4, B11: acknowledged records are lost, and the run says so.
+
+    The seeds belong to the hundred of `test_seeds`: counted from 1, so many seeds are needed until the flaw is found.
+    """
+    outcome = run(seed, flaws=Flaws(**{flaw: True}))
     assert any("acknowledged" in violation for violation in outcome.violations)
 
 

@@ -14,7 +14,6 @@ from tests.support.broker_cluster import PORT
 
 REQUEST_TIMEOUT_MS = 4_000
 PAUSE_MS = 40
-TRIES = 4
 
 
 class History:
@@ -25,6 +24,8 @@ class History:
         self.seen: list[dict[int, bytes]] = [{} for _ in range(partitions)]
         self.attempted: list[dict[bytes, None]] = [{} for _ in range(partitions)]
         self.violations: list[str] = []
+        self.out_of_order: dict[int, None] = {}
+        """Partitions whose producer was last told that its sequence has a gap; a leader that was deposed may say so once."""
         self.stopped = False
 
     @property
@@ -32,6 +33,7 @@ class History:
         return sum(len(offsets) for offsets in self.acked)
 
     def note_ack(self, partition: int, offset: int, value: bytes) -> None:
+        self.out_of_order.pop(partition, None)
         if self.acked[partition].setdefault(offset, value) != value:
             self.violations.append(f"two values acknowledged at offset {offset} of partition {partition}")
 
@@ -64,6 +66,8 @@ class Client:
             return None
         finally:
             channel.close()
+        if row.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+            self.history.out_of_order[self.partition] = None
         if row.error_code != ErrorCode.NONE:
             self._guess_again()
             return None
@@ -71,21 +75,30 @@ class Client:
 
 
 async def produce(client: Client) -> None:
-    """One record at a time with acks=all; a value whose fate is unknown may be sent again, so it may be there twice."""
+    """An idempotent producer with acks=all, one record on its way at a time, each repeated until it is acknowledged."""
+    producer_id = await _producer_id(client)
     number = 0
     while not client.history.stopped:
-        number += 1
         value = b"p%d-%d" % (client.partition, number)
         client.history.attempted[client.partition][value] = None
-        await _produce_one(client, value)
+        await _produce_one(client, value, producer_id, number)
+        number += 1
         await client.node.clock.sleep(PAUSE_MS)
 
 
-async def _produce_one(client: Client, value: bytes) -> None:
-    for _ in range(TRIES):
-        batch = build_batch([Record(0, client.node.clock.now_ms(), None, value, ())])
-        data = [{"name": client.topic, "partition_data": [{"index": client.partition, "records": batch}]}]
-        payload = {"transactional_id": None, "acks": -1, "timeout": REQUEST_TIMEOUT_MS - 1_000, "topic_data": data}
+async def _producer_id(client: Client) -> int:
+    payload = {"transactional_id": None, "transaction_timeout_ms": 60_000, "producer_id": -1, "producer_epoch": -1}
+    while (answer := await client.ask(ApiKey.INIT_PRODUCER_ID, 4, payload, lambda answer: answer)) is None:
+        await client.node.clock.sleep(PAUSE_MS)
+    return int(answer.producer_id)
+
+
+async def _produce_one(client: Client, value: bytes, producer_id: int, sequence: int) -> None:
+    record = Record(0, client.node.clock.now_ms(), None, value, ())
+    batch = build_batch([record], producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
+    data = [{"name": client.topic, "partition_data": [{"index": client.partition, "records": batch}]}]
+    payload = {"transactional_id": None, "acks": -1, "timeout": REQUEST_TIMEOUT_MS - 1_000, "topic_data": data}
+    while not client.history.stopped:
         row = await client.ask(ApiKey.PRODUCE, 9, payload, lambda answer: answer.responses[0].partition_responses[0])
         if row is not None:
             client.history.note_ack(client.partition, row.base_offset, value)

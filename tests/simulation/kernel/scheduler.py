@@ -46,7 +46,8 @@ class Scheduler:
         self.now_us = 0
         self.trace = trace
         self.loops: list[NodeLoop] = []
-        self.after_step: Callable[[], None] | None = None
+        self.after_step: Callable[[NodeLoop], None] | None = None
+        """Called with the loop whose callback has just run."""
         self._random = random.Random(f"{seed}/schedule")
         self._heap: list[tuple[int, int, Timer]] = []
         self._timers = 0
@@ -97,7 +98,7 @@ class Scheduler:
         finally:
             asyncio._set_running_loop(outer)
         if self.after_step is not None:
-            self.after_step()
+            self.after_step(loop)
 
     def _drop_cancelled(self) -> None:
         while self._heap and self._heap[0][2].cancelled:
