@@ -113,10 +113,18 @@ class LocalProcess:
         """SIGKILL, and a wait until the lock is free; False when it was not running."""
         if not self.alive():
             return False
-        self._signal_if_alive(signal.SIGKILL)
+        self._kill_session()
         if not wait_until(lambda: not self.alive(), KILL_WAIT_SECONDS):
             raise ProcessError(f"{self.name} (pid {self.pid()}) did not end within {KILL_WAIT_SECONDS:.0f} s of SIGKILL")
         return True
+
+    def _kill_session(self) -> None:
+        """The process and whatever it started: a child of it may have inherited the lock (Spark's JVM)."""
+        pid = self.pid()
+        with contextlib.suppress(ProcessLookupError):
+            if pid is not None and os.getpgid(pid) != os.getpgrp():
+                os.killpg(os.getpgid(pid), signal.SIGKILL)
+        self._signal_if_alive(signal.SIGKILL)
 
     def _signal_if_alive(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessError):

@@ -81,6 +81,7 @@ class ReplicaManager:
         self.hosting = Hosting(Surroundings(broker_id, node.clock, config, metadata.is_alive, flaws), metadata)
         self.isr_changes = IsrChanges(node, self.progress)
         self.progress.on_isr_change = self.isr_changes.submit
+        logs.on_log_start_moved = self.progress.log_start_moved
         self.fetchers = Fetchers(
             node,
             config,

@@ -41,6 +41,8 @@ class LogManager:
         self._changing = asyncio.Lock()
         self.offline: dict[TopicPartition, str] = {}
         """Partitions whose folder could not be opened, and why."""
+        self.on_log_start_moved: Callable[[TopicPartition], None] = lambda tp: None
+        """Told when retention has moved a log's start; set by whoever serves the logs."""
 
     # Start and stop
 
@@ -221,12 +223,14 @@ class LogManager:
     async def _shorten_all(self) -> None:
         """Retention, and producers that have been silent for too long; one log's error does not keep the others from it."""
         for log in self.all():
-            now_ms = self._node.clock.now_ms()
+            now_ms, start = self._node.clock.now_ms(), log.log_start_offset
             log.producer_state.expire(now_ms, self._config.current.producer_id_expiration_ms)
             try:
                 await log.delete_expired(now_ms)
             except (OSError, KafkaError) as error:
                 logger.error("retention failed", extra={"partition": str(log.topic_partition), "error": str(error)})
+            if log.log_start_offset != start:
+                self.on_log_start_moved(log.topic_partition)
             await self._node.clock.sleep(0)
 
     async def _flush_due(self) -> None:

@@ -67,6 +67,14 @@ def test_one_that_ignores_sigterm_is_killed(process: LocalProcess, tmp_path: Pat
     assert not process.alive()
 
 
+def test_a_kill_takes_children_that_hold_the_lock_along(process: LocalProcess, tmp_path: Path) -> None:
+    """As Spark's driver does: its JVM inherits the lock, so the name would stay taken."""
+    parent = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], close_fds=False)"
+    start(process, tmp_path, [sys.executable, "-c", f"{parent}; print('up', flush=True); time.sleep(600)"])
+    assert process.kill()
+    assert not process.alive()
+
+
 def test_a_stale_pid_file_is_not_taken_for_life(process: LocalProcess) -> None:
     """The pid of another living process in the file: only the lock counts."""
     process.run_folder.mkdir()

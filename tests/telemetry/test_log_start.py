@@ -1,0 +1,18 @@
+"""Retention on an idle log is a change that watchers hear of (SOURCES S4)."""
+
+from __future__ import annotations
+
+from broker_core.model import TopicPartition
+from tests.support.broker_cluster import BrokerCluster
+
+
+def test_watchers_hear_of_a_log_start_that_retention_moved() -> None:
+    with BrokerCluster(brokers=1, **{"log.retention.check.interval.ms": "1000"}) as cluster:
+        cluster.start_all()
+        cluster.create("t", configs={"segment.bytes": "300", "retention.bytes": "1", "min.insync.replicas": "1"})
+        replicas = cluster.brokers[1].services.replicas
+        heard: list[tuple[TopicPartition, int]] = []
+        replicas.watch_changes(lambda tp: heard.append((tp, replicas.leader_log(tp).log_start_offset)))
+        for number in range(4):
+            cluster.produce("t", f"{number}" * 150)
+        cluster.until(lambda: bool(heard) and heard[-1][1] > 0)
