@@ -200,6 +200,10 @@ class ProtocolViolation(HighwaterError):
     """Bytes from a peer that are not a request we can answer: the connection is closed, nothing else happens."""
 
 
+class CloseConnection(ProtocolViolation):
+    """The request was understood, and the protocol's only way to report its failure is to close the connection."""
+
+
 class ConfigError(HighwaterError):
     """A setting, file or argument that is wrong; the message names it and says what would be right."""
 

@@ -10,9 +10,9 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from broker_core.admin.names import INTERNAL_TOPICS
-from broker_core.errors import CorruptData, ErrorCode, KafkaError
+from broker_core.errors import CloseConnection, CorruptData, ErrorCode, KafkaError
 from broker_core.handlers.common import leader_endpoints
-from broker_core.handlers.registry import Answer, CloseConnection, Request, handler
+from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.model import NO_LEADER, TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import millis

@@ -16,7 +16,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from broker_core.errors import ProtocolViolation
 from broker_core.protocol.api import VENDOR_KEY_MIN
 from broker_core.seams import Part, Peer
 
@@ -26,10 +25,6 @@ if TYPE_CHECKING:
 
 Payload = Mapping[str, Any]
 Answer = Payload | list[Part] | None
-
-
-class CloseConnection(ProtocolViolation):
-    """The request was understood, and the protocol's only way to report its failure is to close the connection."""
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 from broker_core.client.pool import ChannelPool
 from broker_core.config import ConfigHolder
-from broker_core.errors import ErrorCode, KafkaError
+from broker_core.errors import CloseConnection, ErrorCode, KafkaError
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.codec import field
@@ -151,8 +151,15 @@ class ReplicaManager:
         return {"error_code": int(refused)}
 
     def _refuse(self, request: Any) -> ErrorCode:
-        """The verdict on a control request as a whole; a newer controller is remembered."""
-        if not self._flaws.accept_old_generations and is_old_generation(field(request, "broker_epoch", NO_EPOCH), self._broker_epoch()):
+        """The verdict on a control request as a whole; a newer controller is remembered.
+
+        Until this broker is registered nobody can tell whether a request is meant for it or for its predecessor (which may
+        have had a longer log), so the connection is closed and the controller asks again.
+        """
+        named, own = field(request, "broker_epoch", NO_EPOCH), self._broker_epoch()
+        if not self._flaws.accept_old_generations and named != NO_EPOCH and own == NO_EPOCH:
+            raise CloseConnection(f"a control request for registration {named} came before this broker is registered")
+        if not self._flaws.accept_old_generations and is_old_generation(named, own):
             log.warning("control request for an earlier registration refused", extra={"request_epoch": request.broker_epoch})
             return ErrorCode.STALE_BROKER_EPOCH
         if request.controller_epoch < self.controller_epoch:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from broker_core.errors import ErrorCode, ProtocolViolation
+from broker_core.errors import CloseConnection, ErrorCode, ProtocolViolation
 from broker_core.handlers import api_versions
-from broker_core.handlers.registry import Answer, ApiHandler, CloseConnection, ConnectionInfo, Request
+from broker_core.handlers.registry import Answer, ApiHandler, ConnectionInfo, Request
 from broker_core.handlers.services import BrokerServices
 from broker_core.protocol.api import VENDOR_KEY_MIN, ApiKey
 from broker_core.protocol.codec import decode_request, encode_response

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_core.errors import ErrorCode
+from broker_core.errors import CloseConnection, ErrorCode
 from broker_core.replication.flaws import NO_FLAWS, Flaws
 from tests.support.replica_world import ReplicaWorld
 
@@ -57,6 +57,19 @@ def test_b11_requests_for_an_earlier_registration(flawed: bool) -> None:
         assert answer["error_code"] == (ErrorCode.NONE if flawed else ErrorCode.STALE_BROKER_EPOCH)
         assert (cluster.brokers[2].replicas.partition(cluster.log(1).topic_partition) is not None) is flawed
         assert cluster.order(2, broker_epoch=cluster.brokers[2].epoch)["error_code"] == ErrorCode.NONE
+
+
+def test_b11_nothing_is_obeyed_before_the_broker_is_registered() -> None:
+    """REPLICATION B11: until then an order may be meant for the predecessor, so the connection is closed and it comes again."""
+    with ReplicaWorld() as cluster:
+        cluster.create()
+        old = cluster.brokers[2].epoch
+        cluster.kill(2)
+        cluster.start(2)
+        cluster.brokers[2].epoch = -1
+        with pytest.raises(CloseConnection):
+            cluster.order(2, broker_epoch=old)
+        assert cluster.brokers[2].replicas.partition(cluster.log(1).topic_partition) is None
 
 
 def test_no_flaw_is_on_by_default() -> None:

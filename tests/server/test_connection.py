@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from broker_core.errors import ErrorCode, ProtocolViolation
+from broker_core.errors import CloseConnection, ErrorCode, ProtocolViolation
 from broker_core.handlers import api_versions
-from broker_core.handlers.registry import Answer, CloseConnection, ConnectionInfo, Registry, Request, handler
+from broker_core.handlers.registry import Answer, ConnectionInfo, Registry, Request, handler
 from broker_core.handlers.services import BrokerServices
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_response
