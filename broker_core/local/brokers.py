@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from broker_core.local.layout import Layout, known_broker
@@ -12,6 +13,7 @@ from broker_core.local.process import LocalProcess, ProcessError, allowed_enviro
 from broker_core.local.services import check_port_free, tail
 
 READY_SECONDS = 40.0
+SIGNAL_SECONDS = 5.0
 READY_FILE = ".ready"
 """What a broker writes into its data folder once it serves: JSON with pid, port, broker_epoch, metrics_port."""
 
@@ -95,6 +97,7 @@ def pause(layout: Layout, broker_id: int) -> None:
     if process.paused():
         raise ProcessError(f"broker {broker_id} is paused already")
     process.send(signal.SIGSTOP)
+    _await(process.paused, f"broker {broker_id} did not stand still")
 
 
 def resume(layout: Layout, broker_id: int) -> None:
@@ -103,3 +106,10 @@ def resume(layout: Layout, broker_id: int) -> None:
     if not process.paused():
         raise ProcessError(f"broker {broker_id} is not paused")
     process.send(signal.SIGCONT)
+    _await(lambda: not process.paused(), f"broker {broker_id} did not go on")
+
+
+def _await(condition: Callable[[], bool], what: str) -> None:
+    """Signals are asynchronous: whoever asked may count on their effect."""
+    if not wait_until(condition, SIGNAL_SECONDS):
+        raise ProcessError(f"{what} within {SIGNAL_SECONDS:.0f} s of the signal")
