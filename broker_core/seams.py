@@ -2,7 +2,7 @@
 
 Everything in `broker_core` below `server/` reaches time, tasks, randomness, files, sockets and the
 coordination store through these protocols only. The real adapters are in `server/adapters/` and
-`coordination/zookeeper.py`; the simulator gives its own and so can cut, tear, delay and expire at will.
+`coordination/zookeeper/`; the simulator gives its own and so can cut, tear, delay and expire at will.
 
 Inside a node `asyncio.Future`, `Event`, `Queue`, `Task.cancel` and `asyncio.CancelledError` are fine: they
 run on the node's own loop. `asyncio.sleep`, `wait`, `wait_for`, `timeout`, `TaskGroup`, `gather`, `to_thread`,
