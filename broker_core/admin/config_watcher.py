@@ -14,7 +14,7 @@ from broker_core.admin.names import DEFAULT_ENTITY
 from broker_core.config import ConfigHolder
 from broker_core.coordination.config_changes import ConfigChanges
 from broker_core.coordination.layout import config_path
-from broker_core.coordination.store import NoNode
+from broker_core.coordination.store import ConnectionLoss, NoNode, SessionExpired, StoreError
 from broker_core.coordination.znode_data import decode_config
 from broker_core.errors import ConfigError
 from broker_core.seams import Node
@@ -45,13 +45,24 @@ class ConfigWatcher:
         await self._changes.stop()
 
     async def ensure_loaded(self, topics: Iterable[str]) -> None:
-        """Reads the settings of topics met for the first time: a new leader must know `min.insync.replicas` before it serves."""
+        """Reads the settings of topics met for the first time: a new leader must know `min.insync.replicas` before it serves.
+
+        Raises `ConnectionLoss` or `SessionExpired`; a znode that is not settings counts as none, or its topic had no leader for ever.
+        """
         for topic in sorted(set(topics) - self._loaded_topics):
-            try:
-                data, _ = await self._node.store.get(config_path("topics", topic))
-                self._changed(f"topics/{topic}", decode_config(data))
-            except NoNode:
-                self._changed(f"topics/{topic}", {})
+            self._changed(f"topics/{topic}", await self._read_topic(topic))
+
+    async def _read_topic(self, topic: str) -> dict[str, str]:
+        try:
+            data, _ = await self._node.store.get(config_path("topics", topic))
+            return decode_config(data)
+        except NoNode:
+            return {}
+        except (ConnectionLoss, SessionExpired):
+            raise
+        except StoreError as error:
+            log.error("settings in ZooKeeper are refused", extra={"entity": f"topics/{topic}", "error": str(error)})
+            return {}
 
     def forget(self, topic: str) -> None:
         """The topic is gone; one created later under its name starts from its own settings."""

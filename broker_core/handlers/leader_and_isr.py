@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from broker_core.coordination.store import StoreError
+from broker_core.errors import CloseConnection
 from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
@@ -9,8 +11,14 @@ from broker_core.protocol.codec import field
 
 @handler(ApiKey.LEADER_AND_ISR, versions=range(0, 8))
 async def handle(request: Request) -> Answer:
-    """Epoch checks, role changes and their per-partition errors are the replica manager's; settings are read before."""
+    """Epoch checks, role changes and their per-partition errors are the replica manager's; settings are read before.
+
+    Without the coordination store they cannot be read: the connection is closed, and the controller sends the request again.
+    """
     topics = field(request.body, "topic_states", None)
     rows = field(request.body, "ungrouped_partition_states", ()) if topics is None else topics
-    await request.broker.admin.watcher.ensure_loaded(row.topic_name for row in rows)
+    try:
+        await request.broker.admin.watcher.ensure_loaded(row.topic_name for row in rows)
+    except StoreError as error:
+        raise CloseConnection(f"LeaderAndIsr needs topic settings that cannot be read: {error}") from error
     return await request.broker.replicas.become_leader_or_follower(request.body)

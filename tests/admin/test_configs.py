@@ -121,6 +121,15 @@ async def test_settings_of_a_new_topic_are_read_before_it_is_served(world: Admin
     assert world.config.topic("new").min_insync_replicas == 1
 
 
+async def test_a_new_topic_with_a_rubbish_config_znode_is_served_with_the_brokers_settings(
+    world: AdminWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    await world.store.create(config_path("topics", "new"), b"\xff{")
+    await world.admin.watcher.ensure_loaded(["new"])
+    assert world.config.topic("new").retention_ms == 5000
+    assert "settings in ZooKeeper are refused" in caplog.text
+
+
 async def test_refused_settings_in_the_store_leave_the_old_ones(world: AdminWorld, caplog: pytest.LogCaptureFixture) -> None:
     await world.store.set(config_path("topics", "t"), encode_config({"retention.ms": "never"}))
     waiting = asyncio.ensure_future(until_topic(world, "u"))
