@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from typing import Any
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.test import Client
 
 from console.models import AuditEntry, Job
@@ -38,6 +41,25 @@ def test_everyone_signed_in_reads_every_page(people: dict[str, Client], path: st
         assert answer.status_code == 200, path
         assert (b"<html" in answer.content) is not htmx
         assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+
+
+def test_no_link_is_dead(people: dict[str, Client]) -> None:
+    """Every page that links lead to, from the overview on, is there for whoever may see the link."""
+    for browser in people.values():
+        seen, next_paths = set[str](), ["/"]
+        while next_paths:
+            path = next_paths.pop()
+            if path in seen:
+                continue
+            seen.add(path)
+            if path.startswith("/static/"):
+                assert finders.find(path.removeprefix("/static/")), path
+                continue
+            answer = browser.get(path)
+            assert answer.status_code == 200, path
+            if answer.headers["Content-Type"].startswith("text/html"):
+                next_paths += [unescape(found) for found in re.findall(r'href="(/[^"#]*)', answer.content.decode())]
+        assert set(PAGES) <= seen
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/audit", "/new-topic"])

@@ -172,6 +172,15 @@ def test_the_verdict(counts: dict[str, int], dead: list[int], groups: list[dict[
     assert (found["level"], found["text"]) == (level, text)
 
 
+@pytest.mark.parametrize(("groups", "text"), [(3, "1 more group is behind."), (4, "2 more groups are behind.")])
+def test_the_verdict_names_two_groups_and_counts_the_others(groups: int, text: str) -> None:
+    late = [{"group": f"g{n}", "lag": 9, "lag_s": 12.0 + n, "trend": "stalled", "eta_s": None} for n in range(groups)]
+    found = verdict(GOOD, [], late, None)
+    assert found["text"].endswith(text)
+    assert f"g{groups - 1}" in found["text"]
+    assert "g0" not in found["text"]
+
+
 def test_a_partition_under_min_isr_is_counted_once_in_the_verdict() -> None:
     found = verdict(GOOD | {"under_min_isr": 3, "under_replicated": 3}, [2], [], {"topic": "orders", "sentence": "orders-3 …"})
     assert found["text"] == "Broker 2 is down: 3 partitions refuse acks=all writes."

@@ -91,8 +91,8 @@ def _group_parts(groups: Sequence[Mapping[str, Any]]) -> list[Part]:
         for group in sorted(members, key=lambda g: -(g.get("lag_s") or 0))[:GROUPS_NAMED]:
             said = group_sentence(group["group"], group["lag"], group["lag_s"], group["trend"], group.get("eta_s"))
             parts.append((level, said, f"group/{group['group']}"))
-        if len(members) > GROUPS_NAMED:
-            parts.append((level, f"{len(members) - GROUPS_NAMED} more groups are behind.", "groups"))
+        if more := len(members[GROUPS_NAMED:]):
+            parts.append((level, "1 more group is behind." if more == 1 else f"{more} more groups are behind.", "groups"))
     return parts
 
 
