@@ -19,6 +19,7 @@ from console.live.subscription import BadSubscription, Subscription, key_of, par
 from console.models import ApiToken
 from console.snapshot import keys
 from console.snapshot.connect import async_client
+from console.snapshot.read import aged
 
 log = logging.getLogger(__name__)
 SOCKETS_LIMIT = 200
@@ -196,10 +197,15 @@ async def read_snapshot(wanted: Subscription) -> tuple[int, dict[str, Any]]:
     values: dict[str, Any] = {}
     for (kind, _, fields), answer in zip(asked, answers, strict=True):
         found = answer.items() if fields is None else zip(fields, answer, strict=True)
-        values |= {key_of(kind, f, value): value for f, text in found if text and (value := json.loads(text))}
+        read = aged_partition if kind.startswith("partition/") else json.loads
+        values |= {key_of(kind, f, value): value for f, text in found if text and (value := read(text))}
     if wanted.events:
         values |= {keys.event(event["id"]): event for event in map(json.loads, events)}
     return int(seq or 0), values
+
+
+def aged_partition(text: str) -> dict[str, Any]:
+    return aged(json.loads(text), _now_ms())
 
 
 async def _stored_beat(cluster_id: str) -> int | None:

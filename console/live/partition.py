@@ -1,16 +1,17 @@
 """One partition, merged from what its replicas claim and what the coordination store says. Pure.
 
 Who is believed: the leadership (leader, epoch, ISR) with the highest leader epoch; at one epoch the leader's own claim before
-the store's, because the leader is the one that writes the ISR, unless that leader's feed is lost. A replica's LEO and HW are its
-own words while its feed is heard, else what the leader last saw of it. Two brokers that both claim to lead are both shown.
+the store's, because the leader is the one that writes the ISR, unless that leader's feed is lost. Two brokers that both claim to
+lead are both shown. What is known of a replica's log is `sight`'s to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from console.live.sight import FETCHES_MS, Sight, last_words, sight
 from workers.rules.partitions import partition_state
 
 Value = dict[str, Any]
@@ -19,7 +20,7 @@ TRUNCATION_SHOWN_MS = 60_000
 
 @dataclass(slots=True)
 class PartitionFacts:
-    """Everything heard of one partition. `claims` is by broker; `store` is (leader, leader_epoch, isr)."""
+    """Everything heard of one partition. `claims` and `recalled` are by broker; `store` is (leader, leader_epoch, isr)."""
 
     topic: str
     partition: int
@@ -29,6 +30,7 @@ class PartitionFacts:
     store: tuple[int, int, list[int]] | None = None
     claims: dict[int, Value] = field(default_factory=dict)
     truncated: dict[int, Value] = field(default_factory=dict)
+    recalled: dict[int, Sight] = field(default_factory=dict)
 
 
 def leadership(facts: PartitionFacts, heard: Collection[int]) -> tuple[int | None, int | None, list[int]]:
@@ -57,15 +59,34 @@ def rival_claims(facts: PartitionFacts, heard: Collection[int]) -> list[Value] |
     return [{"broker_id": b, "leader_epoch": e} for b, e in rivals] if len(rivals) > 1 else None
 
 
-def merge_partition(facts: PartitionFacts, heard: Collection[int], alive: Collection[int], min_isr: int | None, now_ms: int) -> Value:
-    """The partition as DESIGN's table has it; `heard` = brokers whose feed is live, `alive` = brokers registered."""
-    leader, epoch, isr = leadership(facts, heard)
-    if leader is not None and leader not in alive:
+@dataclass(frozen=True, slots=True)
+class Brokers:
+    """Who is registered, whose words count now (those registered whose feed is not lost), and when each was last heard."""
+
+    alive: Collection[int]
+    heard: Collection[int]
+    heard_ms: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """Who leads, the ISR, the leader's own row where it has told one, and the followers' in it by broker."""
+
+    leader: int | None
+    isr: list[int]
+    claim: Value | None
+    seen: dict[int, Value]
+
+
+def merge_partition(facts: PartitionFacts, brokers: Brokers, min_isr: int | None, now_ms: int) -> Value:
+    """The partition as DESIGN's table has it."""
+    leader, epoch, isr = leadership(facts, brokers.heard)
+    if leader is not None and leader not in brokers.alive:
         leader = None
     claim = facts.claims.get(leader, {}) if leader is not None else {}
-    seen = {f["broker_id"]: f for f in claim.get("followers") or []}
     assignment = facts.assignment or list(claim.get("replicas") or sorted(facts.claims))
     order = sorted(assignment, key=lambda b: (b != leader, assignment.index(b)))
+    led = Led(leader, isr, claim or None, {f["broker_id"]: f for f in claim.get("followers") or []})
     return {
         "topic": facts.topic,
         "partition": facts.partition,
@@ -80,31 +101,35 @@ def merge_partition(facts: PartitionFacts, heard: Collection[int], alive: Collec
         "log_start_offset": claim.get("log_start_offset"),
         "size_bytes": claim.get("size_bytes"),
         "min_insync_replicas": min_isr,
-        "replicas": [_replica(facts, b, leader, isr, seen.get(b), heard=b in heard, alive=b in alive, now_ms=now_ms) for b in order],
+        "replicas": [_replica(facts, b, led, brokers, now_ms) for b in order],
         "reassigning": {"adding": facts.adding, "removing": facts.removing} if facts.adding or facts.removing else None,
-        "claims": rival_claims(facts, heard),
+        "claims": rival_claims(facts, brokers.heard),
         "at_ms": now_ms,
     }
 
 
-def _replica(
-    facts: PartitionFacts, broker: int, leader: int | None, isr: list[int], seen: Value | None, *, heard: bool, alive: bool, now_ms: int
-) -> Value:
-    own = facts.claims.get(broker) if heard else None
-    source = own or seen or {}
-    claim = facts.claims.get(leader) if leader is not None else None
-    fetch_age = _aged(seen, "fetch_age_ms", claim, now_ms)
-    age = 0 if broker == leader and own else fetch_age
+def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now_ms: int) -> Value:
+    seen = led.seen.get(broker)
+    claim, fetch_age, alive = facts.claims.get(broker), _aged(seen, "fetch_age_ms", led.claim, now_ms), broker in brokers.alive
+    if broker in brokers.heard and claim is not None:
+        known = Sight(claim.get("log_end_offset"), claim.get("high_watermark"))
+        age = 0 if broker == led.leader else fetch_age
+    else:
+        own = last_words(claim, brokers.heard_ms.get(broker), facts.recalled.get(broker))
+        known = sight(own, seen, fetch_age, now_ms, alive=alive)
+        age = fetch_age if known.last_seen_ms is None else max(now_ms - known.last_seen_ms, 0)
     cut = facts.truncated.get(broker)
-    in_isr = broker in isr
+    in_isr = broker in led.isr
+    behind = None if in_isr else _aged(seen, "caught_up_age_ms", led.claim, now_ms)
     return {
         "broker_id": broker,
-        "is_leader": broker == leader,
+        "is_leader": broker == led.leader,
         "in_isr": in_isr,
-        "log_end_offset": source.get("log_end_offset"),
-        "high_watermark": source.get("high_watermark"),
+        "log_end_offset": known.log_end_offset,
+        "high_watermark": known.high_watermark,
         "age_ms": age,
-        "reason": None if in_isr else _reason(alive, leader, seen, _aged(seen, "caught_up_age_ms", claim, now_ms), fetch_age),
+        "last_seen_ms": known.last_seen_ms,
+        "reason": None if in_isr else _reason(alive, led.leader, seen, behind, fetch_age),
         "truncated": cut if cut and now_ms - cut["at_ms"] < TRUNCATION_SHOWN_MS else None,
     }
 
@@ -123,7 +148,7 @@ def _reason(alive: bool, leader: int | None, seen: Value | None, caught_up_age: 
         return "no leader to follow"
     if seen is None or fetch_age is None:
         return "has not fetched yet"
-    if fetch_age > 2000:
+    if fetch_age > FETCHES_MS:
         return f"no fetch for {fetch_age / 1000:.1f} s"
     if caught_up_age is None:
         return "catching up"

@@ -14,8 +14,9 @@ from console.live import events, summaries
 from console.live.counts import Counts
 from console.live.feeds import FeedWatch
 from console.live.groupbook import GroupBook
-from console.live.partition import PartitionFacts, merge_partition
+from console.live.partition import Brokers, PartitionFacts, merge_partition
 from console.live.rates import RateBook
+from console.live.recall import Recalled
 from console.live.telling import Telling
 from console.snapshot import keys
 from workers.rules.partitions import LEVEL, SAFE, partition_sentence
@@ -28,8 +29,10 @@ SETTLED_MS = 500
 
 
 class ClusterState:
-    def __init__(self, cluster_id: str) -> None:
+    def __init__(self, cluster_id: str, recalled: Recalled | None = None) -> None:
+        """`recalled` is what an owner before knew of the replicas."""
         self.cluster_id = cluster_id
+        self._recalled = recalled or {}
         self.controller: tuple[int | None, int | None] = (None, None)
         self.registered: dict[int, Value] | None = None
         self.topics: dict[str, Value] = {}
@@ -159,6 +162,16 @@ class ClusterState:
             )
             self._dirty_partitions.add((name, partition))
         self._dirty_topics.add(name)
+        self._recall(name)
+
+    def _recall(self, name: str) -> None:
+        """Only for the same topic: one created anew under the name has no past."""
+        topic_id, known = self._recalled.pop(name, (None, {}))
+        if topic_id != self.topics[name].get("topic_id"):
+            return
+        for partition, replicas in known.items():
+            if facts := self.facts.get((name, partition)):
+                facts.recalled = replicas
 
     def set_partition(self, topic: str, partition: int, leader: int, leader_epoch: int, isr: list[int]) -> None:
         facts = self.facts.setdefault((topic, partition), PartitionFacts(topic, partition))
@@ -238,7 +251,7 @@ class ClusterState:
     def _recompute_partitions(self, changed: dict[str, Value | None], now_ms: int) -> list[Value]:
         told: list[Value] = []
         alive = self.alive()
-        believed = self.feeds.believed() & alive
+        brokers = Brokers(alive, self.feeds.believed() & alive, self.feeds.heard_ms)
         dirty, self._dirty_partitions = self._dirty_partitions, set()
         for tp in sorted(dirty):
             facts = self.facts.get(tp)
@@ -249,7 +262,8 @@ class ClusterState:
             if not self._is_known(facts):
                 continue
             before = self.values.get(tp)
-            after = merge_partition(facts, believed, alive, self.topics.get(tp[0], {}).get("min_insync_replicas"), now_ms)
+            min_isr = self.topics.get(tp[0], {}).get("min_insync_replicas")
+            after = merge_partition(facts, brokers, min_isr, now_ms)
             if before is not None and _same(before, after):
                 continue
             told += events.partition_events(before, after, alive)
@@ -311,5 +325,11 @@ class ClusterState:
 
 
 def _same(before: Value, after: Value) -> bool:
-    """Equal but for the moment they were made at."""
-    return all(before[name] == after[name] for name in before if name != "at_ms")
+    """Equal but for the moment they were made at, from which the age of what was last seen follows."""
+    if any(before[name] != after[name] for name in before if name not in ("at_ms", "replicas")):
+        return False
+    return len(before["replicas"]) == len(after["replicas"]) and all(map(_same_replica, before["replicas"], after["replicas"]))
+
+
+def _same_replica(before: Value, after: Value) -> bool:
+    return before == after or (after["last_seen_ms"] is not None and {**before, "age_ms": after["age_ms"]} == after)

@@ -19,6 +19,18 @@ class SnapshotUnavailable(Exception):
     """Redis does not answer: nothing live can be shown; the message says where it was asked."""
 
 
+def aged(partition: Value, now_ms: int) -> Value:
+    """A partition as it is read now: what was last seen of a replica grows old although nobody writes it anew."""
+    for replica in partition["replicas"]:
+        if replica.get("last_seen_ms") is not None:
+            replica["age_ms"] = max(now_ms - replica["last_seen_ms"], 0)
+    return partition
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
 SETTLE_S = 2.0
 SETTLE_STEP_S = 0.05
 
@@ -107,10 +119,11 @@ class Snapshot:
 
     def partitions(self, topic: str, first: int, last: int) -> list[Value]:
         """Partitions `first` to `last`, both included."""
-        return self.many([keys.partition(topic, number) for number in range(first, last + 1)])
+        return [aged(value, _now_ms()) for value in self.many([keys.partition(topic, number) for number in range(first, last + 1)])]
 
     def partition(self, topic: str, number: int) -> Value | None:
-        return self.get(keys.partition(topic, number))
+        found = self.get(keys.partition(topic, number))
+        return found and aged(found, _now_ms())
 
     def trouble(self, count: int) -> tuple[list[Value], int]:
         """The worst partitions that are not safe, worst first, and how many there are in all."""

@@ -27,7 +27,7 @@ function theme() {
 }
 
 function ladderOf(element) {
-  if (!ladders.has(element)) ladders.set(element, new Ladder(element));
+  if (!ladders.has(element)) ladders.set(element, new Ladder(element, () => feed?.now() ?? Date.now()));
   return ladders.get(element);
 }
 
@@ -152,6 +152,7 @@ if (url) {
   feed = new Feed(url);
   feed.addEventListener("values", onValues);
   feed.addEventListener("age", showAge);
+  feed.addEventListener("age", () => { for (const [element, ladder] of ladders) if (element.isConnected) ladder.tick(); });
 }
 startLadders();
 plots();

@@ -10,6 +10,7 @@ export class Feed extends EventTarget {
     this.values = new Map();
     this.state = "connecting";
     this.liveAt = null;
+    this.ahead = 0;
     this.seenAt = performance.now();
     this.backoff = BACKOFF_MS[0];
     this.socket = null;
@@ -43,6 +44,7 @@ export class Feed extends EventTarget {
   receive(frame) {
     this.seenAt = performance.now();
     this.backoff = BACKOFF_MS[0];
+    this.ahead = frame.now_ms - Date.now();
     if (frame.type === "beat") {
       this.age = frame.live_ms === null ? null : Math.max(0, frame.now_ms - frame.live_ms);
       this.tell();
@@ -73,6 +75,9 @@ export class Feed extends EventTarget {
   currentAge() {
     return this.age === null || this.age === undefined ? null : this.age + (performance.now() - this.seenAt);
   }
+
+  // The server's clock, in ms since 1970.
+  now() { return Date.now() + this.ahead; }
 
   set(state) { this.state = state; this.tell(); }
 

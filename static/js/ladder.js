@@ -6,8 +6,9 @@ const LEFT_SHARE = 0.3; // of the width lies below the lowest replica's end, so 
 const LEAST_SPAN = 8; // records; otherwise one record of difference would look like a gulf
 
 export class Ladder {
-  constructor(element) {
+  constructor(element, now) {
     this.element = element;
+    this.now = now; // the server's clock, ms
     this.rungs = new Map();
     this.epochs = []; // [{epoch, offset}] of the leader changes seen on this page
     this.last = null;
@@ -67,7 +68,8 @@ export class Ladder {
     }
     const end = replica.log_end_offset;
     const unknown = end === null || end === undefined;
-    row.className = `rung${replica.in_isr ? "" : " out"}${unknown ? " gone" : ""}`;
+    const past = replica.last_seen_ms !== null && replica.last_seen_ms !== undefined;
+    row.className = `rung${replica.in_isr && !past ? "" : " out"}${past ? " past" : ""}${unknown ? " gone" : ""}`;
     part(row, "who").innerHTML = `<i aria-hidden="true">${replica.in_isr ? "●" : "○"}</i>`;
     part(row, "who").append(`${replica.broker_id}${replica.is_leader ? " leader" : ""}`);
     part(row, "in").textContent = replica.in_isr ? "ISR" : "out";
@@ -79,13 +81,26 @@ export class Ladder {
     part(row, "leo").textContent = format.whole(end);
     const gap = unknown || value.log_end_offset === null || replica.is_leader ? 0 : value.log_end_offset - end;
     part(row, "gap").textContent = gap > 0 ? `−${format.whole(gap)}` : "";
-    const why = part(row, "why");
-    why.textContent = replica.in_isr ? "" : replica.reason || "out of the ISR";
-    why.title = why.textContent;
-    why.classList.toggle("right", !unknown && scale(end) < 0.5);
-    why.hidden = replica.in_isr;
+    part(row, "why").classList.toggle("right", !unknown && scale(end) < 0.5);
+    this.why(row, replica);
     this.notches(row, value, scale);
     row.setAttribute("aria-label", describe(replica, value, gap));
+  }
+
+  // Why a replica is out, and how old its last known end is.
+  why(row, replica) {
+    const why = part(row, "why");
+    const words = [replica.in_isr ? "" : replica.reason || "out of the ISR", seenAgo(replica, this.now())].filter(Boolean).join(", ");
+    why.hidden = !words;
+    if (why.textContent !== words) why.title = why.textContent = words;
+  }
+
+  // Time passes although nothing is said.
+  tick() {
+    for (const replica of this.last?.replicas ?? []) {
+      const row = this.rungs.get(replica.broker_id);
+      if (row && replica.last_seen_ms) this.why(row, replica);
+    }
   }
 
   notches(row, value, scale) {
@@ -118,8 +133,12 @@ export class Ladder {
   }
 }
 
+function seenAgo(replica, now) {
+  return replica.last_seen_ms ? `last seen ${format.duration(Math.max(0, now - replica.last_seen_ms))} ago` : "";
+}
+
 function describe(replica, value, gap) {
-  return `Broker ${replica.broker_id}, ${replica.is_leader ? "leader" : "follower"}, ${replica.in_isr ? "in sync" : "out of sync"}, log end ${replica.log_end_offset ?? "unknown"}` + (gap > 0 ? `, ${gap} behind` : "");
+  return `Broker ${replica.broker_id}, ${replica.is_leader ? "leader" : "follower"}, ${replica.in_isr ? "in sync" : "out of sync"}, ${replica.last_seen_ms ? "last known log end" : "log end"} ${replica.log_end_offset ?? "unknown"}` + (gap > 0 ? `, ${gap} behind` : "");
 }
 
 // Offsets to shares of the track: from a little below the lowest end (or the log's start) to the highest one.

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from console.live.state import ClusterState
 from console.models import AuditEntry, Event, Job
+from tests.support.console_fixtures import publish
+from tests.support.console_world import BROKERS
 
 BASE = "/api/v1/clusters/local"
 READS = (
@@ -106,6 +110,19 @@ def test_a_partition_has_designs_shape(tokens: dict[str, dict[str, str]]) -> Non
     assert wanted <= row.keys()
     assert row["replicas"][0].keys() >= {"broker_id", "in_isr", "log_end_offset", "high_watermark", "age_ms"}
     assert (row["leader"], row["high_watermark"], row["log_end_offset"]) == (1, 90, 100)
+
+
+def test_a_dead_replica_is_told_with_its_age(shown: ClusterState, redis: Any, tokens: dict[str, dict[str, str]]) -> None:
+    """The age is that of the reading: nobody writes the snapshot anew for it."""
+    now = time.time_ns() // 1_000_000
+    shown.feeds.heard_ms[2] = now - 60_000
+    shown.set_brokers({b: BROKERS[b] for b in (1, 3)}, now - 50_000)
+    shown.take(now - 50_000)
+    publish(redis, shown, now)
+    row = json.loads(ask(tokens["viewer"], "GET", f"{BASE}/topics/orders/partitions").content)["items"][0]
+    replica = next(r for r in row["replicas"] if r["broker_id"] == 2)
+    assert (replica["log_end_offset"], replica["high_watermark"], replica["last_seen_ms"]) == (100, 90, now - 60_000)
+    assert 60_000 <= replica["age_ms"] < 120_000
 
 
 def test_a_job_has_designs_shape_and_clashes(tokens: dict[str, dict[str, str]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from console.live.sight import Sight
 from console.live.state import ClusterState
 from tests.support.console_world import BROKERS, add_topic, batch, claim, cluster_state, group_claim
 
@@ -43,20 +44,91 @@ def test_a_partition_has_each_replicas_own_words(state: ClusterState) -> None:
     ]
 
 
-def test_the_leader_tells_what_a_silent_follower_does_not(state: ClusterState) -> None:
-    follower = {"broker_id": 3, "log_end_offset": 80, "high_watermark": None, "fetch_age_ms": 12_400, "caught_up_age_ms": 20_000}
+def follower_row(broker: int, end: int | None, fetch_age_ms: int | None) -> dict[str, object]:
+    """What a leader says of a follower."""
+    ages = {"fetch_age_ms": fetch_age_ms, "caught_up_age_ms": fetch_age_ms}
+    return {"broker_id": broker, "log_end_offset": end, "high_watermark": None, **ages}
+
+
+@pytest.mark.parametrize(
+    ("seen", "end", "hw", "age_ms"),
+    [
+        (follower_row(3, None, None), 100, 90, 9_000),
+        (follower_row(3, 80, 12_400), 100, 90, 9_000),
+        (follower_row(3, 104, 8_900), 104, 90, 8_900),
+        (follower_row(3, 180, 4_000), 180, None, 4_000),
+        (follower_row(3, 190, 500), 190, None, 500),
+    ],
+    ids=["a new leader never saw it", "it spoke later than it fetched", "it fetched later", "it fetched much later", "it just died"],
+)
+def test_a_dead_replica_is_shown_where_it_was_last_seen(
+    state: ClusterState, seen: dict[str, object], end: int, hw: int | None, age_ms: int
+) -> None:
+    """Its own last words (heard at 1000) or the leader's sight, whichever is later; a high watermark of another moment is not told."""
     state.set_brokers({b: BROKERS[b] for b in (1, 2)}, 1500)
-    state.apply_batch(batch(1, [leader_row(followers=[follower], isr=[1, 2])], 1500), 1500)
-    value = state.take(1500)[0]["partition/orders/0"]
+    state.apply_batch(batch(1, [leader_row(200, followers=[seen], isr=[1, 2])], 10_000), 10_000)
+    value = state.take(10_000)[0]["partition/orders/0"]
     assert value is not None
     last = value["replicas"][2]
-    assert (last["broker_id"], last["log_end_offset"], last["in_isr"], last["age_ms"], last["reason"]) == (
-        3,
-        80,
-        False,
-        12_400,
-        "broker is down",
-    )
+    assert (last["broker_id"], last["in_isr"], last["reason"]) == (3, False, "broker is down")
+    assert (last["log_end_offset"], last["high_watermark"], last["age_ms"], last["last_seen_ms"]) == (end, hw, age_ms, 10_000 - age_ms)
+
+
+def test_the_leader_tells_of_a_replica_whose_feed_is_lost(state: ClusterState) -> None:
+    """It fetches, so its log end is known and current."""
+    for now in range(2000, 13_000, 1000):
+        row = leader_row(100 + now // 1000, followers=[follower_row(3, 95 + now // 1000, 40)])
+        state.apply_batch(batch(1, [row], now), now)
+        state.tick(now)
+    value = state.take(12_000)[0]["partition/orders/0"]
+    assert value is not None
+    last = value["replicas"][2]
+    assert (last["log_end_offset"], last["high_watermark"], last["age_ms"], last["last_seen_ms"]) == (107, None, 40, None)
+
+
+def test_what_was_never_known_is_null(state: ClusterState) -> None:
+    """A broker that is down since before anybody looked."""
+    moving = {0: {"replicas": [1, 2, 3, 9], "adding": [], "removing": []}}
+    state.set_topic("orders", {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": moving}, 1500)
+    value = state.take(1500)[0]["partition/orders/0"]
+    assert value is not None
+    last = value["replicas"][3]
+    assert [last[name] for name in ("broker_id", "log_end_offset", "high_watermark", "age_ms", "last_seen_ms")] == [
+        9,
+        None,
+        None,
+        None,
+        None,
+    ]
+
+
+def test_a_dead_replica_that_grows_old_is_no_change(state: ClusterState) -> None:
+    """Its age follows from when it was seen."""
+    state.set_brokers({b: BROKERS[b] for b in (1, 2)}, 1500)
+    state.set_partition("orders", 0, 1, 6, [1, 2])
+    assert "partition/orders/0" in state.take(1500)[0]
+    for now in (2500, 3500):
+        for broker in (1, 2):
+            state.apply_batch(batch(broker, [], now), now)
+        state.tick(now)
+        assert "partition/orders/0" not in state.take(now)[0]
+
+
+def test_what_an_owner_before_knew_of_a_dead_broker_is_recalled() -> None:
+    """Of the same topic only, and until the broker speaks for itself."""
+    known = {0: {3: Sight(77, 70, 500)}}
+    state = ClusterState("local", {"orders": ("id", known), "clicks": ("another", known)})
+    state.set_brokers({b: BROKERS[b] for b in (1, 2)}, 1000)
+    for name in ("orders", "clicks"):
+        add_topic(state, name, 1, 1000)
+    values = state.take(1000)[0]
+    last = values["partition/orders/0"]["replicas"][2]  # type: ignore[index]
+    assert (last["log_end_offset"], last["high_watermark"], last["age_ms"]) == (77, 70, 500)
+    assert values["partition/clicks/0"]["replicas"][2]["log_end_offset"] is None  # type: ignore[index]
+    state.set_brokers(BROKERS, 2000)
+    state.apply_batch(batch(3, [claim("orders", 0, 3, ALL, leader=1, isr=[], end=80)], 2000, full=True), 2000)
+    last = state.take(2000)[0]["partition/orders/0"]["replicas"][2]  # type: ignore[index]
+    assert (last["log_end_offset"], last["last_seen_ms"]) == (80, None)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +330,7 @@ def test_a_move_is_no_fault(state: ClusterState) -> None:
     assert said == ["broker 4 joined the ISR of orders-0 at unknown: its new copy is complete. In sync: 1, 3 and 4."]
 
 
-def test_a_feed_that_falls_silent_is_told_and_its_words_are_not_used(state: ClusterState) -> None:
+def test_a_feed_that_falls_silent_is_told_and_its_words_are_old(state: ClusterState) -> None:
     for now in range(2000, 14_000, 1000):
         state.apply_batch(batch(1, [leader_row(100 + now // 1000)], now), now)
         state.apply_batch(batch(2, [], now), now)
@@ -266,7 +338,8 @@ def test_a_feed_that_falls_silent_is_told_and_its_words_are_not_used(state: Clus
     values, events = state.take(13_000)
     assert [e["kind"] for e in events] == ["feed_lost"]
     assert values["cluster"]["feed"]["state"] == "partial"  # type: ignore[index]
-    assert values["partition/orders/0"]["replicas"][2]["log_end_offset"] is None  # type: ignore[index]
+    silent = values["partition/orders/0"]["replicas"][2]  # type: ignore[index]
+    assert (silent["log_end_offset"], silent["last_seen_ms"]) == (100, 1000)
     state.apply_batch(batch(3, [], 13_500), 13_500)
     state.tick(13_600)
     assert [e["kind"] for e in state.take(13_600)[1]] == ["feed_back"]

@@ -13,10 +13,13 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from console.live import consumer as consumer_module
+from console.live.recall import recall
+from console.live.sight import Sight
 from console.models import ApiToken
 from console.snapshot import keys, write
+from console.snapshot.connect import async_client
 from tests.support.console_fixtures import publish
-from tests.support.console_world import batch, claim
+from tests.support.console_world import BROKERS, batch, claim
 from tests.support.websocket import WebSocket
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,6 +108,29 @@ async def test_a_new_owner_makes_it_start_over(shown: Any, redis: Any, connect: 
     write.clear(pipe, "local", [keys.named("local", "brokers")])
     pipe.execute()
     assert set((await next_of(live, "snapshot"))["values"]) == {"cluster"}
+
+
+async def test_a_new_owner_recalls_what_was_known(shown: Any, redis: Any) -> None:
+    """What was current then was so until the last beat; what was old then stays as old."""
+    shown.feeds.heard_ms[2] = 5_000
+    shown.set_brokers({b: BROKERS[b] for b in (1, 3)}, 6_000)
+    shown.take(7_000)
+    publish(redis, shown, 9_000)
+    client = async_client()
+    try:
+        found = await recall(client, "local")
+    finally:
+        await client.aclose()
+    assert found["orders"] == ("id", {p: {b: Sight(100, 90, 5_000 if b == 2 else 9_000) for b in (1, 2, 3)} for p in range(3)})
+    assert found.keys() == {"orders", "clicks"}
+
+
+async def test_nothing_is_recalled_of_an_empty_redis(redis: Any) -> None:
+    client = async_client()
+    try:
+        assert await recall(client, "local") == {}
+    finally:
+        await client.aclose()
 
 
 async def test_a_page_may_change_its_mind(shown: Any, connect: Any) -> None:

@@ -19,6 +19,7 @@ from console.gateway.zookeeper import ZooKeeperView, open_store
 from console.live.lease import RENEW_S, Lease
 from console.live.owner import LiveOwner
 from console.live.publisher import Publisher
+from console.live.recall import Recalled, recall
 from console.live.sampler import Sampler
 from console.live.samples import SAMPLES_CONFIG, SAMPLES_PARTITIONS, SAMPLES_TOPIC
 from console.live.spool import Spool
@@ -52,7 +53,7 @@ async def run(cluster_id: str) -> None:
         while True:
             await _wait_for(lease)
             log.info("owner of %s", cluster_id)
-            await _own(cluster, lease)
+            await _own(cluster, lease, await recall(client, cluster_id))
             log.warning("the lease of %s is lost", cluster_id)
     except asyncio.CancelledError:
         log.info("stopped")
@@ -74,9 +75,9 @@ async def _wait_for(lease: Lease) -> None:
         await asyncio.sleep(1)
 
 
-async def _own(cluster: Cluster, lease: Lease) -> None:
+async def _own(cluster: Cluster, lease: Lease, recalled: Recalled) -> None:
     """Runs all tasks until the lease is lost or one of them fails."""
-    state = ClusterState(cluster.pk)
+    state = ClusterState(cluster.pk, recalled)
     owner = LiveOwner(cluster.pk, Publisher(state), state, batches)
     store = open_store(cluster.zookeeper)
     view = ZooKeeperView(store, owner, lambda: owner.broker_defaults)
