@@ -181,6 +181,13 @@ class FrameHandler(Protocol):
         """
         ...
 
+    def sent(self, waited_ms: float, sending_ms: float) -> None:
+        """The last frame is done with: its answer, if one was due, has left. A failed frame or answer is not told.
+
+        `waited_ms`: from the frame's last byte to `handle`; `sending_ms`: from the answer until the transport has taken it.
+        """
+        ...
+
     def closed(self) -> None: ...
 
 

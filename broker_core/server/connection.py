@@ -17,6 +17,7 @@ from broker_core.protocol.api import VENDOR_KEY_MIN, ApiKey
 from broker_core.protocol.codec import decode_request, encode_response
 from broker_core.protocol.headers import RequestHeader, parse_request_header, response_header
 from broker_core.seams import FileRange, Part
+from broker_core.server.loop_time import LoopTime
 from broker_core.telemetry.metrics import ApiMetrics, BrokerMetrics
 
 log = logging.getLogger(__name__)
@@ -30,6 +31,8 @@ class Connection:
         self._info = info
         self._metrics = metrics
         self._on_closed = on_closed
+        self._handled: tuple[ApiMetrics, float, float] | None = None
+        """The last answered request: its metrics, its milliseconds on the loop and those it waited for others."""
 
     async def handle(self, frame: memoryview) -> list[Part] | None:
         """The answer to one request; `ProtocolViolation` when there can be none."""
@@ -41,6 +44,12 @@ class Connection:
             log.warning("connection closed", extra={"peer": f"{self._info.peer.host}:{self._info.peer.port}", "reason": str(error)})
             raise
 
+    def sent(self, waited_ms: float, sending_ms: float) -> None:
+        """Counts the last request's stages: only now is the last of them known."""
+        if self._handled is not None:
+            api, local_ms, remote_ms = self._handled
+            api.stages.observe(waited_ms, local_ms, remote_ms, sending_ms)
+
     def closed(self) -> None:
         self._on_closed()
 
@@ -48,15 +57,18 @@ class Connection:
         api = self._metrics.api(_api_name(header.api_key))
         clock = self._services.node.clock
         started_ms = clock.monotonic_ms()
+        on_loop = LoopTime(clock.monotonic_ms)
         api.in_flight += 1
         try:
-            answer = await self._answer(header, frame)
+            answer = await on_loop.run(self._answer(header, frame))
         except Exception:
             api.failures += 1
             raise
         finally:
             api.in_flight -= 1
-        self._count(api, len(frame), answer, clock.monotonic_ms() - started_ms)
+        duration_ms = clock.monotonic_ms() - started_ms
+        self._handled = api, on_loop.spent_ms, duration_ms - on_loop.spent_ms
+        self._count(api, len(frame), answer, duration_ms)
         return answer
 
     def _count(self, api: ApiMetrics, bytes_in: int, answer: list[Part] | None, duration_ms: float) -> None:

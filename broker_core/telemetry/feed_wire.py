@@ -20,7 +20,9 @@ Response
     broker           {id, epoch, controller_id, controller_epoch, is_controller, connections, bytes_in, bytes_out, messages_in,
                      produced_bytes, fetched_bytes, log_bytes, idle_percent, loop_stalls, purgatory: {produce, fetch},
                      partitions, leaders, under_replicated, produce_by_acks: {"-1", "0", "1"},
-                     requests: {api: {count, in_flight, total_ms, p50_ms, p99_ms}}}; counters are totals since its start
+                     requests: {api: {count, in_flight, total_ms, p50_ms, p99_ms, stages_ms: {request_queue, local, remote,
+                     response_send, total}}}}; counters are totals since its start, and so are the milliseconds of the stages
+                     (`metrics.StageTimes`); the percentiles are of local and remote time together
     partitions       rows {topic, partition, role: "leader"|"follower"|"none", leader, leader_epoch, isr, high_watermark,
                      log_end_offset, log_start_offset, last_stable_offset, size_bytes, replicas: [broker, …],
                      truncation: {from, to} or null, followers: [{broker_id, log_end_offset, high_watermark, log_start_offset,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-LATENCY_BUCKETS_MS = (1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 5000.0)
+LATENCY_BUCKETS_MS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 5000.0)
 
 
 class Histogram:
@@ -35,9 +35,41 @@ class Histogram:
         return LATENCY_BUCKETS_MS[-1]
 
 
+STAGES = ("request_queue", "local", "remote", "response_send", "total")
+
+
+@dataclass(slots=True)
+class StageTimes:
+    """Where one API key's requests spend their time: Kafka's stages, as far as a broker of one loop has them.
+
+    request_queue  RequestQueueTimeMs: from the frame's last byte to the start of its handling
+    local          LocalTimeMs: on the loop, from decoding to the encoded answer, also after a wait
+    remote         RemoteTimeMs: waiting for others: in a purgatory, for ZooKeeper, the disk, another broker, and for its turn after that
+    response_send  ResponseSendTimeMs: from the answer until the transport has taken it (what its buffer holds counts as taken)
+    total          TotalTimeMs: all of these
+
+    ResponseQueueTimeMs does not exist here, since whoever makes an answer hands it to the transport itself, nor does ThrottleTimeMs,
+    since no client has a quota.
+    """
+
+    request_queue: Histogram = field(default_factory=Histogram)
+    local: Histogram = field(default_factory=Histogram)
+    remote: Histogram = field(default_factory=Histogram)
+    response_send: Histogram = field(default_factory=Histogram)
+    total: Histogram = field(default_factory=Histogram)
+
+    def observe(self, queue_ms: float, local_ms: float, remote_ms: float, send_ms: float) -> None:
+        """One request that has been answered."""
+        self.request_queue.observe(queue_ms)
+        self.local.observe(local_ms)
+        self.remote.observe(remote_ms)
+        self.response_send.observe(send_ms)
+        self.total.observe(queue_ms + local_ms + remote_ms + send_ms)
+
+
 @dataclass(slots=True)
 class ApiMetrics:
-    """One API key's requests: how many, how large, how long from the whole frame read to the answer ready."""
+    """One API key's requests: how many, how large, how long from the start of the handling to the answer ready, and in which stage."""
 
     requests: int = 0
     failures: int = 0
@@ -45,6 +77,7 @@ class ApiMetrics:
     bytes_in: int = 0
     bytes_out: int = 0
     latency: Histogram = field(default_factory=Histogram)
+    stages: StageTimes = field(default_factory=StageTimes)
 
 
 @dataclass(slots=True)

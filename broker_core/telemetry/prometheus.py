@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from broker_core.telemetry.metrics import LATENCY_BUCKETS_MS, ApiMetrics, BrokerMetrics
+from broker_core.telemetry.metrics import LATENCY_BUCKETS_MS, STAGES, ApiMetrics, BrokerMetrics, Histogram
 
 Gauge = tuple[str, str, float | int]
 """(name without prefix, help text, value)"""
 
 PREFIX = "highwater_broker_"
+_BOUNDS_SECONDS = tuple(bound / 1000 for bound in LATENCY_BUCKETS_MS)
 
 
 def render(metrics: BrokerMetrics, broker_id: int, gauges: Iterable[Gauge] = ()) -> str:
@@ -21,6 +22,7 @@ def render(metrics: BrokerMetrics, broker_id: int, gauges: Iterable[Gauge] = ())
         lines += [f"# HELP {PREFIX}{name} {text}", f"# TYPE {PREFIX}{name} {kind}", f"{PREFIX}{name}{{{label}}} {value}"]
     lines += _api_counters(metrics.apis, label)
     lines += _latencies(metrics.apis, label)
+    lines += _stages(metrics.apis, label)
     return "\n".join(lines) + "\n"
 
 
@@ -58,13 +60,30 @@ def _api_counters(apis: Mapping[str, ApiMetrics], label: str) -> list[str]:
 
 def _latencies(apis: Mapping[str, ApiMetrics], label: str) -> list[str]:
     name = f"{PREFIX}api_latency_seconds"
-    lines = [f"# HELP {name} From the whole request read to its answer ready.", f"# TYPE {name} histogram"]
+    lines = [f"# HELP {name} From the start of a request's handling to its answer ready.", f"# TYPE {name} histogram"]
     for api in sorted(apis):
-        histogram, seen = apis[api].latency, 0
-        for bound, count in zip(LATENCY_BUCKETS_MS, histogram.counts, strict=False):
-            seen += count
-            lines.append(f'{name}_bucket{{{label},api="{api}",le="{bound / 1000}"}} {seen}')
-        lines.append(f'{name}_bucket{{{label},api="{api}",le="+Inf"}} {histogram.count}')
-        lines.append(f'{name}_sum{{{label},api="{api}"}} {histogram.total_ms / 1000:.6f}')
-        lines.append(f'{name}_count{{{label},api="{api}"}} {histogram.count}')
+        lines += _histogram(name, f'{label},api="{api}"', apis[api].latency)
+    return lines
+
+
+def _stages(apis: Mapping[str, ApiMetrics], label: str) -> list[str]:
+    name = f"{PREFIX}api_stage_seconds"
+    lines = [f"# HELP {name} Where answered requests spent their time.", f"# TYPE {name} histogram"]
+    for api in sorted(apis):
+        for stage in STAGES:
+            lines += _histogram(name, f'{label},api="{api}",stage="{stage}"', getattr(apis[api].stages, stage))
+    return lines
+
+
+def _histogram(name: str, labels: str, histogram: Histogram) -> list[str]:
+    """Cumulative counts, sum and count of one histogram; nothing while it is empty."""
+    if not histogram.count:
+        return []
+    lines, seen = [], 0
+    for bound, count in zip(_BOUNDS_SECONDS, histogram.counts, strict=False):
+        seen += count
+        lines.append(f'{name}_bucket{{{labels},le="{bound}"}} {seen}')
+    lines.append(f'{name}_bucket{{{labels},le="+Inf"}} {histogram.count}')
+    lines.append(f"{name}_sum{{{labels}}} {histogram.total_ms / 1000:.6f}")
+    lines.append(f"{name}_count{{{labels}}} {histogram.count}")
     return lines

@@ -18,7 +18,7 @@ from broker_core.replication.follower_state import FollowerView
 from broker_core.replication.leadership import Role
 from broker_core.replication.manager import ReplicaManager
 from broker_core.replication.partition import Partition
-from broker_core.telemetry.metrics import BrokerMetrics
+from broker_core.telemetry.metrics import STAGES, BrokerMetrics
 
 Row = dict[str, Any]
 
@@ -102,6 +102,7 @@ def _counters(metrics: BrokerMetrics) -> Row:
                 "total_ms": round(api.latency.total_ms, 3),
                 "p50_ms": api.latency.quantile_ms(0.5),
                 "p99_ms": api.latency.quantile_ms(0.99),
+                "stages_ms": {stage: round(getattr(api.stages, stage).total_ms, 3) for stage in STAGES},
             }
             for name, api in sorted(metrics.apis.items())
         },

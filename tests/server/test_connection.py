@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import struct
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,7 +19,18 @@ from broker_core.protocol.headers import encode_request_frame
 from broker_core.seams import Peer
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.connection import Connection
-from broker_core.telemetry.metrics import BrokerMetrics
+from broker_core.telemetry.metrics import STAGES, BrokerMetrics
+
+WAITED: list[asyncio.Future[None]] = []
+
+
+class HandClock(RealClock):
+    """Monotonic time that a test moves."""
+
+    at_ms = 0.0
+
+    def monotonic_ms(self) -> float:
+        return self.at_ms
 
 
 @handler(ApiKey.HEARTBEAT, versions=range(0, 2))
@@ -27,6 +39,8 @@ async def heartbeat(request: Request) -> Answer:
         raise RuntimeError("a bug")
     if request.body.group_id == "silent":
         return None
+    if request.body.group_id == "waits":
+        await WAITED.pop()
     return {"throttle_time": 0, "error_code": 25}
 
 
@@ -41,9 +55,14 @@ def metrics() -> BrokerMetrics:
 
 
 @pytest.fixture
-def connection(metrics: BrokerMetrics) -> Connection:
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def connection(metrics: BrokerMetrics, clock: HandClock) -> Connection:
     registry = Registry([heartbeat, vendor, api_versions.handle])
-    services = cast(BrokerServices, SimpleNamespace(registry=registry, node=SimpleNamespace(clock=RealClock())))
+    services = cast(BrokerServices, SimpleNamespace(registry=registry, node=SimpleNamespace(clock=clock)))
     return Connection(services, ConnectionInfo(1, Peer("10.0.0.1", 5), "PLAINTEXT"), metrics, lambda: None)
 
 
@@ -65,6 +84,24 @@ async def test_answers_and_counts(connection: Connection, metrics: BrokerMetrics
     assert (api.requests, api.failures, api.in_flight, api.latency.count) == (2, 0, 0, 2)
     assert metrics.bytes_in == api.bytes_in == 2 * len(frame(1)) + len("silent") - 1
     assert metrics.bytes_out == len(answer)
+
+
+async def test_the_stages_of_a_request_add_up(connection: Connection, metrics: BrokerMetrics, clock: HandClock) -> None:
+    """Waiting for others is told apart from work on the loop; what came before and after the handling is the listener's to say."""
+    connection.sent(1.0, 1.0)
+    WAITED.append(asyncio.get_running_loop().create_future())
+    (future,) = WAITED
+    handling = asyncio.ensure_future(connection.handle(frame(1, "waits")))
+    await asyncio.sleep(0)
+    clock.at_ms += 40.0
+    future.set_result(None)
+    await handling
+    stages = metrics.apis["Heartbeat"].stages
+    assert stages.total.count == 0, "not before the answer has left"
+    connection.sent(2.0, 8.0)
+    totals = {stage: getattr(stages, stage).total_ms for stage in STAGES}
+    assert totals == {"request_queue": 2.0, "local": 0.0, "remote": 40.0, "response_send": 8.0, "total": 50.0}
+    assert metrics.apis["Heartbeat"].latency.total_ms == 40.0
 
 
 async def test_versions_not_served_end_the_connection(connection: Connection, metrics: BrokerMetrics) -> None:

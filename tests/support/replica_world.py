@@ -112,6 +112,8 @@ class MiniBroker:
             return [start, encode_response(header.api_key, header.api_version, answer)]
         return answer  # type: ignore[return-value]
 
+    def sent(self, waited_ms: float, sending_ms: float) -> None: ...
+
     def closed(self) -> None:
         """Connections hold nothing."""
 

@@ -54,6 +54,19 @@ def test_a_leader_tells_its_followers() -> None:
         assert (follower["broker_id"], follower["reason"]) == (dead, "dead")
 
 
+def test_the_stages_of_requests_are_told() -> None:
+    """N1: an acks=all produce waits for its followers, and that is no work of the loop."""
+    with BrokerCluster() as cluster:
+        cluster.start_all()
+        cluster.create("t")
+        cluster.produce("t", "a", "b")
+        (full,) = batches(cluster, cluster.leader("t"), 1)
+        produces = full["broker"]["requests"]["Produce"]
+        stages = produces["stages_ms"]
+        assert stages["remote"] == stages["total"] == produces["total_ms"] > 0
+        assert [stages[name] for name in ("request_queue", "local", "response_send")] == [0, 0, 0], "simulated loops take no time"
+
+
 def test_a_batch_follows_each_change() -> None:
     with BrokerCluster(brokers=1) as cluster:
         cluster.start_all()

@@ -57,6 +57,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._account = Account(self._granted)
         self._waits_for_budget = False
         self._task: asyncio.Task[None] | None = None
+        self._queued_at = 0.0
         self._transport: asyncio.Transport
         self._writer: ResponseWriter
         self._handler: FrameHandler | None = None
@@ -142,6 +143,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         assert self._frame is not None
         if self._complete:
             if self._task is None:
+                self._queued_at = self._loop.time()
                 self._task = self._loop.create_task(self._serve(), name="requests of one connection")
         elif self._filled == self._room:
             self._make_room()
@@ -167,10 +169,12 @@ class ServerConnection(asyncio.BufferedProtocol):
     # Requests.
 
     async def _serve(self) -> None:
-        """Handles the complete frame, and those that came after it."""
+        """Handles the complete frame, and those that came after it: they have waited for their connection, not for the broker."""
+        waited_ms = (self._loop.time() - self._queued_at) * 1000.0
         try:
             while self._complete and self._handler is not None:
-                await self._answer(self._handler)
+                await self._answer(self._handler, waited_ms)
+                waited_ms = 0.0
                 self._host.active(self)
                 self._start_frame()
         except (ProtocolViolation, OSError) as error:
@@ -184,7 +188,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         if not self._waits_for_budget:
             self._transport.resume_reading()
 
-    async def _answer(self, handler: FrameHandler) -> None:
+    async def _answer(self, handler: FrameHandler, waited_ms: float) -> None:
         assert self._frame is not None
         frame, self._frame = self._frame, None
         self._host.budget.start_handling(self._account)
@@ -194,10 +198,12 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._host.budget.release(self._account)
         if len(frame) > SCRATCH_BYTES:
             self._host.spares.give_back(frame)
+        sending_from = self._loop.time()
         if parts is not None and self._handler is not None:
             self.writing = True
             await self._writer.write(parts)
             self.writing = False
+        handler.sent(waited_ms, (self._loop.time() - sending_from) * 1000.0)
 
     # The end.
 

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import random
 import struct
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -33,6 +34,8 @@ class Server:
         self.frames: list[bytes] = []
         self.handling = 0
         self.most_handling = 0
+        self.sent: list[tuple[float, float]] = []
+        self.was_sent = asyncio.Event()
         self.closed = 0
         self.all_closed = asyncio.Event()
         self.port = 0
@@ -70,6 +73,10 @@ class Handler:
         finally:
             self.busy = False
             self.server.handling -= 1
+
+    def sent(self, waited_ms: float, sending_ms: float) -> None:
+        self.server.sent.append((waited_ms, sending_ms))
+        self.server.was_sent.set()
 
     def closed(self) -> None:
         self.server.closed += 1
@@ -254,6 +261,32 @@ async def test_a_client_that_stops_reading_is_bounded_and_in_nobodys_way(server:
     greedy_connection.abort()
     await server.all_closed.wait()
     greedy.close()
+
+
+async def test_what_a_frame_and_its_answer_waited_is_told(server: Server) -> None:
+    """A frame waits while the loop does something else; an answer, while its reader does not read."""
+    server.answer = lambda frame: [bytes(20_000_000)] if bytes(frame) == b"big" else None
+    reader, writer = await server.raw()
+    connection = next(iter(server.listener._hosts))  # type: ignore[attr-defined]
+    began = time.monotonic()
+    connection._ahead += framed(b"small") + framed(b"behind it")
+    connection._start_frame()
+    time.sleep(0.02)
+    while len(server.sent) < 2:
+        await asyncio.sleep(0)
+    (waited_ms, sending_ms), (waited_behind_ms, _) = server.sent
+    assert 20 <= waited_ms <= (time.monotonic() - began) * 1000
+    assert waited_behind_ms == 0.0, "it waited for its connection, not for the broker"
+    assert 0 <= sending_ms < waited_ms
+    writer.write(framed(b"big"))
+    while not connection.writing:
+        await asyncio.sleep(0)
+    server.was_sent.clear()
+    time.sleep(0.02)
+    await reader.readexactly(20_000_004)
+    await server.was_sent.wait()
+    assert server.sent[-1][1] >= 20
+    writer.close()
 
 
 async def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:

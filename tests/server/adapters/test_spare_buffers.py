@@ -41,6 +41,8 @@ class Keeping:
             self.kept.append(frame)
         return [bytes(frame)]
 
+    def sent(self, waited_ms: float, sending_ms: float) -> None: ...
+
     def closed(self) -> None: ...
 
 

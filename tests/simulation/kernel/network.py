@@ -177,6 +177,7 @@ async def serve(end: End, accept: Callable[[Peer], FrameHandler], peer: Peer) ->
             parts = await handler.handle(memoryview(await end.receive()))
             if parts is not None:
                 end.send(joined(parts))
+            handler.sent(0.0, 0.0)
     except (ConnectionError, ProtocolViolation) as error:
         end.life.note("hung up", type(error).__name__)
     finally:

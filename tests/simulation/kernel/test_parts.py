@@ -25,6 +25,8 @@ class Recorder:
         self.frames.append(bytes(frame))
         return [frame]
 
+    def sent(self, waited_ms: float, sending_ms: float) -> None: ...
+
     def closed(self) -> None:
         self.closes += 1
 

@@ -31,6 +31,8 @@ class Echo:
         await self.file.fsync()
         return [b"echo ", FileRange(self.file, position, len(frame))]
 
+    def sent(self, waited_ms: float, sending_ms: float) -> None: ...
+
     def closed(self) -> None:
         """The next connection uses the same file."""
 
