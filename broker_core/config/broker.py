@@ -161,7 +161,7 @@ class BrokerConfig:
     queued_max_request_bytes: int = setting(
         "queued.max.request.bytes", _L, 268435456, "Memory of all requests being read (Kafka's default has no limit).", low=-1
     )
-    queued_max_requests: int = setting("queued.max.requests", _I, 500, "Requests being handled at once.", low=1)
+    queued_max_requests: int = setting("queued.max.requests", _I, 500, "Requests read and not begun.", low=1)
     connections_max_idle_ms: int = setting("connections.max.idle.ms", _L, 600000, "Idle time after which a connection is closed.", low=1)
     max_connections: int = setting(
         "max.connections", _I, 10000, "Connections of the broker (Kafka's default has no limit).", low=1, dynamic=True

@@ -114,6 +114,7 @@ def _limits(config: BrokerConfig) -> NetworkLimits:
     return NetworkLimits(
         config.socket_request_max_bytes,
         config.queued_max_request_bytes,
+        config.queued_max_requests,
         config.max_connections,
         config.max_connections_per_ip,
         config.connections_max_idle_ms,
@@ -126,6 +127,8 @@ def _network_gauges(network: RealNetwork) -> list[Gauge]:
         ("connections_refused_total", "Connections over the limits.", counts.refused),
         ("connections_closed_idle_total", "Connections closed for being idle.", counts.closed_idle),
         ("broken_frames_total", "Frames that broke a limit.", counts.broken_frames),
+        ("request_queue_size", "Requests read and not begun.", network.queue.size),
+        ("request_queue_pauses_total", "Times a connection was not read because the request queue was full.", network.queue.pauses),
     ]
 
 

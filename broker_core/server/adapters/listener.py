@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from broker_core.seams import FrameHandler, Peer
 from broker_core.server.adapters.memory_budget import UNLIMITED, MemoryBudget
+from broker_core.server.adapters.request_queue import RequestQueue
 from broker_core.server.adapters.server_connection import SCRATCH_BYTES, ServerConnection
 from broker_core.server.adapters.spare_buffers import SpareBuffers
 
@@ -18,11 +19,12 @@ BACKLOG = 512
 
 @dataclass(frozen=True, slots=True)
 class NetworkLimits:
-    """Kafka's `socket.request.max.bytes`, `queued.max.request.bytes` (-1: none), `max.connections`,
+    """Kafka's `socket.request.max.bytes`, `queued.max.request.bytes` (-1: none), `queued.max.requests`, `max.connections`,
     `max.connections.per.ip` and `connections.max.idle.ms`."""
 
     max_request_bytes: int = 100 * 1024 * 1024
     queued_max_request_bytes: int = UNLIMITED
+    queued_max_requests: int = 500
     max_connections: int = 10_000
     max_connections_per_ip: int = 2**31 - 1
     max_idle_ms: float = 600_000.0
@@ -46,11 +48,17 @@ class RealListener:
     """One port. `limits` is asked at each use, so changed settings apply to the next connection or frame."""
 
     def __init__(
-        self, accept: Callable[[Peer], FrameHandler], limits: Callable[[], NetworkLimits], budget: MemoryBudget, counts: ConnectionCounts
+        self,
+        accept: Callable[[Peer], FrameHandler],
+        limits: Callable[[], NetworkLimits],
+        budget: MemoryBudget,
+        queue: RequestQueue,
+        counts: ConnectionCounts,
     ) -> None:
         self.port = 0
         self.scratch = memoryview(bytearray(SCRATCH_BYTES))
         self.budget = budget
+        self.queue = queue
         self.spares = SpareBuffers()
         self._accept = accept
         self._limits = limits

@@ -3,7 +3,7 @@
 Bytes arrive in a scratch buffer that all connections of a listener share (it is used up before the next one reads), so
 an idle connection holds no memory. A frame that does not fit in one read gets a buffer of its own (one used before,
 where there is a spare one), which grows as bytes arrive and as the memory budget lets it; what a client sends ahead
-of its answer is kept up to `READ_AHEAD_BYTES`, then reading pauses.
+of its answer is kept up to `READ_AHEAD_BYTES`, then reading pauses; so it does while the request queue is full.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from broker_core.errors import ProtocolViolation
 from broker_core.seams import FrameHandler
 from broker_core.server.adapters.framing import SIZE
 from broker_core.server.adapters.memory_budget import Account, MemoryBudget
+from broker_core.server.adapters.request_queue import RequestQueue
 from broker_core.server.adapters.response_writer import ResponseWriter
 from broker_core.server.adapters.spare_buffers import SpareBuffers
 
@@ -30,6 +31,7 @@ class Host(Protocol):
 
     scratch: memoryview
     budget: MemoryBudget
+    queue: RequestQueue
     spares: SpareBuffers
 
     def broken(self) -> None: ...
@@ -56,6 +58,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._filled = 0
         self._account = Account(self._granted)
         self._waits_for_budget = False
+        self._waits_for_queue = False
         self._task: asyncio.Task[None] | None = None
         self._queued_at = 0.0
         self._transport: asyncio.Transport
@@ -94,6 +97,14 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._writer.resume()
 
     def get_buffer(self, sizehint: int) -> memoryview:
+        if not self._host.queue.full:
+            return self._buffer()
+        self._waits_for_queue = True
+        self._transport.pause_reading()
+        self._host.queue.wait(self._has_queue_room)
+        return self._buffer()[:1]
+
+    def _buffer(self) -> memoryview:
         if self._frame is None:
             return self._host.scratch
         if len(self._frame) < self._room:
@@ -111,6 +122,16 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._start_frame()
         elif len(self._ahead) >= READ_AHEAD_BYTES:
             self._transport.pause_reading()
+
+    def _has_queue_room(self) -> None:
+        self._waits_for_queue = False
+        self._read_on()
+
+    def _read_on(self) -> None:
+        """Reads again unless something else still forbids it."""
+        is_ahead = self._task is not None and len(self._ahead) >= READ_AHEAD_BYTES
+        if not (is_ahead or self._waits_for_budget or self._waits_for_queue):
+            self._transport.resume_reading()
 
     # Frames.
 
@@ -144,6 +165,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         if self._complete:
             if self._task is None:
                 self._queued_at = self._loop.time()
+                self._host.queue.enter()
                 self._task = self._loop.create_task(self._serve(), name="requests of one connection")
         elif self._filled == self._room:
             self._make_room()
@@ -163,13 +185,14 @@ class ServerConnection(asyncio.BufferedProtocol):
     def _try_again(self) -> None:
         if self._waits_for_budget and self._handler is not None:
             self._waits_for_budget = False
-            self._transport.resume_reading()
+            self._read_on()
             self._go_on()
 
     # Requests.
 
     async def _serve(self) -> None:
         """Handles the complete frame, and those that came after it: they have waited for their connection, not for the broker."""
+        self._host.queue.leave()
         waited_ms = (self._loop.time() - self._queued_at) * 1000.0
         try:
             while self._complete and self._handler is not None:
@@ -185,8 +208,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         finally:
             self._task = None
             self.writing = False
-        if not self._waits_for_budget:
-            self._transport.resume_reading()
+        self._read_on()
 
     async def _answer(self, handler: FrameHandler, waited_ms: float) -> None:
         assert self._frame is not None

@@ -34,6 +34,7 @@ class Server:
         self.frames: list[bytes] = []
         self.handling = 0
         self.most_handling = 0
+        self.most_queued = 0
         self.sent: list[tuple[float, float]] = []
         self.was_sent = asyncio.Event()
         self.closed = 0
@@ -58,6 +59,7 @@ class Handler:
         assert not self.busy, "one request at a time"
         self.busy = True
         self.server.handling += 1
+        self.server.most_queued = max(self.server.most_queued, 1 + self.server.network.queue.size)
         self.server.most_handling = max(self.server.most_handling, self.server.handling)
         try:
             self.server.frames.append(bytes(frame[:100]))
@@ -352,6 +354,78 @@ async def test_the_memory_budget_holds_and_everyone_gets_through() -> None:
     assert most < 1_000_000 + 900_012 + 12 * 65_536
     await server.listener.close()
     assert server.network.budget.used_bytes == 0
+
+
+async def test_reading_stops_while_the_request_queue_is_full_and_goes_on() -> None:
+    """Whatever one turn of the loop finds to read: no more than `queued.max.requests` are read and not begun."""
+    server = Server(NetworkLimits(queued_max_requests=3))
+    await server.start()
+    pairs = [await server.raw() for _ in range(20)]
+    for number, (_, writer) in enumerate(pairs):
+        writer.write(framed(b"%d" % number))
+    for number, (reader, _) in enumerate(pairs):
+        assert await read_frame(reader) == b"echo %d" % number
+    assert server.most_queued == 3
+    assert server.network.queue.pauses >= 17
+    assert (server.network.queue.size, server.network.queue.full) == (0, False)
+    for _, writer in pairs:
+        writer.close()
+    await server.listener.close()
+
+
+async def test_requests_that_wait_for_others_do_not_fill_the_request_queue() -> None:
+    """Fetches and acks=all produces wait for requests that must still come in, the controller's among them."""
+    server = Server(NetworkLimits(queued_max_requests=2))
+    await server.start()
+    pairs = [await server.raw() for _ in range(5)]
+    for _, writer in pairs:
+        writer.write(framed(b"wait") + framed(b"behind it"))
+    while server.handling < 5:
+        await asyncio.sleep(0)
+    reader, writer = await server.raw()
+    writer.write(framed(b"completes them"))
+    assert await read_frame(reader) == b"echo completes them"
+    server.go.set()
+    for each, _ in pairs:
+        assert [await read_frame(each), await read_frame(each)] == [b"echo wait", b"echo behind it"]
+    for _, each_writer in [*pairs, (reader, writer)]:
+        each_writer.close()
+    await server.listener.close()
+
+
+async def test_frames_of_all_sizes_pass_a_request_queue_of_one() -> None:
+    """One byte at a time in the worst case, also under a small memory budget and behind a request in work."""
+    server = Server(NetworkLimits(queued_max_requests=1, queued_max_request_bytes=300_000))
+    await server.start()
+
+    async def client(number: int) -> None:
+        chance = random.Random(number)
+        frames = [b"%d " % each + chance.randbytes(int(10 ** chance.uniform(0, 5.5))) for each in range(10)]
+        reader, writer = await server.raw()
+        writer.write(b"".join(framed(frame) for frame in frames))
+        for frame in frames:
+            assert await read_frame(reader) == b"echo " + frame
+        writer.close()
+
+    await asyncio.gather(*[client(number) for number in range(10)])
+    assert server.network.queue.pauses > 0
+    await server.listener.close()
+
+
+async def test_a_client_that_leaves_while_it_waits_for_the_request_queue() -> None:
+    server = Server(NetworkLimits(queued_max_requests=1))
+    await server.start()
+    pairs = [await server.raw() for _ in range(8)]
+    for _, writer in pairs:
+        writer.write(framed(b"hello"))
+    for _, writer in pairs[1:-1]:
+        writer.transport.abort()
+    assert await read_frame(pairs[0][0]) == b"echo hello"
+    assert await read_frame(pairs[-1][0]) == b"echo hello"
+    await server.listener.close()
+    assert server.network.queue.size == 0
+    pairs[0][1].close()
+    pairs[-1][1].close()
 
 
 @pytest.fixture
