@@ -21,7 +21,16 @@ Value = dict[str, Any]
 TROUBLE_SHOWN = 20
 LIVE_FIGURES = (
     *("controller_id", "controller_epoch", "brokers_online", "brokers_total", "topics", "partitions", "under_replicated", "under_min_isr"),
-    *("offline", "out_of_sync_replicas", "not_preferred", "groups", "produce_bytes_per_s", "fetch_bytes_per_s", "messages_per_s"),
+    *(
+        "offline",
+        "out_of_sync_replicas",
+        "not_preferred",
+        "deleting",
+        "groups",
+        "produce_bytes_per_s",
+        "fetch_bytes_per_s",
+        "messages_per_s",
+    ),
     *("requests_per_s", "verdict", "feed", "at_ms"),
 )
 GROUPS_SHOWN = 10

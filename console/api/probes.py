@@ -24,6 +24,7 @@ CLUSTER_GAUGES = (
     "offline",
     "out_of_sync_replicas",
     "not_preferred",
+    "deleting",
     "groups",
     "controller_id",
     "controller_epoch",

@@ -1,4 +1,5 @@
-"""What ZooKeeper says of a cluster, read only: controller and epoch, registered brokers, topics, assignments and partition states.
+"""What ZooKeeper says of a cluster, read only: controller and epoch, registered brokers, topics, assignments, partition states and
+what is to be deleted.
 
 One task owns the watches: a watch only puts its path into a queue, and the path is then read again with a new watch. So work is
 proportional to what changed, and a burst of changes to one znode is one read.
@@ -12,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from broker_core.coordination.layout import DELETE_TOPICS
 from broker_core.coordination.store import ConnectionLoss, NoNode, SessionExpired, SessionState, Store, StoreError, WatchEvent
 from broker_core.coordination.znode_data import (
     decode_broker,
@@ -51,6 +53,10 @@ class Sink(Protocol):
     def partition(self, topic: str, partition: int, leader: int, leader_epoch: int, isr: list[int]) -> None: ...
 
     def topic_gone(self, name: str) -> None: ...
+
+    def deleting(self, names: set[str]) -> None:
+        """All topics that are to be deleted now."""
+        ...
 
     def loaded(self) -> None:
         """Everything was read once in this session."""
@@ -112,12 +118,15 @@ class ZooKeeperView:
         await self._read_controller()
         await self._read_brokers()
         await self._read_topics(again=True)
+        await self._read_deletions()
 
     async def _read(self, path: str) -> None:
         if path in ("/controller", "/controller_epoch"):
             await self._read_controller()
         elif path == "/brokers/ids":
             await self._read_brokers()
+        elif path == DELETE_TOPICS:
+            await self._read_deletions()
         elif path == "/brokers/topics":
             await self._read_topics(again=False)
         elif match := STATE_PATH.fullmatch(path):
@@ -137,6 +146,15 @@ class ZooKeeperView:
             return None
         return data, stat.version, stat.czxid
 
+    async def _children(self, path: str) -> list[str]:
+        """Watched whether the znode exists or not; one that is made between the two questions is asked for again."""
+        while True:
+            try:
+                return await self._store.children(path, self._watch)
+            except NoNode:
+                if await self._store.exists(path, self._watch) is None:
+                    return []
+
     async def _read_controller(self) -> None:
         found = await self._read_if_there("/controller")
         counted = await self._read_if_there("/controller_epoch")
@@ -147,13 +165,8 @@ class ZooKeeperView:
             self._sink.controller(None, None)
 
     async def _read_brokers(self) -> None:
-        try:
-            ids = await self._store.children("/brokers/ids", self._watch)
-        except NoNode:
-            await self._store.exists("/brokers/ids", self._watch)
-            ids = []
         found: dict[int, dict[str, Any]] = {}
-        for name in ids:
+        for name in await self._children("/brokers/ids"):
             try:
                 data, stat = await self._store.get(f"/brokers/ids/{name}")
             except NoNode:
@@ -168,11 +181,7 @@ class ZooKeeperView:
         self._sink.brokers(found)
 
     async def _read_topics(self, *, again: bool) -> None:
-        try:
-            names = set(await self._store.children("/brokers/topics", self._watch))
-        except NoNode:
-            await self._store.exists("/brokers/topics", self._watch)
-            names = set()
+        names = set(await self._children("/brokers/topics"))
         for gone in sorted(self._topics.keys() - names):
             del self._topics[gone]
             self._overrides.pop(gone, None)
@@ -180,6 +189,9 @@ class ZooKeeperView:
         for name in sorted(names if again else names - self._topics.keys()):
             await self._read_config(name, tell=False)
             await self._read_topic(name, states_too=again)
+
+    async def _read_deletions(self) -> None:
+        self._sink.deleting(set(await self._children(DELETE_TOPICS)))
 
     async def _read_topic(self, name: str, *, states_too: bool = False) -> None:
         found = await self._read_if_there(f"/brokers/topics/{name}")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, not_preferred
+from workers.rules.partitions import DELETING, OFFLINE, UNDER_MIN_ISR, not_preferred
 
 Key = tuple[str, Any, str]
 
@@ -14,7 +14,8 @@ Key = tuple[str, Any, str]
 def shares(value: dict[str, Any]) -> Iterator[tuple[Key, int]]:
     """What one partition adds to (scope, id, counter)."""
     topic, leader, assignment = value["topic"], value["leader"], value["assignment"]
-    missing = [r["broker_id"] for r in value["replicas"] if not r["in_isr"]]
+    deleting = value["state"] == DELETING
+    missing = [] if deleting else [r["broker_id"] for r in value["replicas"] if not r["in_isr"]]
     under = leader is not None and bool(missing)
     common = {
         "partitions": 1,
@@ -22,7 +23,8 @@ def shares(value: dict[str, Any]) -> Iterator[tuple[Key, int]]:
         "under_min_isr": value["state"] == UNDER_MIN_ISR,
         "under_replicated": under,
         "out_of_sync_replicas": len(missing),
-        "not_preferred": not_preferred(leader, assignment),
+        "not_preferred": not deleting and not_preferred(leader, assignment),
+        "deleting": deleting,
     }
     for name, amount in common.items():
         if amount:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from console.live.telling import moved
-from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, and_list
+from workers.rules.partitions import DELETING, OFFLINE, UNDER_MIN_ISR, and_list
 
 Value = dict[str, Any]
 
@@ -34,8 +34,8 @@ def number(offset: int | None) -> str:
 
 
 def partition_events(before: Value | None, after: Value, alive: Collection[int]) -> list[Value]:
-    """Leader moved, ISR shrank or grew, truncation; nothing for a partition seen for the first time."""
-    if before is None:
+    """Leader moved, ISR shrank or grew, truncation; nothing for a partition seen for the first time or being deleted."""
+    if before is None or DELETING in (before["state"], after["state"]):
         return []
     return [*_leader_events(before, after, alive), *_isr_events(before, after), *_truncations(before, after), *_moves(before, after)]
 

@@ -52,6 +52,10 @@ class LiveOwner:
         self.state.set_topic(name, topic, now_ms())
         self._poke()
 
+    def deleting(self, names: set[str]) -> None:
+        self.state.set_deleting(names, now_ms())
+        self._poke()
+
     def topic_gone(self, name: str) -> None:
         self.state.drop_topic(name, now_ms())
         self._poke()

@@ -78,7 +78,7 @@ class Led:
     seen: dict[int, Value]
 
 
-def merge_partition(facts: PartitionFacts, brokers: Brokers, min_isr: int | None, now_ms: int) -> Value:
+def merge_partition(facts: PartitionFacts, brokers: Brokers, min_isr: int | None, now_ms: int, *, deleting: bool = False) -> Value:
     """The partition as DESIGN's table has it."""
     leader, epoch, isr = leadership(facts, brokers.heard)
     if leader is not None and leader not in brokers.alive:
@@ -90,7 +90,7 @@ def merge_partition(facts: PartitionFacts, brokers: Brokers, min_isr: int | None
     return {
         "topic": facts.topic,
         "partition": facts.partition,
-        "state": partition_state(leader, isr, assignment, min_isr),
+        "state": partition_state(leader, isr, assignment, min_isr, deleting=deleting),
         "leader": leader,
         "preferred_leader": assignment[0] if assignment else None,
         "leader_epoch": epoch,

@@ -19,7 +19,7 @@ from console.live.rates import RateBook
 from console.live.recall import Recalled
 from console.live.telling import Telling
 from console.snapshot import keys
-from workers.rules.partitions import LEVEL, SAFE, partition_sentence
+from workers.rules.partitions import DELETING, LEVEL, SAFE, partition_sentence
 
 Value = dict[str, Any]
 AGED_LIMIT = 500
@@ -36,6 +36,7 @@ class ClusterState:
         self.controller: tuple[int | None, int | None] = (None, None)
         self.registered: dict[int, Value] | None = None
         self.topics: dict[str, Value] = {}
+        self.deleting: set[str] = set()
         self.facts: dict[tuple[str, int], PartitionFacts] = {}
         self.values: dict[tuple[str, int], Value] = {}
         self.counts = Counts()
@@ -140,6 +141,7 @@ class ClusterState:
         changed = set(after) ^ set(before or {})
         for broker in changed:
             self.since_ms[broker] = now_ms
+        self._dirty_topics |= self.deleting
         self._dirty_brokers |= changed | set(after)
         self._dirty_partitions |= {tp for tp, v in self.values.items() if changed & set(v["assignment"])}
         self._dirty_cluster = True
@@ -152,7 +154,10 @@ class ClusterState:
                     "topic_created", "notice", f"topic {name} was created with {len(topic['partitions'])} partitions.", now_ms, topic=name
                 )
             )
+        assigned = topic["partitions"].values()
         self.topics[name] = {k: v for k, v in topic.items() if k != "partitions"}
+        self.topics[name]["brokers"] = sorted({broker for a in assigned for broker in a["replicas"]})
+        self.topics[name]["moving"] = any(a["adding"] or a["removing"] for a in assigned)
         for partition, assigned in topic["partitions"].items():
             facts = self.facts.setdefault((name, partition), PartitionFacts(name, partition))
             facts.assignment, facts.adding, facts.removing = (
@@ -187,6 +192,19 @@ class ClusterState:
             self._remove_value(tp)
         self._gone.add(keys.topic(name))
         self._dirty_topics.discard(name)
+
+    def set_deleting(self, names: set[str], now_ms: int) -> None:
+        """The topics that are to be deleted, those whose deletion waits included."""
+        changed = names ^ self.deleting
+        begun = sorted((names - self.deleting) & self.topics.keys())
+        self.deleting = set(names)
+        if self.values:
+            for name in begun:
+                text = summaries.deletion(self, name)["sentence"]
+                self._events.append(events.event("topic_deleting", "notice", f"topic {text}", now_ms, topic=name))
+        self._dirty_topics |= changed & self.topics.keys()
+        self._dirty_partitions |= {tp for tp in self.facts if tp[0] in changed}
+        self._dirty_cluster = True
 
     def set_processes(self, processes: Mapping[int, str]) -> None:
         """`{id: running|paused|stopped}` of local brokers."""
@@ -263,7 +281,7 @@ class ClusterState:
                 continue
             before = self.values.get(tp)
             min_isr = self.topics.get(tp[0], {}).get("min_insync_replicas")
-            after = merge_partition(facts, brokers, min_isr, now_ms)
+            after = merge_partition(facts, brokers, min_isr, now_ms, deleting=tp[0] in self.deleting)
             if before is not None and _same(before, after):
                 continue
             told += events.partition_events(before, after, alive)
@@ -301,10 +319,11 @@ class ClusterState:
                 self._dirty_cluster = True
 
     def _note_trouble(self, tp: tuple[str, int], state: str) -> None:
-        if state == SAFE and tp not in self._trouble:
+        calm = state in (SAFE, DELETING)
+        if calm and tp not in self._trouble:
             return
         self._worst_known = False
-        if state == SAFE:
+        if calm:
             del self._trouble[tp]
         else:
             self._trouble[tp] = state

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workers.rules.imbalance import skew
+from workers.rules.partitions import deletion_sentence
 from workers.rules.verdict import verdict
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 Value = dict[str, Any]
 TOPIC_COUNTS = ("partitions", "under_replicated", "under_min_isr", "offline", "out_of_sync_replicas", "size_bytes", "messages")
 BROKER_COUNTS = ("leaders", "preferred", "replicas", "out_of_sync", "under_replicated", "size_bytes")
-CLUSTER_COUNTS = ("partitions", "under_replicated", "under_min_isr", "offline", "out_of_sync_replicas", "not_preferred")
+CLUSTER_COUNTS = ("partitions", "under_replicated", "under_min_isr", "offline", "out_of_sync_replicas", "not_preferred", "deleting")
 
 
 def topic_value(state: ClusterState, name: str) -> Value:
@@ -27,9 +28,17 @@ def topic_value(state: ClusterState, name: str) -> Value:
         "replication_factor": len(first["assignment"]) if first else None,
         "min_insync_replicas": topic.get("min_insync_replicas"),
         "unclean": topic.get("unclean"),
+        "deleting": deletion(state, name) if name in state.deleting else None,
         "messages_per_s": state.rates.per_s("topic", name),
         "groups": state.groups.reading(name),
     }
+
+
+def deletion(state: ClusterState, name: str) -> Value:
+    """What the deletion of a topic waits for: `{waits_for: [brokers that are down], moving, sentence}`."""
+    topic = state.topics.get(name, {})
+    dead, moving = sorted(set(topic.get("brokers", [])) - state.alive()), bool(topic.get("moving"))
+    return {"waits_for": dead, "moving": moving, "sentence": deletion_sentence(name, dead, moving=moving)}
 
 
 def broker_value(state: ClusterState, broker: int, now_ms: int) -> Value:
@@ -77,6 +86,10 @@ def _skew(state: ClusterState, broker: int, counter: str, alive: set[int]) -> fl
     return skew(state.counts.get("broker", broker, counter), {b: state.counts.get("broker", b, counter) for b in alive})
 
 
+def _deletions(state: ClusterState) -> list[Value]:
+    return [{"topic": name, **deletion(state, name)} for name in sorted(state.deleting & state.topics.keys())]
+
+
 def cluster_value(state: ClusterState, now_ms: int) -> Value:
     alive, known = state.alive(), state.known_brokers()
     heard = alive & state.feeds.believed()
@@ -93,7 +106,7 @@ def cluster_value(state: ClusterState, now_ms: int) -> Value:
         "fetch_bytes_per_s": state.rates.sum("fetched_bytes", heard),
         "messages_per_s": state.rates.sum("messages_in", heard),
         "requests_per_s": state.rates.sum("requests", heard),
-        "verdict": verdict(counts, sorted(known - alive), state.groups.values_behind(), state.worst()),
+        "verdict": verdict(counts, sorted(known - alive), state.groups.values_behind(), state.worst(), _deletions(state)),
         "feed": state.feeds.summary(alive, now_ms),
         "at_ms": now_ms,
     }

@@ -23,6 +23,7 @@ STATES = {
     "under_replicated": ("warn", "under-replicated"),
     "under_min_isr": ("bad", "under min ISR"),
     "offline": ("bad", "offline"),
+    "deleting": ("notice", "being deleted"),
     "online": ("ok", "online"),
     "running": ("ok", "running"),
     "starting": ("notice", "starting"),

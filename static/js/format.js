@@ -52,7 +52,7 @@ export function clock(ms) {
 
 // [level, words] of every state that any page shows.
 const STATES = {
-  safe: ["ok", "safe"], under_replicated: ["warn", "under-replicated"], under_min_isr: ["bad", "under min ISR"], offline: ["bad", "offline"],
+  safe: ["ok", "safe"], under_replicated: ["warn", "under-replicated"], under_min_isr: ["bad", "under min ISR"], offline: ["bad", "offline"], deleting: ["notice", "being deleted"],
   online: ["ok", "online"], running: ["ok", "running"], starting: ["notice", "starting"], paused: ["paused", "paused"], stopped: ["off", "stopped"],
   Stable: ["ok", "Stable"], Empty: ["off", "Empty"], PreparingRebalance: ["notice", "PreparingRebalance"], CompletingRebalance: ["notice", "CompletingRebalance"], Dead: ["bad", "Dead"],
   caught_up: ["ok", "caught up"], catching_up: ["notice", "catching up"], steady: ["notice", "steady"], falling_behind: ["warn", "falling behind"], stalled: ["bad", "stalled"],

@@ -125,7 +125,8 @@ export class Ladder {
     }
     if (value.claims?.length > 1) lines.push(`Two brokers claim to lead: ${value.claims.map((claim) => `${claim.broker_id} (epoch ${claim.leader_epoch})`).join(", ")}.`);
     if (value.reassigning) lines.push(`Being moved: adding ${format.list(value.reassigning.adding)}, removing ${format.list(value.reassigning.removing)}.`);
-    if (value.leader === null || value.leader < 0) lines.push("No leader: nothing can be read or written.");
+    if (value.state === "deleting") lines.push("Its topic is being deleted.");
+    else if (value.leader === null || value.leader < 0) lines.push("No leader: nothing can be read or written.");
     else if (value.state === "under_min_isr") lines.push(`Writes with acks=all are refused: ${value.isr.length} in sync, min.insync.replicas is ${value.min_insync_replicas}.`);
     const box = this.element.querySelector(".words");
     const joined = lines.join(" ");

@@ -290,6 +290,47 @@ def test_counts_are_kept_by_difference() -> None:
     assert events[0]["kind"] == "topic_deleted"
 
 
+def test_a_topic_that_is_being_deleted_is_no_alarm(state: ClusterState) -> None:
+    """Z4: its partitions lose their leaders on purpose; it waits for a broker that is down, and that is said."""
+    state.set_deleting({"orders"}, 1500)
+    for partition, leader in enumerate((3, -1, -1)):
+        state.set_partition("orders", partition, leader, 6, [3])
+    values, events = state.take(1500)
+    assert [e["sentence"] for e in events] == ["topic orders is being deleted."]
+    cluster, topic = values["cluster"], values["topic/orders"]
+    assert cluster is not None
+    assert topic is not None
+    assert values["partition/orders/0"]["state"] == "deleting"  # type: ignore[index]
+    assert (cluster["deleting"], cluster["partitions"]) == (3, 5)
+    assert not any(cluster[name] for name in ("offline", "under_min_isr", "under_replicated", "out_of_sync_replicas", "not_preferred"))
+    assert cluster["verdict"]["text"] == "All 2 partitions are safe. Topic orders is being deleted."
+    assert topic["deleting"] == {"waits_for": [], "moving": False, "sentence": "orders is being deleted."}
+    state.set_brokers({b: BROKERS[b] for b in (1, 3)}, 2000)
+    topic = state.take(2000)[0]["topic/orders"]
+    assert topic is not None
+    assert topic["deleting"]["waits_for"] == [2]
+    state.drop_topic("orders", 3000)
+    state.set_deleting(set(), 3000)
+    values, events = state.take(4000)
+    assert (values["topic/orders"], values["cluster"]["deleting"]) == (None, 0)  # type: ignore[index]
+    assert [e["sentence"] for e in events if e["topic"] == "orders"] == ["topic orders was deleted."]
+
+
+def test_a_deletion_that_is_taken_back_leaves_the_topic_as_it_is(state: ClusterState) -> None:
+    state.set_deleting({"orders"}, 1500)
+    state.take(1500)
+    state.set_deleting(set(), 1600)
+    values, events = state.take(1600)
+    assert (values["partition/orders/0"]["state"], values["topic/orders"]["deleting"]) == ("safe", None)  # type: ignore[index]
+    assert events == []
+
+
+def test_what_was_being_deleted_at_the_start_is_no_event() -> None:
+    state = cluster_state(1000)
+    state.set_deleting({"orders"}, 1000)
+    assert state.take(1000)[1] == []
+
+
 def test_a_new_topic_is_told(state: ClusterState) -> None:
     add_topic(state, "fresh", 2, 1500)
     assert [e["sentence"] for e in state.take(1500)[1]] == ["topic fresh was created with 2 partitions."]

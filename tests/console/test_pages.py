@@ -11,6 +11,8 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 
 from console.models import AuditEntry, Job
+from tests.support.console_fixtures import publish
+from tests.support.console_world import BROKERS
 
 PAGES = (
     "/",
@@ -133,6 +135,23 @@ def test_without_brokers_a_topic_is_still_shown(people: dict[str, Client], kafka
     answer = people["viewer"].get("/topics/orders")
     assert answer.status_code == 200
     assert "CLUSTER_UNREACHABLE" in answer.context["configs_error"]
+
+
+def test_a_topic_that_is_being_deleted_says_so_and_what_it_waits_for(people: dict[str, Client], shown: Any, redis: Any) -> None:
+    held = "orders is being deleted; this waits for broker 2, which is down and holds copies of it."
+    before = people["admin"].get("/topics/orders").content.decode()
+    assert 'data-dialog="delete-topic"' in before
+    shown.set_brokers({b: BROKERS[b] for b in (1, 3)}, 5000)
+    shown.set_deleting({"orders"}, 5000)
+    shown.take(5000)
+    publish(redis, shown, 5000)
+    page = people["admin"].get("/topics/orders").content.decode()
+    assert f">{held}</span></p>" in page
+    assert 'data-dialog="delete-topic"' not in page
+    assert page.count('data-level="notice">being deleted</span>') == 3
+    rows = people["viewer"].get("/topics").content.decode()
+    assert rows.count(">being deleted</span>") == 2
+    assert rows.count(" hidden>being deleted</span>") == 1
 
 
 def test_a_list_is_cut_into_pages(people: dict[str, Client], redis: Any) -> None:

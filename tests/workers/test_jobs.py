@@ -282,6 +282,23 @@ def test_a_health_report_and_its_change(local: Cluster, shown: Any, redis: Any) 
     assert any("orders-0 has no leader" in item for item in second.changed["new"])
 
 
+def test_a_topic_that_is_being_deleted_is_not_reported(local: Cluster, shown: Any, redis: Any) -> None:
+    """Neither its partitions without a leader, nor its settings."""
+    import time
+
+    from tests.support.console_fixtures import publish
+
+    now = time.time_ns() // 1_000_000
+    shown.set_deleting({"orders"}, now)
+    for partition in range(3):
+        shown.set_partition("orders", partition, -1, 6, [])
+    shown.topics["orders"]["unclean"] = True
+    shown.take(now)
+    publish(redis, shown, now)
+    finish(make(local, "health_report"))
+    assert {c["id"]: c["items"] for c in HealthReport.objects.get().checks if "orders" in str(c["items"])} == {}
+
+
 def test_no_report_on_old_figures(local: Cluster, redis: Any) -> None:
     from console.snapshot import keys
 

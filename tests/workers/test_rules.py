@@ -6,7 +6,7 @@ import pytest
 
 from workers.rules import imbalance, lag, moves, no_loss
 from workers.rules.lag import Commit, Sample
-from workers.rules.partitions import not_preferred, partition_sentence, partition_state
+from workers.rules.partitions import deletion_sentence, not_preferred, partition_sentence, partition_state
 from workers.rules.report import changes, report
 from workers.rules.verdict import verdict
 
@@ -179,6 +179,32 @@ def test_the_verdict_names_two_groups_and_counts_the_others(groups: int, text: s
     assert found["text"].endswith(text)
     assert f"g{groups - 1}" in found["text"]
     assert "g0" not in found["text"]
+
+
+def test_the_verdict_takes_deletions_for_no_alarm() -> None:
+    """The one that waits is named first, with what it waits for; partitions that go are not counted among those that are safe."""
+    going = [{"topic": name, "waits_for": [], "moving": False, "sentence": f"{name} is being deleted."} for name in ("a", "b", "c")]
+    held = {"topic": "z", "waits_for": [2], "moving": False, "sentence": deletion_sentence("z", [2], moving=False)}
+    found = verdict(GOOD | {"deleting": 30}, [], [], None, going)
+    said = "All 150 partitions are safe. Topic a is being deleted. Topic b is being deleted. 1 more topic is being deleted."
+    assert (found["level"], found["text"]) == ("ok", said)
+    found = verdict(GOOD, [], [], None, [*going, held])
+    assert found["level"] == "notice"
+    assert [part["about"] for part in found["parts"]] == ["topics", "topic/z", "topic/a", "topics"]
+    assert found["parts"][1]["text"] == "Topic z is being deleted; this waits for broker 2, which is down and holds copies of it."
+
+
+@pytest.mark.parametrize(
+    ("dead", "moving", "text"),
+    [
+        ([], False, "t is being deleted."),
+        ([1, 2], False, "t is being deleted; this waits for brokers 1 and 2, which are down and hold copies of it."),
+        ([], True, "t is being deleted; this waits for the move of its partitions to end."),
+    ],
+)
+def test_why_a_deletion_waits(dead: list[int], moving: bool, text: str) -> None:
+    """Z4."""
+    assert deletion_sentence("t", dead, moving=moving) == text
 
 
 def test_a_partition_under_min_isr_is_counted_once_in_the_verdict() -> None:

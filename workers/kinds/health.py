@@ -55,7 +55,7 @@ def facts(snapshot: Snapshot) -> dict[str, Any]:
         "leaders": {b["broker_id"]: b["leaders"] for b in online},
         "preferred": {b["broker_id"]: b["preferred"] for b in online},
         "groups": snapshot.groups(snapshot.group_names()),
-        "topics": snapshot.topics(snapshot.topic_names()),
+        "topics": [topic for topic in snapshot.topics(snapshot.topic_names()) if not topic["deleting"]],
         "produce_by_acks": acks or None,
     }
 

@@ -1,6 +1,7 @@
 """How safe one partition is, and in what words.
 
 Rules, first match wins:
+0. DELETING: its topic is being deleted: what it lacks is no alarm.
 1. OFFLINE: no leader: neither reads nor writes.
 2. UNDER MIN ISR: fewer in-sync replicas than `min.insync.replicas`: producers with acks=all are refused, the HW stands still.
 3. UNDER REPLICATED: fewer in-sync replicas than assigned ones: one copy less than wanted.
@@ -11,11 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-SAFE, UNDER_REPLICATED, UNDER_MIN_ISR, OFFLINE = "safe", "under_replicated", "under_min_isr", "offline"
-LEVEL = {SAFE: "ok", UNDER_REPLICATED: "warn", UNDER_MIN_ISR: "bad", OFFLINE: "bad"}
+SAFE, UNDER_REPLICATED, UNDER_MIN_ISR, OFFLINE, DELETING = "safe", "under_replicated", "under_min_isr", "offline", "deleting"
+LEVEL = {DELETING: "ok", SAFE: "ok", UNDER_REPLICATED: "warn", UNDER_MIN_ISR: "bad", OFFLINE: "bad"}
 
 
-def partition_state(leader: int | None, isr: Sequence[int], assignment: Sequence[int], min_insync_replicas: int | None) -> str:
+def partition_state(
+    leader: int | None, isr: Sequence[int], assignment: Sequence[int], min_insync_replicas: int | None, *, deleting: bool = False
+) -> str:
+    if deleting:
+        return DELETING
     if leader is None or leader < 0:
         return OFFLINE
     if min_insync_replicas is not None and len(isr) < min(min_insync_replicas, max(len(assignment), 1)):
@@ -39,7 +44,17 @@ def partition_sentence(name: str, state: str, missing: Sequence[int], min_insync
         return f"{name} refuses acks=all: {who} out of the ISR and min.insync.replicas is {min_insync_replicas}."
     if state == UNDER_REPLICATED:
         return f"{name} has fewer copies than wanted: {who} out of the ISR."
-    return f"{name} is safe."
+    return f"{name} is being deleted." if state == DELETING else f"{name} is safe."
+
+
+def deletion_sentence(topic: str, dead: Sequence[int], *, moving: bool) -> str:
+    """What a deletion waits for (Z4): `dead` are the brokers that hold a copy and are down; `moving`: a reassignment is not over."""
+    why = []
+    if dead:
+        why.append(f"{brokers(dead)}, which {'is' if len(dead) == 1 else 'are'} down and hold{'s' if len(dead) == 1 else ''} copies of it")
+    if moving:
+        why.append("the move of its partitions to end")
+    return f"{topic} is being deleted" + (f"; this waits for {and_list(why)}." if why else ".")
 
 
 def brokers(ids: Sequence[int]) -> str:

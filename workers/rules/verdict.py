@@ -6,7 +6,8 @@ Rules, in this order; each that applies gives one part, and the level is the wor
    (bad), with fewer copies than wanted (warn). Without a dead broker the same, and the worst partition's own sentence.
 3. Nothing of the kind: "All n partitions are safe.".
 4. Groups that stall or fall behind by 10 s or more: warn; other lag of 10 s or more: notice.
-5. Leaders away from their preferred broker: notice; not while a broker is down, which is why they are.
+5. Topics that are being deleted: ok; notice where that waits for something. Their partitions count as neither safe nor in danger.
+6. Leaders away from their preferred broker: notice; not while a broker is down, which is why they are.
 """
 
 from __future__ import annotations
@@ -20,17 +21,28 @@ from workers.rules.partitions import brokers
 LEVELS = ("ok", "notice", "warn", "bad", "unknown")
 LAG_NOTICE_S = KEEPING_UP_S
 GROUPS_NAMED = 2
+TOPICS_NAMED = 2
 Part = tuple[str, str, str | None]
 """(level, sentence, what it is about: a path such as `topic/orders`, `brokers`, `group/billing`, or None)."""
 
 
 def verdict(
-    counts: Mapping[str, Any], dead: Sequence[int], groups: Sequence[Mapping[str, Any]], worst: Mapping[str, Any] | None
+    counts: Mapping[str, Any],
+    dead: Sequence[int],
+    groups: Sequence[Mapping[str, Any]],
+    worst: Mapping[str, Any] | None,
+    deletions: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """`counts` are the cluster's; `worst` names one troubled partition {topic, sentence}; groups are those with lag."""
+    """`counts` are the cluster's; `worst` names one troubled partition {topic, sentence}; groups are those with lag;
+    deletions are {topic, waits_for, moving, sentence}."""
     if not counts.get("brokers_online") and not dead:
         return {"level": "unknown", "text": "No broker has been heard of yet.", "parts": []}
-    parts = [_cluster_part(counts, dead, worst), *_group_parts(groups), *(() if dead else _balance_parts(counts))]
+    parts = [
+        _cluster_part(counts, dead, worst),
+        *_group_parts(groups),
+        *_deletion_parts(deletions),
+        *(() if dead else _balance_parts(counts)),
+    ]
     level = max((part[0] for part in parts), key=LEVELS.index)
     return {
         "level": level,
@@ -50,13 +62,18 @@ def _cluster_part(counts: Mapping[str, Any], dead: Sequence[int], worst: Mapping
     if dead:
         who = brokers(dead)
         cause = f"{who[0].upper()}{who[1:]} {'is' if len(dead) == 1 else 'are'} down"
-        what = "; ".join(effects) if effects else f"all {counts.get('partitions') or 0} partitions have all the copies they want"
+        what = "; ".join(effects) if effects else f"all {_kept(counts)} partitions have all the copies they want"
         return (level if effects else "warn", f"{cause}: {what}.", "brokers")
     if effects:
         first = "; ".join(effects)
         why = f" {worst['sentence']}" if worst else ""
         return (level, f"{first[0].upper()}{first[1:]}.{why}", f"topic/{worst['topic']}" if worst else "topics")
-    return ("ok", _all_safe(counts.get("partitions") or 0), "topics")
+    return ("ok", _all_safe(_kept(counts)), "topics")
+
+
+def _kept(counts: Mapping[str, Any]) -> int:
+    """Partitions of topics that are not being deleted."""
+    return (counts.get("partitions") or 0) - (counts.get("deleting") or 0)
 
 
 def _effects(counts: Mapping[str, Any]) -> tuple[list[str], str]:
@@ -93,6 +110,18 @@ def _group_parts(groups: Sequence[Mapping[str, Any]]) -> list[Part]:
             parts.append((level, said, f"group/{group['group']}"))
         if more := len(members[GROUPS_NAMED:]):
             parts.append((level, "1 more group is behind." if more == 1 else f"{more} more groups are behind.", "groups"))
+    return parts
+
+
+def _deletion_parts(deletions: Sequence[Mapping[str, Any]]) -> list[Part]:
+    def level(deletion: Mapping[str, Any]) -> str:
+        return "notice" if deletion["waits_for"] or deletion["moving"] else "ok"
+
+    waiting_first = sorted(deletions, key=lambda d: (level(d) == "ok", d["topic"]))
+    parts: list[Part] = [(level(d), f"Topic {d['sentence']}", f"topic/{d['topic']}") for d in waiting_first[:TOPICS_NAMED]]
+    if rest := waiting_first[TOPICS_NAMED:]:
+        more = f"{len(rest)} more {'topic is' if len(rest) == 1 else 'topics are'} being deleted."
+        parts.append((level(rest[0]), more, "topics"))
     return parts
 
 
