@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks for the programs that the tests drive, and names the command that installs what is missing.
+# Checks for the programs that the tests drive, names the command that installs what is missing, and fetches the Apache Kafka they compare with.
 set -u
 missing=""
 command -v kcat >/dev/null 2>&1 || missing="$missing kcat"
@@ -8,3 +8,4 @@ if [ -n "$missing" ]; then
     echo "The tests also need$missing: apt-get install$missing" >&2
     exit 1
 fi
+.venv/bin/python -m tests.support.kafka_jars

@@ -100,7 +100,12 @@ class BrokerConfig:
     )
     log_retention_check_interval_ms: int = setting("log.retention.check.interval.ms", _L, 300000, "How often that is checked.", low=1)
     log_cleanup_policy: frozenset[str] = setting(
-        "log.cleanup.policy", _T, frozenset({"delete"}), "delete, compact or both.", choices=("delete", "compact"), dynamic=True
+        "log.cleanup.policy",
+        _T,
+        frozenset({"delete"}),
+        "delete, compact, both; empty keeps all.",
+        choices=("delete", "compact"),
+        dynamic=True,
     )
     log_index_size_max_bytes: int = setting("log.index.size.max.bytes", _I, 10485760, "Largest index file.", low=4, dynamic=True)
     log_index_interval_bytes: int = setting("log.index.interval.bytes", _I, 4096, "Bytes between index entries.", low=0, dynamic=True)
@@ -220,8 +225,6 @@ class BrokerConfig:
         """This, or `ConfigError` where settings contradict each other."""
         if len(self.log_dirs) != 1:
             raise ConfigError("log.dirs must name exactly one folder")
-        if not self.log_cleanup_policy:
-            raise ConfigError("log.cleanup.policy must name at least one of delete, compact")
         if self.replica_fetch_wait_max_ms > self.replica_lag_time_max_ms:
             raise ConfigError(
                 "replica.fetch.wait.max.ms must not exceed replica.lag.time.max.ms, or replicas would leave the ISR while waiting"

@@ -23,7 +23,7 @@ class TopicConfig:
         "cleanup.policy",
         _T,
         frozenset({"delete"}),
-        "delete, compact or both.",
+        "delete, compact, both; empty keeps all.",
         choices=("delete", "compact"),
         synonyms=("log.cleanup.policy",),
     )
@@ -130,6 +130,14 @@ class TopicConfig:
         """The broker's defaults with a topic's own settings on top; `ConfigError` as from `parse_overrides`."""
         return cls(**{**broker_defaults(broker), **parse_overrides(overrides)})
 
+    def checked(self) -> TopicConfig:
+        """This, or `ConfigError` where settings contradict each other."""
+        if self.min_compaction_lag_ms > self.max_compaction_lag_ms:
+            raise ConfigError(
+                f"min.compaction.lag.ms ({self.min_compaction_lag_ms}) must not exceed max.compaction.lag.ms ({self.max_compaction_lag_ms})"
+            )
+        return self
+
 
 def broker_defaults(broker: BrokerConfig) -> dict[str, Any]:
     """What a topic without overrides gets, by attribute."""
@@ -158,14 +166,12 @@ def parse_overrides(overrides: Mapping[str, str]) -> dict[str, Any]:
             raise ConfigError(f"Unknown topic config name: {name}")
         value = TOPIC_KEYS[name].parse(text)
         values[TOPIC_KEYS[name].attribute] = frozenset(value) if name == "cleanup.policy" else value
-    if "cleanup_policy" in values and not values["cleanup_policy"]:
-        raise ConfigError("cleanup.policy must name at least one of delete, compact")
     return values
 
 
 def validate_topic_overrides(overrides: Mapping[str, str]) -> None:
-    """Raises `ConfigError` unless every name and value is right."""
-    parse_overrides(overrides)
+    """Raises `ConfigError` unless every name and value is right, and none contradicts another."""
+    TopicConfig(**parse_overrides(overrides)).checked()
 
 
 TOPIC_KEYS: dict[str, Key] = {f.metadata["key"].name: f.metadata["key"] for f in fields(TopicConfig)}

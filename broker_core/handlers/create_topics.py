@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+from collections import Counter
 from typing import Any
 
 from broker_core.admin.topics import CreatedTopic, NewTopic
@@ -11,23 +13,21 @@ from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
 
-DEFAULTS_SINCE = 4
+METADATA_TOPIC = "__cluster_metadata"
+"""The log of KRaft's controllers: no topic may have its name."""
 
 
 @handler(ApiKey.CREATE_TOPICS, versions=range(0, 8))
 async def handle(request: Request) -> Answer:
-    """One row per topic name; a name given twice is refused."""
-    topics = {topic.name: topic for topic in request.body.topics}
-    duplicates = {name for name in topics if sum(topic.name == name for topic in request.body.topics) > 1}
+    """One row per topic asked for; a name given twice is refused each time."""
+    counts = Counter(topic.name for topic in request.body.topics)
     validate_only = bool(field(request.body, "validate_only", False))
-    rows: dict[str, dict[str, Any]] = {}
-    for name, topic in topics.items():
-        rows[name] = await _create(request, topic, name in duplicates, validate_only)
-    created = {name: row["num_partitions"] for name, row in rows.items() if row["error_code"] == ErrorCode.NONE}
+    rows = [await _create(request, topic, counts[topic.name] > 1, validate_only) for topic in request.body.topics]
+    created = {row["name"]: row["num_partitions"] for row in rows if row["error_code"] == ErrorCode.NONE}
     if created and not validate_only:
-        for name in await request.broker.admin.wait_for_leaders(created, millis(request.body.timeout)):
-            rows[name] |= _error(ErrorCode.REQUEST_TIMED_OUT, f"topic {name} is created; not all its partitions have a leader yet")
-    return {"throttle_time": 0, "topics": list(rows.values())}
+        late = set(await request.broker.admin.wait_for_leaders(created, millis(request.body.timeout)))
+        rows = [_late(row) if row["name"] in late else row for row in rows]
+    return {"throttle_time": 0, "topics": rows}
 
 
 async def _create(request: Request, topic: Any, duplicate: bool, validate_only: bool) -> dict[str, Any]:
@@ -35,21 +35,21 @@ async def _create(request: Request, topic: Any, duplicate: bool, validate_only: 
         require_controller(request)
         if duplicate:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} is named more than once")
-        created = await request.broker.admin.create_topic(new_topic(topic, request.version), validate_only=validate_only)
+        if topic.name == METADATA_TOPIC:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
+        created = await request.broker.admin.create_topic(new_topic(topic), validate_only=validate_only)
     except Exception as error:
-        return {"name": topic.name, "topic_id": None, "configs": None, **_error(*failure(error))}
+        return _refused(topic.name, None, *failure(error))
     return _row(request, created)
 
 
-def new_topic(topic: Any, version: int) -> NewTopic:
+def new_topic(topic: Any) -> NewTopic:
     """The topic asked for; a list of assignments and a number of partitions exclude each other."""
     assignments = {row.partition_index: tuple(row.broker_ids) for row in topic.assignments}
     if len(assignments) != len(topic.assignments):
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"a partition of topic {topic.name} is assigned more than once")
     if assignments and (topic.num_partitions != -1 or topic.replication_factor != -1):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name}: give either numbers or replica assignments, not both")
-    if not assignments and version < DEFAULTS_SINCE and -1 in (topic.num_partitions, topic.replication_factor):
-        raise KafkaError(ErrorCode.INVALID_PARTITIONS if topic.num_partitions == -1 else ErrorCode.INVALID_REPLICATION_FACTOR)
     configs = {row.name: row.value for row in topic.configs}
     for name, value in configs.items():
         if value is None:
@@ -57,8 +57,13 @@ def new_topic(topic: Any, version: int) -> NewTopic:
     return NewTopic(topic.name, topic.num_partitions, topic.replication_factor, assignments, configs)
 
 
-def _error(error_code: ErrorCode, message: str) -> dict[str, Any]:
-    return {"error_code": int(error_code), "error_message": message}
+def _refused(name: str, topic_id: uuid.UUID | None, code: ErrorCode, message: str) -> dict[str, Any]:
+    return {"name": name, "topic_id": topic_id, "configs": [], "error_code": int(code), "error_message": message}
+
+
+def _late(row: dict[str, Any]) -> dict[str, Any]:
+    message = f"topic {row['name']} is created; not all its partitions have a leader yet"
+    return _refused(row["name"], row["topic_id"], ErrorCode.REQUEST_TIMED_OUT, message)
 
 
 def _row(request: Request, created: CreatedTopic) -> dict[str, Any]:

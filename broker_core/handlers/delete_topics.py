@@ -12,25 +12,30 @@ from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import millis
 
 Wanted = tuple[str | None, uuid.UUID | None]
+BOTH_GIVEN = (ErrorCode.INVALID_REQUEST, "Give a topic by its name or by its id, not by both.")
 
 
 @handler(ApiKey.DELETE_TOPICS, versions=range(0, 7))
 async def handle(request: Request) -> Answer:
-    """One row per topic asked for."""
-    rows = {wanted: await _delete(request, *wanted) for wanted in _wanted(request)}
-    deleting = [row["name"] for row in rows.values() if row["error_code"] == ErrorCode.NONE]
+    """One row per topic asked for, however often it is named; a request that gives a topic both name and id is refused whole."""
+    wanted = _wanted(request)
+    if any(name is not None and topic_id for name, topic_id in wanted):
+        return {"throttle_time": 0, "responses": [_refused(*one, *BOTH_GIVEN) for one in wanted]}
+    found = {one: await _delete(request, *one) for one in dict.fromkeys(wanted)}
+    rows = [found[one].copy() for one in wanted]
+    deleting = [row["name"] for row in rows if row["error_code"] == ErrorCode.NONE]
     late = await request.broker.admin.wait_until_gone(deleting, millis(request.body.timeout)) if deleting else []
-    for row in rows.values():
+    for row in rows:
         if row["name"] in late and row["error_code"] == ErrorCode.NONE:
             row["error_code"] = int(ErrorCode.REQUEST_TIMED_OUT)
             row["error_message"] = f"topic {row['name']} is marked for deletion and not gone yet"
-    return {"throttle_time": 0, "responses": list(rows.values())}
+    return {"throttle_time": 0, "responses": rows}
 
 
 def _wanted(request: Request) -> list[Wanted]:
     if request.version < 6:
-        return [(name, None) for name in dict.fromkeys(request.body.topic_names)]
-    return list(dict.fromkeys((topic.name, None if topic.name is not None else topic.topic_id) for topic in request.body.topics))
+        return [(name, None) for name in request.body.topic_names]
+    return [(topic.name, topic.topic_id or None) for topic in request.body.topics]
 
 
 async def _delete(request: Request, name: str | None, topic_id: uuid.UUID | None) -> dict[str, Any]:
@@ -40,12 +45,16 @@ async def _delete(request: Request, name: str | None, topic_id: uuid.UUID | None
             code = ErrorCode.INVALID_REQUEST if request.version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
             raise KafkaError(code, "Topic deletion is disabled.")
         name = name if name is not None else _name_of(request, topic_id)
+        if not request.broker.metadata.partitions(name):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
         await request.broker.admin.delete_topic(name)
     except Exception as error:
-        code, message = failure(error)
-        return {"name": name, "topic_id": topic_id, "error_code": int(code), "error_message": message}
-    known_id = topic_id or request.broker.metadata.topic_id(name)
-    return {"name": name, "topic_id": known_id, "error_code": int(ErrorCode.NONE), "error_message": None}
+        return _refused(name, topic_id, *failure(error))
+    return {"name": name, "topic_id": topic_id, "error_code": int(ErrorCode.NONE), "error_message": None}
+
+
+def _refused(name: str | None, topic_id: uuid.UUID | None, code: ErrorCode, message: str) -> dict[str, Any]:
+    return {"name": name, "topic_id": topic_id, "error_code": int(code), "error_message": message}
 
 
 def _name_of(request: Request, topic_id: uuid.UUID | None) -> str:

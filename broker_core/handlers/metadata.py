@@ -20,6 +20,9 @@ from broker_core.protocol.codec import encode_response, field
 from broker_core.protocol.headers import response_header
 
 NO_ID = uuid.UUID(int=0)
+NO_CONTROLLER = -1
+NO_NULL_NAMES = (10, 11)
+"""Versions whose requests have a topic id that may not be used yet."""
 Wanted = tuple[str | None, uuid.UUID | None]
 
 
@@ -27,6 +30,8 @@ Wanted = tuple[str | None, uuid.UUID | None]
 async def handle(request: Request) -> Answer:
     """A cached body where there is one; else built, and kept when every topic asked for exists."""
     wanted = _wanted(request)
+    if request.version in NO_NULL_NAMES and any(name is None or topic_id for name, topic_id in wanted or ()):
+        return _refused(wanted or ())
     shape = (request.version, request.connection.listener, wanted, _operations(request))
     version = request.broker.metadata.version
     body = request.broker.metadata_responses.get(version, shape)
@@ -61,11 +66,15 @@ async def _build(request: Request, wanted: tuple[Wanted, ...] | None) -> tuple[d
     metadata = request.broker.metadata
     cluster_operations, topic_operations = _operations(request)
     names = ((name, None) for name in metadata.topics()) if wanted is None else _unique(wanted)
-    rows, cacheable = [], True
+    rows: list[dict[str, Any]] = []
+    cacheable, shown = True, set[str]()
     for name, topic_id in names:
         row = _existing(request, name, topic_id)
+        if row is not None and row["name"] in shown:
+            continue
         if row is None:
             row, cacheable = await _absent(request, name, topic_id), False
+        shown.add(row["name"])
         rows.append(row | {"topic_authorized_operations": TOPIC_OPERATIONS if topic_operations else NO_AUTHORIZED_OPERATIONS})
     payload = {
         "throttle_time": 0,
@@ -80,6 +89,12 @@ async def _build(request: Request, wanted: tuple[Wanted, ...] | None) -> tuple[d
 
 def _unique(wanted: Iterable[Wanted]) -> list[Wanted]:
     return list(dict.fromkeys(wanted))
+
+
+def _refused(wanted: Iterable[Wanted]) -> dict[str, Any]:
+    """What a request that names a topic by null or by id gets before version 12: no broker either."""
+    rows = [missing_topic(name or "", topic_id, ErrorCode.INVALID_REQUEST) for name, topic_id in wanted]
+    return {"brokers": [], "cluster_id": None, "controller_id": NO_CONTROLLER, "topics": rows}
 
 
 def _existing(request: Request, name: str | None, topic_id: uuid.UUID | None) -> dict[str, Any] | None:

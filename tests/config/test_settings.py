@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_core.config import BROKER_KEYS, TOPIC_KEYS, BrokerConfig, ConfigHolder, TopicConfig, validate_dynamic
+from broker_core.config import BROKER_KEYS, TOPIC_KEYS, BrokerConfig, ConfigHolder, TopicConfig, validate_dynamic, validate_topic_overrides
 from broker_core.errors import ConfigError
 
 
@@ -57,9 +57,14 @@ def test_retention_without_end_stays_without_end() -> None:
     assert TopicConfig.from_overrides(BrokerConfig.load({"log.retention.hours": "-1"}), {}).retention_ms == -1
 
 
-def test_an_empty_cleanup_policy_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"cleanup\.policy"):
-        TopicConfig.from_overrides(BrokerConfig(), {"cleanup.policy": ""})
+def test_an_empty_cleanup_policy_keeps_everything() -> None:
+    assert TopicConfig.from_overrides(BrokerConfig(), {"cleanup.policy": ""}).cleanup_policy == frozenset()
+
+
+def test_settings_of_a_topic_may_not_contradict_each_other() -> None:
+    validate_topic_overrides({"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "5"})
+    with pytest.raises(ConfigError, match=r"max\.compaction\.lag\.ms"):
+        validate_topic_overrides({"min.compaction.lag.ms": "6", "max.compaction.lag.ms": "5"})
 
 
 def test_a_dynamic_change_reaches_topics_and_listeners() -> None:

@@ -15,7 +15,8 @@ from console.gateway.kafka_cluster import KafkaCluster
 from console.live.samples import SAMPLES_TOPIC
 from console.models import Cluster, Job, LagSummary, ThroughputSummary, trim
 from workers.kinds.step import Step
-from workers.spark.jars import JarsMissing, paths
+from workers.spark.jars import paths
+from workers.spark.maven import JarsMissing
 
 WINDOW_S = 60
 STEPS = 4
