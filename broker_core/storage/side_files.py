@@ -24,10 +24,13 @@ class SideFiles:
         self._lock: asyncio.Lock | None = None
         self._snapshots_due: dict[int, bytes] | None = None
         self.epochs = epochs
-        self.latest_snapshot = max(snapshot_offsets(folder), default=-1)
+        self.latest_snapshot = max(snapshot_offsets(folder), default=0)
 
     def snapshot(self, state: ProducerState) -> None:
-        """Takes the producer state at its end, once for an offset; it is written with the next `write`."""
+        """Takes the producer state at its end, once for an offset; it is written with the next `write`.
+
+        None is taken at 0: no producer has written yet, and thousands of empty logs are to close fast.
+        """
         if state.end_offset <= self.latest_snapshot:
             return
         self._snapshots_due = {**(self._snapshots_due or {}), state.end_offset: encode_snapshot(state.entries.values())}
@@ -68,7 +71,7 @@ class SideFiles:
         gone = [at for at in snapshot_offsets(self._folder) if at >= low and (high is None or at < high)]
         for offset in gone:
             await self._folder.node.disk.remove(names.segment_path(self._folder.path, offset, names.SNAPSHOT))
-        self.latest_snapshot = max([*snapshot_offsets(self._folder), *(self._snapshots_due or ())], default=-1)
+        self.latest_snapshot = max([*snapshot_offsets(self._folder), *(self._snapshots_due or ())], default=0)
 
     async def write_topic_id(self, topic_id: uuid.UUID) -> None:
         await self._folder.node.disk.write_atomic(f"{self._folder.path}/{names.PARTITION_METADATA}", encode_partition_metadata(topic_id))

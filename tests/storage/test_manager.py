@@ -47,6 +47,8 @@ async def test_logs_come_back_after_a_clean_stop() -> None:
     data = all_bytes(log)
     next_world = await stop(world, logs)
     assert "/data/.kafka_cleanshutdown" in next_world.disk.files
+    snapshots = [path for path in next_world.disk.files if path.endswith(".snapshot")]
+    assert snapshots == ["/data/a-0/00000000000000000003.snapshot"], "an empty log needs none"
     again = await running(next_world)
     assert "/data/.kafka_cleanshutdown" not in next_world.disk.files
     assert [each.topic_partition for each in again.all()] == [A, B]
