@@ -7,7 +7,7 @@ reading and writing (the leader changes the ISR) is read and decided again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from broker_core.config import ConfigHolder, TopicConfig
 from broker_core.controller import partition_states, replica_states
@@ -126,8 +126,10 @@ class StateChanges:
         while remaining:
             elections: dict[TopicPartition, Election] = {}
             current = await self._read(remaining)
+            allowed = await self._unclean_topics(current) if strategy is Strategy.OFFLINE and not unclean else frozenset()
             for tp in remaining:
-                election = await self._election(tp, current.get(tp), strategy, unclean)
+                state = current.get(tp)
+                election = None if state is None else elect(self._context, tp, state, strategy, unclean=unclean or tp.topic in allowed)
                 if election is None:
                     results[tp] = _no_leader(f"Failed to elect leader for partition {tp} under strategy {strategy.value}.")
                 else:
@@ -139,18 +141,18 @@ class StateChanges:
                 batch.leader_and_isr(elections[tp].recipients, tp, self._context.leadership[tp], self._context.assignment(tp))
         return results
 
-    async def _election(self, tp: TopicPartition, state: LeaderAndIsr | None, strategy: Strategy, unclean: bool) -> Election | None:
-        if state is None:
-            return None
-        if strategy is Strategy.OFFLINE and not unclean and not has_live_in_sync_replica(self._context, tp, state):
-            unclean = await self._unclean_allowed(tp.topic)
-        return elect(self._context, tp, state, strategy, unclean=unclean)
+    async def _unclean_topics(self, states: Mapping[TopicPartition, LeaderAndIsr]) -> frozenset[str]:
+        """Of the topics with a partition that nobody in sync is alive for, those whose settings allow an unclean leader.
 
-    async def _unclean_allowed(self, topic: str) -> bool:
-        """The topic's own setting as the store has it now, or the broker's."""
-        overrides = await self._znodes.topic_overrides(topic)
+        The settings are the topic's own as the store has them now, or the broker's.
+        """
+        lost = {tp.topic for tp, state in states.items() if not has_live_in_sync_replica(self._context, tp, state)}
+        overrides = await self._znodes.overrides_of(sorted(lost))
+        return frozenset(topic for topic, own in overrides.items() if self._allows_unclean(topic, own))
+
+    def _allows_unclean(self, topic: str, overrides: Mapping[str, str]) -> bool:
         try:
-            return TopicConfig.from_overrides(self._config.current, overrides).unclean_leader_election_enable
+            return TopicConfig.from_overrides(self._config.current, dict(overrides)).unclean_leader_election_enable
         except ConfigError as error:
             log.error("The settings of topic %s are wrong, so no unclean election: %s", topic, error)
             return False

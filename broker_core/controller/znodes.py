@@ -153,6 +153,11 @@ class Znodes:
         read = await self.store.get(layout.config_path("topics", topic))
         return {} if read is None else _decoded(lambda: decode_config(read[0])) or {}
 
+    async def overrides_of(self, topics: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Each topic's own settings."""
+        found = await self.store.each([lambda topic=topic: self.topic_overrides(topic) for topic in topics])  # type: ignore[misc]
+        return dict(zip(topics, found, strict=True))
+
     async def delete_topic(self, topic: str) -> None:
         """Topic, config and the order to delete it, in this order: a controller that dies in between leaves the order."""
         orders = (layout.config_path("topics", topic), layout.deletion_path(topic))
