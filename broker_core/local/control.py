@@ -14,6 +14,11 @@ from broker_core.local.services import redis_process, start_zookeeper, zookeeper
 
 Progress = Callable[[str], None]
 
+HAND_OVER_SECONDS = 5.0
+"""So long a broker may hand its leaderships over; the rest of the wait is for closing its logs clean."""
+TOGETHER_SECONDS = 0.5
+"""The same where all brokers stop: there is soon nobody left to hand over to."""
+
 
 def start_broker(data: Path, broker_id: int) -> None:
     """Starts a stopped broker and waits until it serves."""
@@ -27,7 +32,7 @@ def stop_broker(data: Path, broker_id: int) -> None:
     """Stops a broker cleanly: it hands its leaderships over first; killed when that takes too long."""
     layout = Layout.from_environment(data)
     with _changing(layout, f"the stop of broker {broker_id}"):
-        _require(brokers.broker_process(layout, broker_id).stop(), broker_id)
+        _require(brokers.broker_process(layout, broker_id).stop(insist_after=HAND_OVER_SECONDS), broker_id)
 
 
 def kill_broker(data: Path, broker_id: int) -> None:
@@ -74,7 +79,7 @@ def cluster_down(data: Path, progress: Progress) -> None:
         if running:
             progress(f"stopping {', '.join(p.name for p in running)} …")
             with ThreadPoolExecutor(len(running)) as pool:
-                list(pool.map(lambda process: process.stop(), running))
+                list(pool.map(lambda process: process.stop(insist_after=TOGETHER_SECONDS), running))
         if zookeeper_process(layout).stop():
             progress("ZooKeeper stopped")
 

@@ -99,14 +99,21 @@ class LocalProcess:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
 
-    def stop(self, wait_seconds: float = TERM_WAIT_SECONDS) -> bool:
-        """SIGCONT, SIGTERM, a wait, SIGKILL; False when it was not running. A paused process ignores SIGTERM alone."""
+    def stop(self, wait_seconds: float = TERM_WAIT_SECONDS, *, insist_after: float | None = None) -> bool:
+        """SIGCONT, SIGTERM, a wait, SIGKILL; False when it was not running. A paused process ignores SIGTERM alone.
+
+        `insist_after` seconds it gets a second SIGTERM, on which a broker stops handing over and closes its logs.
+        """
         if not self.alive():
             return False
         self._signal_if_alive(signal.SIGCONT)
         self._signal_if_alive(signal.SIGTERM)
-        if not wait_until(lambda: not self.alive(), wait_seconds):
-            self.kill()
+        patience = wait_seconds if insist_after is None else min(insist_after, wait_seconds)
+        if not wait_until(lambda: not self.alive(), patience):
+            if patience < wait_seconds:
+                self._signal_if_alive(signal.SIGTERM)
+            if not wait_until(lambda: not self.alive(), wait_seconds - patience):
+                self.kill()
         return True
 
     def kill(self) -> bool:

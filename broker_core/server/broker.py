@@ -135,10 +135,15 @@ class Broker:
 
     async def shutdown(self, controlled: bool = True) -> None:
         """Stops with clean logs; `controlled` gives the leaderships away first."""
-        if controlled and self.config.current.controlled_shutdown_enable:
-            await hand_over(self.services)
+        if controlled:
+            await self.hand_over()
         await self._close(clean=True)
         log.info("broker stopped", extra={"broker": self.broker_id})
+
+    async def hand_over(self) -> None:
+        """Gives the leaderships away, if `controlled.shutdown.enable` says so; may be cancelled."""
+        if self.config.current.controlled_shutdown_enable:
+            await hand_over(self.services)
 
     async def _close(self, *, clean: bool) -> None:
         """Closes what is open. The session ends before the logs are flushed: others need not wait for that."""

@@ -74,8 +74,11 @@ def load_config(file: Path, overrides: Sequence[str]) -> BrokerConfig:
 async def serve(config: BrokerConfig) -> int:
     """Runs the broker until a signal or a failure ends it."""
     process.raise_open_files_limit()
-    stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    _stop_on_signals(stop)
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[int] = loop.create_future()
+    hurry: asyncio.Future[int] = loop.create_future()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _signalled, stop, hurry)
     store = ZooKeeperStore(config.zookeeper_connect, config.zookeeper_session_timeout_ms)
     spawn, disk = RealSpawn(), RealDisk()
     holder = ConfigHolder(config)
@@ -96,7 +99,7 @@ async def serve(config: BrokerConfig) -> int:
     except asyncio.CancelledError:
         status = stop.result()
     else:
-        status = await _serve_started(broker, metrics_port, stop)
+        status = await _serve_started(broker, metrics_port, stop, hurry)
     await metrics.stop()
     await _close(spawn, store)
     return status
@@ -132,7 +135,7 @@ def _network_gauges(network: RealNetwork) -> list[Gauge]:
     ]
 
 
-async def _serve_started(broker: Broker, metrics_port: int, stop: asyncio.Future[int]) -> int:
+async def _serve_started(broker: Broker, metrics_port: int, stop: asyncio.Future[int], hurry: asyncio.Future[int]) -> int:
     folder = Path(broker.config.static.log_dir)
     watchdog = Watchdog(broker.metrics, lambda: os._exit(EXIT_HUNG))
     watchdog.start()
@@ -144,8 +147,21 @@ async def _serve_started(broker: Broker, metrics_port: int, stop: asyncio.Future
     status = await stop
     process.clear_ready(folder)
     watchdog.stop()
-    await broker.shutdown(controlled=status == 0)
+    if status == 0:
+        await _hand_over(broker, hurry)
+    await broker.shutdown(controlled=False)
     return status
+
+
+async def _hand_over(broker: Broker, hurry: asyncio.Future[int]) -> None:
+    """Until the leaderships are handed over, or a second signal asks to leave that."""
+    handing_over = asyncio.ensure_future(broker.hand_over())
+    await asyncio.wait((handing_over, hurry), return_when=asyncio.FIRST_COMPLETED)
+    if not handing_over.done():
+        log.warning("asked twice to stop: the leaderships still held are not handed over", extra={"broker": broker.broker_id})
+        handing_over.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await handing_over
 
 
 async def _wait_for_controller(broker: Broker, stop: asyncio.Future[int]) -> None:
@@ -163,9 +179,9 @@ async def _close(spawn: RealSpawn, store: ZooKeeperStore) -> None:
         await store.close()
 
 
-def _stop_on_signals(stop: asyncio.Future[int]) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, _finish, stop, 0)
+def _signalled(stop: asyncio.Future[int], hurry: asyncio.Future[int]) -> None:
+    """The first signal asks for a controlled stop, the next one to leave out the handing over."""
+    _finish(hurry if stop.done() else stop, 0)
 
 
 def _finish(stop: asyncio.Future[int], status: int) -> None:

@@ -15,6 +15,15 @@ from broker_core.local.process import LocalProcess, ProcessError, allowed_enviro
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 STUBBORN = [sys.executable, "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"]
 
+PATIENT = [
+    sys.executable,
+    "-c",
+    "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [15]); print('up', flush=True)\n"
+    "for _ in range(2): signal.sigwait([15]); print('asked', flush=True)\n"
+    "print('clean', flush=True)",
+]
+"""Ends at the second SIGTERM."""
+
 
 @pytest.fixture
 def process(tmp_path: Path) -> Iterator[LocalProcess]:
@@ -65,6 +74,13 @@ def test_one_that_ignores_sigterm_is_killed(process: LocalProcess, tmp_path: Pat
     start(process, tmp_path, STUBBORN)
     assert process.stop(wait_seconds=0.3)
     assert not process.alive()
+
+
+def test_a_stop_that_insists_asks_twice_before_it_kills(process: LocalProcess, tmp_path: Path) -> None:
+    """A broker leaves its leaderships then and still closes its logs clean."""
+    log = start(process, tmp_path, PATIENT)
+    assert process.stop(insist_after=0.2)
+    assert log.read_text().split() == ["up", "asked", "asked", "clean"]
 
 
 def test_a_kill_takes_children_that_hold_the_lock_along(process: LocalProcess, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import signal
@@ -20,11 +21,13 @@ from broker_core.client.request import BrokerChannel
 from broker_core.coordination.store import Store
 from broker_core.protocol.api import ApiKey
 from broker_core.seams import Node
+from broker_core.server import main
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.adapters.disk import RealDisk
 from broker_core.server.adapters.entropy import OsEntropy
 from broker_core.server.adapters.network import RealNetwork
 from broker_core.server.adapters.spawn import RealSpawn
+from broker_core.server.broker import Broker
 from tests.support.zookeeper import free_port, zookeeper
 
 __all__ = ["zookeeper"]
@@ -116,6 +119,30 @@ async def test_a_killed_broker_registers_at_once_again(broker: Process) -> None:
     second = broker.start()
     assert second["broker_epoch"] > first["broker_epoch"]
     assert broker.end(signal.SIGINT) == 0
+
+
+async def test_a_second_signal_leaves_the_handing_over() -> None:
+    """With thousands of leaderships and a stop that must end, clean logs come before a smooth change of leaders."""
+    left: list[str] = []
+
+    class Reluctant:
+        broker_id = 1
+
+        async def hand_over(self) -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                left.append("handing over")
+
+    loop = asyncio.get_running_loop()
+    stop, hurry = loop.create_future(), loop.create_future()
+    main._signalled(stop, hurry)
+    assert (stop.done(), hurry.done()) == (True, False)
+    leaving = asyncio.ensure_future(main._hand_over(cast(Broker, Reluctant()), hurry))
+    loop.call_soon(main._signalled, stop, hurry)
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        await leaving
+    assert left == ["handing over"]
 
 
 def test_a_missing_zookeeper_is_said_plainly(tmp_path: Path) -> None:
