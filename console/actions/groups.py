@@ -8,6 +8,7 @@ from console.actions.audit import Conflict, Invalid, audited
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
 from console.roles import ADMIN, OPERATOR, Actor
+from workers.rules.words import counted
 
 TopicPartition = tuple[str, int]
 
@@ -46,7 +47,7 @@ def set_offsets(actor: Actor, cluster: Cluster, group: str, *, topic: str, parti
         kafka = KafkaCluster(cluster.bootstrap_servers)
         members = kafka.describe_group(group).get("members") or []
         if members:
-            raise Conflict(f"Group {group} has {len(members)} members: stop them first, or their next commit undoes the change.")
+            raise Conflict(f"Group {group} has {counted(len(members), 'member')}: stop them first, or their next commit undoes the change.")
         plan = plan_offsets(cluster, group, topic, partition, to)
         entry.before = {f"{row['topic']}-{row['partition']}": row["before"] for row in plan}
         entry.after = {f"{row['topic']}-{row['partition']}": row["after"] for row in plan}

@@ -13,6 +13,7 @@ from console.models import Cluster, Job, job_value, trim
 from console.roles import OPERATOR, Actor
 from console.snapshot.jobs import publish_job
 from workers.enqueue import enqueue_job
+from workers.rules.words import whole
 
 ASSIGNMENTS_LIMIT = 1_000
 
@@ -53,7 +54,7 @@ def _assignments(rows: Any) -> list[dict[str, Any]]:
     if not isinstance(rows, list) or not rows:
         raise Invalid("assignments", 'Give a list of {"topic", "partition", "replicas"}.')
     if len(rows) > ASSIGNMENTS_LIMIT:
-        raise Invalid("assignments", f"A job moves at most {ASSIGNMENTS_LIMIT} partitions.")
+        raise Invalid("assignments", f"A job moves at most {whole(ASSIGNMENTS_LIMIT)} partitions.")
     seen: set[tuple[str, int]] = set()
     return [_assignment(row, f"assignments.{index}", seen) for index, row in enumerate(rows)]
 

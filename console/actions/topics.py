@@ -12,6 +12,7 @@ from console.gateway.topic_keys import known
 from console.models import Cluster
 from console.roles import ADMIN, OPERATOR, Actor
 from console.snapshot.read import Snapshot, await_snapshot
+from workers.rules.words import counted, whole
 
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 PARTITIONS_LIMIT = 10_000
@@ -23,7 +24,7 @@ def check_topic(name: str, partitions: int, replication_factor: int) -> None:
     if not NAME.fullmatch(name) or name in (".", ".."):
         raise Invalid("name", "A topic's name has 1 to 249 letters, digits, dots, underscores or hyphens.")
     if partitions != DEFAULT and not 1 <= partitions <= PARTITIONS_LIMIT:
-        raise Invalid("partitions", f"Give 1 to {PARTITIONS_LIMIT} partitions.")
+        raise Invalid("partitions", f"Give 1 to {whole(PARTITIONS_LIMIT)} partitions.")
     if replication_factor != DEFAULT and not 1 <= replication_factor <= 100:
         raise Invalid("replication_factor", "Give 1 to 100 replicas, at most one on each broker.")
 
@@ -72,9 +73,9 @@ def _gone_or_waiting(topic: dict[str, Any] | None) -> bool:
 def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: int | None = None) -> None:
     with audited(actor, OPERATOR, "add partitions", name, before={"partitions": now}, after={"partitions": total}):
         if now is not None and total <= now:
-            raise Invalid("count", f"{name} has {now} partitions; give a larger number, partitions cannot be taken away.")
+            raise Invalid("count", f"{name} has {counted(now, 'partition')}; give a larger number, partitions cannot be taken away.")
         if total > PARTITIONS_LIMIT:
-            raise Invalid("count", f"Give at most {PARTITIONS_LIMIT} partitions.")
+            raise Invalid("count", f"Give at most {whole(PARTITIONS_LIMIT)} partitions.")
         KafkaCluster(cluster.bootstrap_servers).add_partitions(name, total)
     await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), total))
 

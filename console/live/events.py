@@ -7,6 +7,7 @@ from typing import Any
 
 from console.live.telling import moved
 from workers.rules.partitions import DELETING, OFFLINE, UNDER_MIN_ISR, and_list
+from workers.rules.words import whole
 
 Value = dict[str, Any]
 
@@ -30,7 +31,7 @@ def event(kind: str, level: str, sentence: str, at_ms: int, **where: Any) -> Val
 
 def number(offset: int | None) -> str:
     """`18 204 366` with thin spaces, `unknown` where there is none."""
-    return "unknown" if offset is None else f"{offset:,}".replace(",", "\u2009")
+    return "unknown" if offset is None else whole(offset)
 
 
 def partition_events(before: Value | None, after: Value, alive: Collection[int]) -> list[Value]:

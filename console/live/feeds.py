@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from console.live.events import Value, event
+from workers.rules.words import duration
 
 STALE_MS = 3_000
 LOST_MS = 10_000
@@ -48,7 +49,7 @@ class FeedWatch:
     def _tell(self, broker: int, now: str, silent_ms: int, now_ms: int) -> list[Value]:
         if now == "lost":
             self._told_lost.add(broker)
-            text = f"broker {broker} is registered, but its feed is silent for {silent_ms / 1000:.0f} s: its figures are old."
+            text = f"broker {broker} is registered, but its feed is silent for {duration(silent_ms / 1000, 1)}: its figures are old."
             return [event("feed_lost", "warn", text, now_ms, broker_id=broker)]
         if now == "live" and broker in self._told_lost:
             self._told_lost.discard(broker)

@@ -13,9 +13,12 @@ from typing import Any
 
 from console.live.sight import FETCHES_MS, Sight, last_words, sight
 from workers.rules.partitions import partition_state
+from workers.rules.words import duration
 
 Value = dict[str, Any]
 TRUNCATION_SHOWN_MS = 60_000
+TENTHS_BELOW_S = 60
+"""An age that decides (`replica.lag.time.max.ms` is 30 s) is told in tenths of a second."""
 
 
 @dataclass(slots=True)
@@ -149,7 +152,7 @@ def _reason(alive: bool, leader: int | None, seen: Value | None, caught_up_age: 
     if seen is None or fetch_age is None:
         return "has not fetched yet"
     if fetch_age > FETCHES_MS:
-        return f"no fetch for {fetch_age / 1000:.1f} s"
+        return f"no fetch for {duration(fetch_age / 1000, TENTHS_BELOW_S)}"
     if caught_up_age is None:
         return "catching up"
-    return f"catching up, behind for {caught_up_age / 1000:.1f} s"
+    return f"catching up, behind for {duration(caught_up_age / 1000, TENTHS_BELOW_S)}"

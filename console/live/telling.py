@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workers.rules.partitions import and_list
+from workers.rules.words import whole
 
 Value = dict[str, Any]
 Kind = tuple[Any, ...]
@@ -104,10 +105,10 @@ def _summed(members: list[Value]) -> Value:
     if first["kind"] == "leader_moved":
         text = _leaders(members, some, cause)
     elif first["kind"] == "reassignment":
-        text = f"{count} partitions {'are being moved' if first['cause'] == 'begins' else 'have been moved'} ({some})."
+        text = f"{whole(count)} partitions {'are being moved' if first['cause'] == 'begins' else 'have been moved'} ({some})."
     else:
         verb = "joined the ISR of" if first["kind"] == "isr_expand" and cause else VERBS[first["kind"]]
-        text = f"broker {first['broker_id']} {verb} {count} partitions ({some}){cause}."
+        text = f"broker {first['broker_id']} {verb} {whole(count)} partitions ({some}){cause}."
     topics = {m["topic"] for m in members}
     brokers = {m["broker_id"] for m in members}
     alone = {"topic": topics.pop() if len(topics) == 1 else None, "broker_id": brokers.pop() if len(brokers) == 1 else None}
@@ -117,9 +118,9 @@ def _summed(members: list[Value]) -> Value:
 def _leaders(members: list[Value], some: str, cause: str) -> str:
     count, first = len(members), members[0]
     if first["level"] == "bad":
-        return f"{count} partitions lost their leader, broker {first['broker_id']} ({some}): no reads and no writes there."
+        return f"{whole(count)} partitions lost their leader, broker {first['broker_id']} ({some}): no reads and no writes there."
     shares = Counter(m["broker_id"] for m in members)
-    to = and_list([f"broker {b} leads {n}" for b, n in sorted(shares.items())])
+    to = and_list([f"broker {b} leads {whole(n)}" for b, n in sorted(shares.items())])
     if first["level"] == "ok":
-        return f"{count} partitions have a leader again: {to} ({some})."
-    return f"{count} leaders moved: {to} ({some}){cause}."
+        return f"{whole(count)} partitions have a leader again: {to} ({some})."
+    return f"{whole(count)} leaders moved: {to} ({some}){cause}."

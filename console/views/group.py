@@ -15,6 +15,7 @@ from console.queries import NotFound
 from console.roles import actor_of
 from console.snapshot.read import Snapshot
 from console.views.support import KNOWN, done, explain, number, page, show
+from workers.rules.words import counted
 
 
 def _context(request: Any, group_id: str) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def group_offsets(request: Any, group_id: str) -> HttpResponse:
         plan = set_offsets(actor_of(request), request.cluster, group_id, topic=topic, partition=partition, to=to)
     except KNOWN as error:
         return _refused(request, group_id, error)
-    return done(request, reverse("group", args=[group_id]), f"{len(plan)} offsets of {group_id} on {topic} are moved.")
+    return done(request, reverse("group", args=[group_id]), f"{counted(len(plan), 'offset')} of {group_id} on {topic} moved.")
 
 
 @page("POST")

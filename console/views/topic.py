@@ -15,6 +15,7 @@ from console.queries import NotFound
 from console.roles import actor_of
 from console.snapshot.read import Snapshot
 from console.views.support import KNOWN, done, explain, number, page, pages, required_number, show
+from workers.rules.words import counted
 
 PARTITIONS_SHOWN = 50
 
@@ -68,7 +69,7 @@ def topic_partitions(request: Any, name: str) -> HttpResponse:
         add_partitions(actor_of(request), request.cluster, name, count, now)
     except KNOWN as error:
         return _refused(request, name, error)
-    return done(request, reverse("topic", args=[name]), f"{name} has {count} partitions now.")
+    return done(request, reverse("topic", args=[name]), f"{name} has {counted(count, 'partition')} now.")
 
 
 @page("POST")

@@ -82,7 +82,7 @@ export function paintVerdict(box, verdict) {
 }
 
 const PLACES = { topic: "/topics/", group: "/groups/" };
-const WORD = { topics: /\d+ partitions?|partitions?|topics/, brokers: /[Bb]rokers? \d+(?:(?:, | and )\d+)*|preferred broker/ };
+const WORD = { topics: /[\d\u202f]+ partitions?|partitions?|topics/, brokers: /[Bb]rokers? \d+(?:(?:, | and )\d+)*|preferred broker/ };
 
 function pieces({ text, about }) {
   if (!about) return [text];

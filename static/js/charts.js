@@ -29,7 +29,7 @@ export function ticks(high, unit) {
 
 function words(value, prefix, unit) {
   if (Number(value) === 0) return "0";
-  return unit.startsWith("B") || unit.startsWith("/") ? `${value}\u2009${prefix}${unit}` : `${value}${prefix ? "\u2009" + prefix : ""}`;
+  return unit.startsWith("B") || unit.startsWith("/") ? `${value}\u202f${prefix}${unit}` : `${value}${prefix ? "\u202f" + prefix : ""}`;
 }
 
 function niceStep(rough) {

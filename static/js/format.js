@@ -1,7 +1,7 @@
 // How values are written: thin-space thousands, units, words. Unknown is a dash, never 0.
 
 const DASH = "–";
-const THIN = "\u2009";
+const THIN = "\u202f"; // the narrow no-break space
 
 export function whole(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return DASH;
@@ -26,7 +26,7 @@ export function byteRate(value) {
 
 export function rate(value) {
   if (value === null || value === undefined) return DASH;
-  return (value >= 100 ? whole(value) : value.toFixed(value >= 10 ? 0 : 1)) + "/s";
+  return (value >= 100 || value === 0 ? whole(value) : value.toFixed(value >= 10 ? 0 : 1)) + "/s";
 }
 
 export function duration(ms) {

@@ -10,24 +10,19 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.support.console_system import ConsoleSystem
 from tests.support.pages import WAIT_MS, Complaints, sign_in
+from tests.support.shared import healed, running
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 
 
 @pytest.fixture(scope="session")
 def shared_system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleSystem]:
-    made = ConsoleSystem(tmp_path_factory.mktemp("system") / "data")
-    try:
-        made.up()
-        yield made
-    finally:
-        made.down()
+    yield from running(ConsoleSystem(tmp_path_factory.mktemp("system") / "data"))
 
 
 @pytest.fixture
 def system(shared_system: ConsoleSystem) -> Iterator[ConsoleSystem]:
-    yield shared_system
-    shared_system.heal()
+    yield from healed(shared_system)
 
 
 @pytest.fixture(scope="module")

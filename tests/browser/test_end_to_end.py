@@ -12,7 +12,7 @@ from tests.support.pages import ladder, verdict, visit
 
 TOPIC = "harbour"
 LOST = 3
-LAST_SEEN = re.compile(r"broker is down, last seen \d+(\.\d)?\u2009(s|min) ago")
+LAST_SEEN = re.compile(r"broker is down, last seen \d+(\.\d)?\u202f(s|min) ago")
 
 
 def test_a_topic_is_made_written_hurt_healed_and_moved(page: Page, system: ConsoleSystem) -> None:
@@ -45,8 +45,8 @@ def watch_it_grow(page: Page, system: ConsoleSystem) -> None:
     for end in (300, 1000):
         produce(system, TOPIC, [b"v%d" % n for n in range(300 if end == 300 else 700)])
         for name in ("hw", "leo"):
-            expect(box.locator(f'[data-part="{name}"]')).to_have_text(f"{end:,}".replace(",", "\u2009"))
-    expect(box.locator(".rung .leo")).to_have_text(["1\u2009000"] * 3)
+            expect(box.locator(f'[data-part="{name}"]')).to_have_text(f"{end:,}".replace(",", "\u202f"))
+    expect(box.locator(".rung .leo")).to_have_text(["1\u202f000"] * 3)
     assert page.evaluate("window.sameDocument === true")
 
 
@@ -72,13 +72,13 @@ def see_it_hurt(page: Page, system: ConsoleSystem) -> None:
     expect(gone).to_have_count(1)
     expect(gone.locator(".who")).to_contain_text(str(LOST))
     expect(gone.locator(".why")).to_have_text(LAST_SEEN)
-    expect(gone.locator(".leo")).to_have_text("1\u2009000")
+    expect(gone.locator(".leo")).to_have_text("1\u202f000")
     expect(verdict(page)).to_have_attribute("data-level", "warn")
     expect(verdict(page)).to_contain_text(f"Broker {LOST} is down")
     expect(ladder(page, TOPIC, 0).locator('[data-part="state"]')).to_have_text("under-replicated")
     produce(system, TOPIC, [b"while it is down"] * 500)
-    expect(ladder(page, TOPIC, 0).locator('[data-part="hw"]')).to_have_text("1\u2009500")
-    expect(gone.locator(".leo")).to_have_text("1\u2009000")
+    expect(ladder(page, TOPIC, 0).locator('[data-part="hw"]')).to_have_text("1\u202f500")
+    expect(gone.locator(".leo")).to_have_text("1\u202f000")
     visit(page, system, "/events")
     expect(page.locator(".events")).to_contain_text(f"broker {LOST} is gone")
 
@@ -97,7 +97,7 @@ def see_it_whole(page: Page, system: ConsoleSystem, count: int) -> None:
     box = ladder(page, TOPIC, 0)
     expect(box.locator(".rung.out")).to_have_count(0)
     expect(box.locator('[data-part="state"]')).to_have_text("safe")
-    expect(box.locator(".rung .leo")).to_have_text(["1\u2009500"] * 3)
+    expect(box.locator(".rung .leo")).to_have_text(["1\u202f500"] * 3)
     expect(verdict(page)).to_contain_text("partitions are safe")
     expect(verdict(page)).not_to_contain_text("down")
 
@@ -116,6 +116,6 @@ def move_replicas(page: Page, system: ConsoleSystem) -> None:
         expect(ladder(page, TOPIC, 0).locator(".rung")).to_have_count(2)
         for broker in replicas.split(","):
             expect(ladder(page, TOPIC, 0).locator(".rung .who").filter(has_text=broker)).to_have_count(1)
-    expect(ladder(page, TOPIC, 0).locator(".rung .leo")).to_have_text(["1\u2009500"] * 2)
+    expect(ladder(page, TOPIC, 0).locator(".rung .leo")).to_have_text(["1\u202f500"] * 2)
     visit(page, system, "/jobs")
     expect(page.locator('tr[data-key^="job/"] [data-field="state"]')).to_have_text(["succeeded", "succeeded"])

@@ -138,7 +138,7 @@ def test_page_says_that_the_feed_is_lost_and_recovers(page: Page, system: Consol
     system.kill_program("live")
     try:
         expect(feed).to_have_attribute("data-state", "stale")
-        expect(feed).to_have_text(re.compile(r"feed silent, \d+(\.\d)?\u2009s old"))
+        expect(feed).to_have_text(re.compile(r"feed silent, \d+(\.\d)?\u202fs old"))
         assert ground(page, ".feed", "--warn-soft")
         produce(system, TOPIC, [b"unseen"])
     finally:

@@ -11,24 +11,19 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.support.clients import whole
 from tests.support.cluster import TestCluster, eventually
+from tests.support.shared import healed, running
 
 _numbers = itertools.count()
 
 
 @pytest.fixture(scope="session")
 def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestCluster]:
-    made = TestCluster(tmp_path_factory.mktemp("cluster") / "data")
-    try:
-        made.up()
-        yield made
-    finally:
-        made.down()
+    yield from running(TestCluster(tmp_path_factory.mktemp("cluster") / "data"))
 
 
 @pytest.fixture
 def cluster(shared_cluster: TestCluster) -> Iterator[TestCluster]:
-    yield shared_cluster
-    shared_cluster.heal()
+    yield from healed(shared_cluster)
 
 
 @pytest.fixture

@@ -133,7 +133,11 @@ def test_what_an_owner_before_knew_of_a_dead_broker_is_recalled() -> None:
 
 @pytest.mark.parametrize(
     ("fetch_age_ms", "caught_up_age_ms", "reason"),
-    [(12_400, 20_000, "no fetch for 12.4 s"), (20, 31_000, "catching up, behind for 31.0 s"), (None, None, "has not fetched yet")],
+    [
+        (12_400, 20_000, "no fetch for 12.4\u202fs"),
+        (20, 31_000, "catching up, behind for 31.0\u202fs"),
+        (None, None, "has not fetched yet"),
+    ],
 )
 def test_why_a_replica_is_out(state: ClusterState, fetch_age_ms: int | None, caught_up_age_ms: int | None, reason: str) -> None:
     """R3: slow, stuck and new are told apart."""

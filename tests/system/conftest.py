@@ -15,6 +15,7 @@ from tests.support.clients import whole
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.rest import LOCAL, Rest
+from tests.support.shared import running
 
 QUICK = {"log.retention.check.interval.ms": "1000", "log.segment.delete.delay.ms": "1000"}
 ROLES = ("viewer", "operator", "admin")
@@ -22,12 +23,7 @@ ROLES = ("viewer", "operator", "admin")
 
 @pytest.fixture(scope="session")
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleSystem]:
-    made = ConsoleSystem(tmp_path_factory.mktemp("whole") / "data", QUICK)
-    try:
-        made.up()
-        yield made
-    finally:
-        made.down()
+    yield from running(ConsoleSystem(tmp_path_factory.mktemp("whole") / "data", QUICK))
 
 
 def make_token(system: ConsoleSystem, name: str, role: str) -> str:

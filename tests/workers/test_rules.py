@@ -91,12 +91,15 @@ def test_trends(values: list[int], active: bool, word: str, eta: float | None) -
 def test_a_group_within_its_commit_interval_keeps_up() -> None:
     samples = [Sample(0, 10), Sample(10_000, 40)]
     assert lag.trend(samples, 10_000, active=True, lag_s=0.9) == ("steady", None)
-    assert lag.group_sentence("billing", 40, 0.04, "steady", None) == "Group billing keeps up, less than 1 s behind."
-    assert lag.group_sentence("billing", 40, 7.0, "falling_behind", None) == "Group billing keeps up, 7 s behind."
+    assert lag.group_sentence("billing", 40, 0.04, "steady", None) == "Group billing keeps up, less than 1\u202fs behind."
+    assert lag.group_sentence("billing", 40, 7.0, "falling_behind", None) == "Group billing keeps up, 7\u202fs behind."
 
 
 def test_a_groups_sentence() -> None:
-    assert lag.group_sentence("billing", 500, 12.0, "catching_up", 40.0) == "Group billing is 12 s behind and is catching up (about 40 s)."
+    assert (
+        lag.group_sentence("billing", 500, 12.0, "catching_up", 40.0)
+        == "Group billing is 12\u202fs behind and is catching up (about 40\u202fs)."
+    )
 
 
 def test_no_loss_settings() -> None:
@@ -162,7 +165,7 @@ GOOD = {"brokers_online": 3, "partitions": 180, "offline": 0, "under_min_isr": 0
             [],
             [{"group": "billing", "lag": 9, "lag_s": 12.0, "trend": "catching_up", "eta_s": 40.0}],
             "notice",
-            "All 180 partitions are safe. Group billing is 12 s behind and is catching up (about 40 s).",
+            "All 180 partitions are safe. Group billing is 12\u202fs behind and is catching up (about 40\u202fs).",
         ),
     ],
 )

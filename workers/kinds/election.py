@@ -8,6 +8,7 @@ from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Job
 from workers.kinds.step import Step
 from workers.rules.partitions import not_preferred
+from workers.rules.words import counted, whole
 
 BATCH = 200
 NOT_NEEDED = 84
@@ -32,7 +33,7 @@ def _plan(job: Job, kafka: KafkaCluster) -> Step:
         if p["leader_id"] >= 0 and not_preferred(p["leader_id"], p["replica_nodes"])
     ]
     plan = {"todo": away, "elected": 0, "not_needed": 0, "failed": []}
-    said = f"{len(away)} partitions are not led by their preferred replica."
+    said = f"{whole(len(away))} partitions are not led by their preferred replica."
     if not away:
         return Step(
             "end", plan, state=Job.SUCCEEDED, message="Every partition is led by its preferred replica.", said=said, result=_result(plan)
@@ -55,11 +56,11 @@ def _elect(job: Job, kafka: KafkaCluster) -> Step:
     plan["todo"] = rest
     done = job.total - len(rest)
     if rest:
-        return Step("elect", plan, done, job.total, message=f"{done} of {job.total} elected.", again=True)
+        return Step("elect", plan, done, job.total, message=f"{whole(done)} of {whole(job.total)} elected.", again=True)
     failed = len(plan["failed"])
     state = Job.FAILED if failed and not plan["elected"] + plan["not_needed"] else Job.SUCCEEDED
-    said = f"{plan['elected']} leaders moved to their preferred replica" + (
-        f", {failed} could not: {plan['failed'][0]['error']}." if failed else "."
+    said = f"{counted(plan['elected'], 'leader')} moved to their preferred replica" + (
+        f", {whole(failed)} could not: {plan['failed'][0]['error']}." if failed else "."
     )
     return Step("end", plan, done, job.total, message=said, said=said, state=state, result=_result(plan))
 
@@ -70,5 +71,5 @@ def _result(plan: dict[str, Any]) -> dict[str, Any]:
 
 def cancel(job: Job) -> Step:
     plan = job.plan or {"elected": 0, "not_needed": 0, "failed": []}
-    said = f"Cancelled after {plan['elected']} elections."
+    said = f"Cancelled after {counted(plan['elected'], 'election')}."
     return Step("end", job.plan, job.done, job.total, message=said, said=said, state=Job.CANCELLED, result=_result(plan))

@@ -10,6 +10,7 @@ from console.queries import sentence_of
 from console.snapshot.read import Snapshot
 from workers.kinds.step import Step
 from workers.rules.report import changes, report
+from workers.rules.words import duration
 
 FRESH_MS = 15_000
 TROUBLE_LIMIT = 2_000
@@ -36,7 +37,7 @@ def advance(job: Job) -> Step:
 def _wait(job: Job, age_ms: int | None) -> Step:
     """A report on old figures would be wrong: wait for the live feed a little, then give up."""
     tries = job.plan.get("tries", 0) + 1
-    why = "nothing live was ever written" if age_ms is None else f"the last live figures are {age_ms / 1000:.0f} s old"
+    why = "nothing live was ever written" if age_ms is None else f"the last live figures are {duration(age_ms / 1000, 1)} old"
     if tries > GIVE_UP_TRIES:
         return Step("end", {}, 0, 1, "reports", f"No report: {why}. Is manage.py live running?", "gave up", Job.FAILED)
     return Step("start", {"tries": tries}, 0, 1, "reports", f"Waiting: {why}.")

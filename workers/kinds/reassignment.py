@@ -14,6 +14,7 @@ from console.models import Job
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 from workers.kinds.step import Step
 from workers.rules.moves import progress, settle
+from workers.rules.words import counted, whole
 
 NONE_UNDER_WAY = "(85)"
 Row = dict[str, Any]
@@ -47,7 +48,7 @@ def _check(job: Job, kafka: KafkaCluster) -> Step:
         for a in wanted
     ]
     same = sum(row["from"] == row["to"] for row in rows)
-    said = f"{len(rows)} partitions to move" + (f", {same} of them are where they should be." if same else ".")
+    said = f"{counted(len(rows), 'partition')} to move" + (f", {whole(same)} of them are where they should be." if same else ".")
     return Step("submit", {"detail": rows}, 0, len(rows), message=said, said=said, again=True)
 
 
@@ -77,7 +78,7 @@ def _submit(job: Job, kafka: KafkaCluster) -> Step:
         row.update(state="failed", message=error) if error else row.update(state="moving")
     if all(row["state"] == "failed" for row in rows):
         return _ended(job, rows, Job.FAILED)
-    said = f"The controller has taken {sum(row['state'] == 'moving' for row in rows)} moves."
+    said = f"The controller has taken {counted(sum(row['state'] == 'moving' for row in rows), 'move')}."
     return Step("watch", {"detail": rows}, 0, len(rows), message=said, said=said)
 
 
@@ -94,7 +95,7 @@ def _watch(job: Job, kafka: KafkaCluster) -> Step:
         return _ended(job, rows, Job.FAILED if failed else Job.SUCCEEDED)
     done, total, unit = progress(rows)
     left = sum(row["state"] == "moving" for row in rows)
-    return Step("watch", {"detail": rows}, done, total, unit, message=f"{left} of {len(rows)} partitions are still moving.")
+    return Step("watch", {"detail": rows}, done, total, unit, message=f"{whole(left)} of {whole(len(rows))} partitions are still moving.")
 
 
 def _measure(cluster_id: str, rows: list[Row]) -> None:
@@ -120,7 +121,7 @@ def _records(row: Row, value: Mapping[str, Any]) -> dict[str, int]:
 def _ended(job: Job, rows: list[Row], state: str) -> Step:
     moved = sum(row["state"] == "done" for row in rows)
     wrong = [row for row in rows if row["state"] == "failed"]
-    said = f"{moved} of {len(rows)} partitions have moved."
+    said = f"{whole(moved)} of {whole(len(rows))} partitions have moved."
     if wrong:
         said += f" {wrong[0]['topic']}-{wrong[0]['partition']}: {wrong[0]['message']}."
     done, total, unit = progress(rows)
@@ -139,8 +140,8 @@ def cancel(job: Job) -> Step:
     if open_moves:
         answers = kafka.reassign({_tp(row): None for row in open_moves})
         wrong = [error for error in answers.values() if error and NONE_UNDER_WAY not in error]
-        said = "" if job.step == "cancel" else f"Taking back {len(open_moves)} moves."
-        message = f"Taking back {len(open_moves)} moves" + (f": {wrong[0]}" if wrong else ".")
+        said = "" if job.step == "cancel" else f"Taking back {counted(len(open_moves), 'move')}."
+        message = f"Taking back {counted(len(open_moves), 'move')}" + (f": {wrong[0]}" if wrong else ".")
         return Step("cancel", {"detail": rows}, job.done, job.total, job.unit, message, said)
     now = _replicas(kafka, sorted({row["topic"] for row in moving})) if moving else {}
     for row in moving:
@@ -152,7 +153,7 @@ def _cancelled(job: Job, rows: list[Row]) -> Step:
     for row in rows:
         row["state"] = "cancelled" if row["state"] == "waiting" else row["state"]
     moved = sum(row["state"] == "done" for row in rows)
-    said = f"Cancelled; {moved} of {len(rows) or len(job.params['assignments'])} partitions had moved."
+    said = f"Cancelled; {whole(moved)} of {whole(len(rows) or len(job.params['assignments']))} partitions had moved."
     return Step(
         "end", {"detail": rows}, job.done, job.total, job.unit, said, said, Job.CANCELLED, {"partitions": len(rows), "moved": moved}
     )

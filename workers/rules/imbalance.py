@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workers.rules.words import whole
+
 SKEW_NOTICE = 0.34
 
 
@@ -22,7 +24,7 @@ def leader_findings(leaders: Mapping[int, int], preferred: Mapping[int, int]) ->
     for broker in sorted(leaders):
         wanted, led = preferred.get(broker, 0), leaders[broker]
         if wanted and led == 0:
-            said.append(f"Broker {broker} leads nothing, though it is the preferred leader of {wanted}: run a preferred election.")
+            said.append(f"Broker {broker} leads nothing, though it is the preferred leader of {whole(wanted)}: run a preferred election.")
         elif wanted and led < wanted * (1 - SKEW_NOTICE):
-            said.append(f"Broker {broker} leads {led} of the {wanted} partitions it is preferred for.")
+            said.append(f"Broker {broker} leads {whole(led)} of the {whole(wanted)} partitions it is preferred for.")
     return said

@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from workers.rules.words import counted, duration
+
 OK, WARN, STALL, STOP, REWIND, UNKNOWN = "ok", "warn", "stall", "stop", "rewind", "unknown"
 WINDOW = 10
 STOP_LEAST_MS = 30_000
@@ -130,16 +132,6 @@ SAYS = {
 }
 
 
-def duration(seconds: float) -> str:
-    """`0.4 s`, `12 s`, `4 min`, `3 h`, `2 d`."""
-    if seconds < 1:
-        return f"{seconds:.1f} s"
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
-
-
 def group_sentence(group: str, lag: int | None, lag_s: float | None, word: str, eta_s: float | None) -> str:
     """`Group billing is 12 s behind and is catching up (about 40 s).`"""
     if lag is None:
@@ -147,7 +139,7 @@ def group_sentence(group: str, lag: int | None, lag_s: float | None, word: str, 
     if lag == 0:
         return f"Group {group} has caught up."
     if word != "stopped" and lag_s is not None and lag_s < KEEPING_UP_S:
-        return f"Group {group} keeps up, {duration(lag_s) if lag_s >= 1 else 'less than 1 s'} behind."
-    behind = f"{duration(lag_s)} behind" if lag_s is not None else f"{lag} records behind"
-    eta = f" (about {duration(eta_s)})" if eta_s is not None and word == "catching_up" else ""
+        return f"Group {group} keeps up, {duration(lag_s, 1) if lag_s >= 1 else 'less than ' + duration(1, 1)} behind."
+    behind = f"{duration(lag_s, 1)} behind" if lag_s is not None else f"{counted(lag, 'record')} behind"
+    eta = f" (about {duration(eta_s, 1)})" if eta_s is not None and word == "catching_up" else ""
     return f"Group {group} is {behind} and {SAYS[word]}{eta}."

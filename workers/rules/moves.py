@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workers.rules.partitions import brokers
+from workers.rules.words import counted, whole
 
 
 def settle(row: Mapping[str, Any], listed: bool, replicas: Sequence[int] | None) -> dict[str, Any]:
@@ -60,15 +61,11 @@ def plan_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     copying = sorted({b for row in moving for b in row["adding"]})
     led = sum(row["leader"] != row["leader_then"] for row in moving)
     thinner = sum(row["thinner"] for row in moving)
-    said = [f"{_count(len(moving), 'partition')} of {len(rows)} would change."]
+    said = [f"{counted(len(moving), 'partition')} of {whole(len(rows))} would change."]
     who = brokers(copying)
     said.append(f"{who[0].upper()}{who[1:]} would copy records." if copying else "No record has to be copied.")
     if led:
-        said.append(f"{_count(led, 'leader')} would move to another broker: clients notice a short pause.")
+        said.append(f"{counted(led, 'leader')} would move to another broker: clients notice a short pause.")
     if thinner:
-        said.append(f"{_count(thinner, 'partition')} would have fewer replicas than now, and survive fewer losses.")
+        said.append(f"{counted(thinner, 'partition')} would have fewer replicas than now, and survive fewer losses.")
     return " ".join(said)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"1 {noun}" if number == 1 else f"{number} {noun}s"

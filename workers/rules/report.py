@@ -13,6 +13,7 @@ from typing import Any
 from workers.rules import imbalance, no_loss
 from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED
 from workers.rules.verdict import LAG_NOTICE_S, LEVELS
+from workers.rules.words import whole
 
 ITEMS_LIMIT = 200
 
@@ -33,7 +34,7 @@ def report(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check(identity: str, title: str, level: str, items: Sequence[str]) -> dict[str, Any]:
-    said = "Nothing found." if not items else f"{len(items)} found."
+    said = "Nothing found." if not items else f"{whole(len(items))} found."
     return {"id": identity, "title": title, "level": level if items else "ok", "sentence": said, "items": list(items)[:ITEMS_LIMIT]}
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from workers.rules.lag import KEEPING_UP_S, group_sentence
 from workers.rules.partitions import brokers
+from workers.rules.words import counted, whole
 
 LEVELS = ("ok", "notice", "warn", "bad", "unknown")
 LAG_NOTICE_S = KEEPING_UP_S
@@ -54,7 +55,7 @@ def verdict(
 def _all_safe(partitions: int) -> str:
     if partitions == 0:
         return "There are no topics yet."
-    return "The one partition is safe." if partitions == 1 else f"All {partitions} partitions are safe."
+    return "The one partition is safe." if partitions == 1 else f"All {whole(partitions)} partitions are safe."
 
 
 def _cluster_part(counts: Mapping[str, Any], dead: Sequence[int], worst: Mapping[str, Any] | None) -> Part:
@@ -62,7 +63,7 @@ def _cluster_part(counts: Mapping[str, Any], dead: Sequence[int], worst: Mapping
     if dead:
         who = brokers(dead)
         cause = f"{who[0].upper()}{who[1:]} {'is' if len(dead) == 1 else 'are'} down"
-        what = "; ".join(effects) if effects else f"all {_kept(counts)} partitions have all the copies they want"
+        what = "; ".join(effects) if effects else f"all {whole(_kept(counts))} partitions have all the copies they want"
         return (level if effects else "warn", f"{cause}: {what}.", "brokers")
     if effects:
         first = "; ".join(effects)
@@ -82,18 +83,14 @@ def _effects(counts: Mapping[str, Any]) -> tuple[list[str], str]:
     under = (counts.get("under_replicated") or 0) - below
     said = []
     if offline:
-        said.append(f"{_partitions(offline)} {_have(offline)} no leader, so no reads and no writes")
+        said.append(f"{counted(offline, 'partition')} {_have(offline)} no leader, so no reads and no writes")
     if below:
-        said.append(f"{_partitions(below)} refuse{'s' if below == 1 else ''} acks=all writes")
+        said.append(f"{counted(below, 'partition')} refuse{'s' if below == 1 else ''} acks=all writes")
     if under > 0:
-        said.append(f"{_partitions(under)} {_have(under)} fewer copies than wanted")
+        said.append(f"{counted(under, 'partition')} {_have(under)} fewer copies than wanted")
         if not offline and not below:
             said.append("all accept reads and writes" if under > 1 else "it accepts reads and writes")
     return said, "bad" if offline or below else "warn"
-
-
-def _partitions(count: int) -> str:
-    return "1 partition" if count == 1 else f"{count} partitions"
 
 
 def _have(count: int) -> str:
@@ -109,7 +106,7 @@ def _group_parts(groups: Sequence[Mapping[str, Any]]) -> list[Part]:
             said = group_sentence(group["group"], group["lag"], group["lag_s"], group["trend"], group.get("eta_s"))
             parts.append((level, said, f"group/{group['group']}"))
         if more := len(members[GROUPS_NAMED:]):
-            parts.append((level, "1 more group is behind." if more == 1 else f"{more} more groups are behind.", "groups"))
+            parts.append((level, "1 more group is behind." if more == 1 else f"{whole(more)} more groups are behind.", "groups"))
     return parts
 
 
@@ -120,7 +117,7 @@ def _deletion_parts(deletions: Sequence[Mapping[str, Any]]) -> list[Part]:
     waiting_first = sorted(deletions, key=lambda d: (level(d) == "ok", d["topic"]))
     parts: list[Part] = [(level(d), f"Topic {d['sentence']}", f"topic/{d['topic']}") for d in waiting_first[:TOPICS_NAMED]]
     if rest := waiting_first[TOPICS_NAMED:]:
-        more = f"{len(rest)} more {'topic is' if len(rest) == 1 else 'topics are'} being deleted."
+        more = f"{whole(len(rest))} more {'topic is' if len(rest) == 1 else 'topics are'} being deleted."
         parts.append((level(rest[0]), more, "topics"))
     return parts
 
@@ -129,5 +126,5 @@ def _balance_parts(counts: Mapping[str, Any]) -> list[Part]:
     away = counts.get("not_preferred") or 0
     if not away:
         return []
-    led = "1 partition is" if away == 1 else f"{away} partitions are"
+    led = f"{counted(away, 'partition')} {'is' if away == 1 else 'are'}"
     return [("notice", f"{led} not led by the preferred broker.", "brokers")]

@@ -1,0 +1,80 @@
+"""What pages make of the values they are given: rows turned round, filtered, named, or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from django import template
+from django.utils.safestring import SafeString, mark_safe
+
+from console.snapshot.keys import SAFE
+from console.templatetags.times import moment_of
+
+register = template.Library()
+NO_MARKUP = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
+
+
+@register.filter
+def as_json(value: Any) -> SafeString:
+    """JSON for the inside of a `<script type="application/json">`: no markup in a value can end it."""
+    return mark_safe(json.dumps(value).translate(NO_MARKUP))
+
+
+@register.filter
+def as_text(value: Any) -> str:
+    """JSON for people to read; escaped by the template like any text."""
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+@register.filter
+def words_of(value: Any) -> str:
+    """`preferred_leader_election` as `preferred leader election`."""
+    return str(value).replace("_", " ")
+
+
+@register.filter
+def of_topic(configs: Sequence[Mapping[str, Any]], own: bool) -> list[Mapping[str, Any]]:
+    """The settings that the topic itself has, or (`own` false) those it takes from its broker or Kafka's defaults."""
+    return [config for config in configs if (config["source"] == "topic") == own]
+
+
+@register.filter
+def any_chosen(settings: Sequence[Mapping[str, Any]]) -> bool:
+    return any(setting["chosen"] for setting in settings)
+
+
+@register.filter
+def by_request(brokers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Request rates turned round: a row a kind of request with a cell a broker, the busiest first; `busy` from one each second on."""
+    names = {name for broker in brokers for name in broker["requests"] or {}}
+    rows = []
+    for name in names:
+        cells = [{"broker_id": b["broker_id"], "request": (b["requests"] or {}).get(name)} for b in brokers]
+        per_s = sum((cell["request"] or {}).get("per_s") or 0 for cell in cells)
+        rows.append({"name": name, "cells": cells, "per_s": per_s, "busy": per_s >= 1})
+    return sorted(rows, key=lambda row: (-row["per_s"], row["name"]))
+
+
+@register.filter
+def as_key(name: Any) -> str:
+    """A group's id as the keys of the live feed have it."""
+    return quote(str(name), safe=SAFE)
+
+
+@register.filter
+def api_words(name: str) -> str:
+    return "State feed (this console)" if name.startswith("Vendor") else name
+
+
+@register.filter
+def pace(job: Mapping[str, Any]) -> dict[str, float | None]:
+    """`{per_s, left_s}` of a running job, from what is done since its start; nothing of jobs that count in a few steps."""
+    began, progress = moment_of(job["started_at"]), job["progress"]
+    if job["state"] != "running" or began is None or progress["unit"] == "partitions" or not progress["done"]:
+        return {"per_s": None, "left_s": None}
+    per_s = progress["done"] / max((datetime.now(UTC) - began).total_seconds(), 0.001)
+    return {"per_s": per_s, "left_s": max(progress["total"] - progress["done"], 0) / per_s}
