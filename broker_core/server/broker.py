@@ -175,6 +175,8 @@ class Broker:
             ("active_controller", "1 on the controller.", int(row["is_controller"])),
             ("produce_purgatory_size", "Produce requests that wait for replicas.", row["purgatory"]["produce"]),
             ("fetch_purgatory_size", "Fetch requests that wait for data.", row["purgatory"]["fetch"]),
+            ("join_purgatory_size", "Group rebalances that wait for members to join or sync.", row["purgatory"]["join"]),
+            ("heartbeat_purgatory_size", "Group members that are waited for to be heard of.", row["purgatory"]["heartbeat"]),
         ]
 
     def _assemble(self, cluster_id: str) -> BrokerServices:

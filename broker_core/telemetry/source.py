@@ -58,7 +58,12 @@ class BrokerStateSource:
             "leaders": sum(partition.is_leader for partition in hosted),
             "under_replicated": sum(partition.under_replicated for partition in hosted),
             "log_bytes": sum(partition.log.size_bytes for partition in hosted if partition.log is not None),
-            "purgatory": {"produce": self.replicas.progress.produces.delayed, "fetch": self.replicas.progress.fetches.delayed},
+            "purgatory": {
+                "produce": self.replicas.progress.produces.delayed,
+                "fetch": self.replicas.progress.fetches.delayed,
+                "join": self.groups.timers.rebalances.delayed,
+                "heartbeat": self.groups.timers.heartbeats.delayed,
+            },
             **_counters(self.metrics),
         }
 

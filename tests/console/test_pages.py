@@ -118,6 +118,20 @@ def test_markup_in_names_is_only_text(people: dict[str, Client], shown: Any, red
         assert b"<script>alert(2)" not in answer.content
 
 
+def test_what_waits_at_a_broker_is_shown_by_kind(people: dict[str, Client], shown: Any, redis: Any) -> None:
+    """P1, P2: the four purgatories; a broker that did not tell shows none."""
+    from tests.support.console_fixtures import publish
+    from tests.support.console_world import batch
+
+    shown.apply_batch(batch(1, [], 2000, said={"purgatory": {"produce": 61, "fetch": 62, "join": 63, "heartbeat": 64}}), 2000)
+    shown.take(2000)
+    publish(redis, shown, 2000)
+    page = people["viewer"].get("/brokers").content.decode()
+    for name, size in (("produce", 61), ("fetch", 62), ("join", 63), ("heartbeat", 64)):
+        told = re.findall(rf'data-field="purgatory.{name}" data-as="whole" data-quiet>([^<]*)</span> {name}', page)
+        assert told == [str(size), "–", "–"]
+
+
 def test_without_redis_pages_say_so(people: dict[str, Client], settings: Any) -> None:
     from console.snapshot.connect import sync_client
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from broker_core.client.request import BrokerChannel
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
@@ -106,6 +107,42 @@ def test_groups_and_their_offsets() -> None:
         (group,) = full["groups"]
         assert (group["group"], group["state"], group["members"]) == ("g", "Empty", [])
         assert [(row["topic"], row["partition"], row["offset"]) for row in group["offsets"]] == [("t", 0, 5)]
+
+
+def test_the_purgatories_of_groups_are_told() -> None:
+    """P2, G2: a rebalance waits for its members under `join`, a member's session under `heartbeat`."""
+    join = {"group_id": "g", "member_id": "", "session_timeout": 20_000, "rebalance_timeout": 60_000, "protocol_type": "consumer"}
+    join |= {"protocols": [{"name": "range", "metadata": b"\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff"}]}
+
+    async def become_member(channel: BrokerChannel) -> None:
+        joined = await channel.request(ApiKey.JOIN_GROUP, 3, join, 30_000)
+        me = {"group_id": "g", "member_id": joined.member_id, "generation_id": joined.generation_id}
+        synced = await channel.request(ApiKey.SYNC_GROUP, 3, {**me, "assignments": []}, 30_000)
+        assert synced.error_code == ErrorCode.NONE
+
+    async def told(node: Node) -> list[tuple[int, int]]:
+        channel = BrokerChannel(node, "b1", PORT, "test")
+        joining = node.spawn(become_member(channel), name="join")
+        feed = FeedClient("b1", PORT, network=node.network, clock=node.clock)
+        sizes: list[tuple[int, int]] = []
+        async for batch in feed.batches():
+            sizes.append((batch["broker"]["purgatory"]["join"], batch["broker"]["purgatory"]["heartbeat"]))
+            if joining.done():
+                break
+        await feed.close()
+        channel.close()
+        return sizes
+
+    with BrokerCluster(brokers=1) as cluster:
+        cluster.start_all()
+        cluster.ask(1, ApiKey.FIND_COORDINATOR, 4, {"key_type": 0, "coordinator_keys": ["g"]})
+        cluster.until(lambda: all(cluster.leads("__consumer_offsets", partition) for partition in range(3)))
+        cluster.until(lambda: cluster.brokers[1].services.groups.status("g") is ErrorCode.NONE)
+        sizes = cluster.world.run("client", told)
+        gauges = {name: value for name, _, value in cluster.brokers[1].gauges()}
+    assert (1, 1) in sizes, "the first member waits for others"
+    assert sizes[-1] == (0, 1), "a member must be heard of"
+    assert (gauges["join_purgatory_size"], gauges["heartbeat_purgatory_size"]) == sizes[-1]
 
 
 def test_too_many_watchers_are_refused() -> None:
