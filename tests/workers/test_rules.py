@@ -109,7 +109,7 @@ def test_no_loss_settings() -> None:
     assert "one broker down stops all writes" in no_loss.topic_findings("t", 3, 3, False)[0]
     assert no_loss.topic_findings("t", None, None, None) == []
     assert no_loss.producer_findings({"-1": 9, "1": 2, "0": 0}) == [
-        "2 produce requests with acks=1: their records can be lost with one broker."
+        "Producers have written with acks=1 since the brokers started: such a record can be lost with one broker."
     ]
     assert no_loss.findings([{"topic": "__x", "internal": True, "replication_factor": 1}]) == []
 
@@ -231,6 +231,13 @@ def test_a_report_and_what_changed_since() -> None:
     assert found["new"] == ["t-0 has no leader."]
     assert len(found["gone"]) == 2
     assert changes(None, after) == {"new": [], "gone": []}
+
+
+def test_weak_producers_that_go_on_are_no_news() -> None:
+    """O2: more requests of the same kind do not make another finding."""
+    before, after = (report({**FACTS, "produce_by_acks": {"-1": 10, "1": count}}) for count in (2, 5_000))
+    assert before["level"] == "notice"
+    assert changes(before, after) == {"new": [], "gone": []}
 
 
 def test_moves_end_as_the_cluster_says() -> None:

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workers.rules.words import whole
-
 
 def topic_findings(topic: str, replication_factor: int | None, min_insync_replicas: int | None, unclean: bool | None) -> list[str]:
     """What keeps this topic from "no loss", as sentences; unknown settings are not judged."""
@@ -37,11 +35,13 @@ def _never_writable(replication_factor: int | None, min_insync_replicas: int | N
 
 
 def producer_findings(produce_by_acks: Mapping[str, int] | None) -> list[str]:
-    """`{"0": n, "1": n, "-1": n}` requests seen by the brokers since they started, or None where they do not tell."""
-    weak = {acks: count for acks, count in (produce_by_acks or {}).items() if acks in ("0", "1") and count}
+    """`{"0": n, "1": n, "-1": n}` requests seen by the brokers since they started, or None where they do not tell.
+
+    No count is said: it would make a new finding of the same one in each report.
+    """
+    weak = sorted(acks for acks, count in (produce_by_acks or {}).items() if acks in ("0", "1") and count)
     return [
-        f"{whole(count)} produce requests with acks={acks}: their records can be lost with one broker."
-        for acks, count in sorted(weak.items())
+        f"Producers have written with acks={each} since the brokers started: such a record can be lost with one broker." for each in weak
     ]
 
 
