@@ -67,7 +67,7 @@ class Broker:
         self._logs_are_open = False
         self._services: BrokerServices | None = None
         self._advertised = static.advertised_endpoints()
-        self._connections = Connections(self.metrics)
+        self._connections = Connections(self.metrics, node.clock)
         self._registration = Registration(
             node,
             static.log_dir,

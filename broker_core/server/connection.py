@@ -18,6 +18,7 @@ from broker_core.protocol.codec import decode_request, encode_response
 from broker_core.protocol.headers import RequestHeader, parse_request_header, response_header
 from broker_core.seams import FileRange, Part
 from broker_core.server.loop_time import LoopTime
+from broker_core.server.strangers import CONTROL_KEYS, Strangers
 from broker_core.telemetry.metrics import ApiMetrics, BrokerMetrics
 
 log = logging.getLogger(__name__)
@@ -26,8 +27,16 @@ log = logging.getLogger(__name__)
 class Connection:
     """The `FrameHandler` of one accepted connection."""
 
-    def __init__(self, services: BrokerServices, info: ConnectionInfo, metrics: BrokerMetrics, on_closed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        services: BrokerServices,
+        info: ConnectionInfo,
+        metrics: BrokerMetrics,
+        strangers: Strangers,
+        on_closed: Callable[[], None],
+    ) -> None:
         self._services = services
+        self._strangers = strangers
         self._info = info
         self._metrics = metrics
         self._on_closed = on_closed
@@ -82,6 +91,8 @@ class Connection:
 
     async def _answer(self, header: RequestHeader, frame: memoryview) -> list[Part] | None:
         self._info.client_id = header.client_id
+        if header.api_key in CONTROL_KEYS:
+            self._strangers.note(ApiKey(header.api_key), header.client_id, self._info.peer, self._services.feed.add_event)
         entry = self._services.registry.find(header.api_key, header.api_version)
         if entry is None:
             return self._unsupported(header)

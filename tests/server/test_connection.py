@@ -19,6 +19,7 @@ from broker_core.protocol.headers import encode_request_frame
 from broker_core.seams import Peer
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.connection import Connection
+from broker_core.server.strangers import Strangers
 from broker_core.telemetry.metrics import STAGES, BrokerMetrics
 
 WAITED: list[asyncio.Future[None]] = []
@@ -63,7 +64,7 @@ def clock() -> HandClock:
 def connection(metrics: BrokerMetrics, clock: HandClock) -> Connection:
     registry = Registry([heartbeat, vendor, api_versions.handle])
     services = cast(BrokerServices, SimpleNamespace(registry=registry, node=SimpleNamespace(clock=clock)))
-    return Connection(services, ConnectionInfo(1, Peer("10.0.0.1", 5), "PLAINTEXT"), metrics, lambda: None)
+    return Connection(services, ConnectionInfo(1, Peer("10.0.0.1", 5), "PLAINTEXT"), metrics, Strangers(clock), lambda: None)
 
 
 def frame(version: int, group: str = "g") -> memoryview:
