@@ -22,6 +22,14 @@ class ClusterUnreachable(GatewayError):
         super().__init__("CLUSTER_UNREACHABLE", message, retriable=True)
 
 
+class Unfinished(GatewayError):
+    """The cluster took a request and was not done when the time was up."""
+
+    def __init__(self, who: str) -> None:
+        said = f"{who} did not finish in time; what was asked may still be carried out: look before asking again"
+        super().__init__("REQUEST_TIMED_OUT", said, int(ErrorCode.REQUEST_TIMED_OUT), retriable=True)
+
+
 UNREACHABLE = (
     kafka.errors.MetadataEmptyBrokerList,
     kafka.errors.KafkaConnectionError,
@@ -36,11 +44,15 @@ def from_code(code: int, message: str | None) -> GatewayError:
         known = ErrorCode(code)
     except ValueError:
         return GatewayError("UNKNOWN_ERROR", message or f"error {code}", code)
+    if known is ErrorCode.REQUEST_TIMED_OUT:
+        return Unfinished("the cluster")
     return GatewayError(known.name, message or known.name.lower().replace("_", " "), code, retriable=known in RETRIABLE)
 
 
 def from_kafka(error: Exception, servers: str) -> GatewayError:
     """A client library's exception in the gateway's terms."""
+    if isinstance(error, kafka.errors.RequestTimedOutError):
+        return Unfinished(f"the cluster at {servers}")
     if isinstance(error, UNREACHABLE):
         return ClusterUnreachable(f"no broker at {servers} answered in time ({type(error).__name__})")
     code = getattr(error, "errno", None)

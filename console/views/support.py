@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from console.actions.audit import Conflict, Invalid
-from console.gateway.errors import ClusterUnreachable, GatewayError
+from console.gateway.errors import ClusterUnreachable, GatewayError, Unfinished
 from console.queries import NotFound, local_cluster
 from console.roles import Refused
 from console.snapshot.read import SnapshotUnavailable
@@ -57,6 +57,8 @@ def explain(error: Exception) -> tuple[int, dict[str, str]]:  # noqa: PLR0911 (a
             return 404, {"title": "Not found", "detail": str(error), "field": ""}
         case SnapshotUnavailable():
             return 503, {"title": "The live snapshot is away", "detail": str(error), "field": ""}
+        case Unfinished():
+            return 503, {"title": "The cluster was not done in time", "detail": str(error), "field": ""}
         case ClusterUnreachable():
             return 503, {"title": "The cluster does not answer", "detail": str(error), "field": ""}
     return 422, {"title": "The cluster refused", "detail": str(error), "field": ""}
