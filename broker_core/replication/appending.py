@@ -12,7 +12,7 @@ from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.replication.delayed import DelayedOffsets
 from broker_core.replication.partition import ACKS_ALL, Partition
 from broker_core.replication.progress import Progress
-from broker_core.storage.log import AppendInfo, AppendOrigin
+from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +31,30 @@ class AppendResult:
     log_start_offset: int = -1
 
 
+@dataclass(slots=True)
+class Appended:
+    """What a request has appended and not acknowledged: the ends of its batches, and the logs that have to flush them first."""
+
+    ends: dict[TopicPartition, int]
+    held: dict[TopicPartition, PartitionLog]
+
+    def add(self, tp: TopicPartition, log: PartitionLog | None, end_offset: int) -> None:
+        self.ends[tp] = end_offset
+        if log is not None and log.settled_offset < end_offset:
+            self.held[tp] = log
+
+    async def flushed(self) -> dict[TopicPartition, AppendResult]:
+        """Waits for the flushes, which run side by side; the results of those that failed, which nobody need wait for any more."""
+        failed = {}
+        for tp, log in self.held.items():
+            try:
+                await log.settle(self.ends[tp])
+            except KafkaError as error:
+                failed[tp] = AppendResult(error.code, error.message)
+                del self.ends[tp]
+        return failed
+
+
 class Appending:
     """`hosted` gives the partition here or raises what the client has to be told."""
 
@@ -45,11 +69,13 @@ class Appending:
         if acks not in VALID_ACKS:
             return {tp: AppendResult(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks} is none of -1, 0 and 1") for tp in entries}
         results: dict[TopicPartition, AppendResult] = {}
-        waiting: dict[TopicPartition, int] = {}
+        appended = Appended({}, {})
         for tp, data in entries.items():
-            results[tp] = self._append_one(tp, data, acks, origin, waiting)
-        if acks == ACKS_ALL and waiting:
-            for tp, verdict in (await self._replicated(waiting, timeout_ms)).items():
+            results[tp] = self._append_one(tp, data, acks, origin, appended)
+        if acks != 0 and appended.held:
+            results |= await appended.flushed()
+        if acks == ACKS_ALL and appended.ends:
+            for tp, verdict in (await self._replicated(appended.ends, timeout_ms)).items():
                 if verdict is not ErrorCode.NONE:
                     results[tp] = AppendResult(verdict, _why(verdict))
         return results
@@ -65,12 +91,15 @@ class Appending:
 
     async def wait_replicated(self, tp: TopicPartition, last_offset: int, timeout_ms: float) -> None:
         """Returns once the high watermark is above `last_offset`; `KafkaError` when it did not get there."""
+        log = self._hosted(tp).log
+        if log is not None:
+            await log.settle(last_offset + 1)
         verdict = (await self._replicated({tp: last_offset + 1}, timeout_ms))[tp]
         if verdict is not ErrorCode.NONE:
             raise KafkaError(verdict, f"offset {last_offset} of {tp}: {_why(verdict)}")
 
     def _append_one(
-        self, tp: TopicPartition, data: bytes | memoryview, acks: int, origin: AppendOrigin, waiting: dict[TopicPartition, int]
+        self, tp: TopicPartition, data: bytes | memoryview, acks: int, origin: AppendOrigin, appended: Appended
     ) -> AppendResult:
         try:
             if origin is AppendOrigin.CLIENT and tp.topic in INTERNAL_TOPICS:
@@ -82,7 +111,7 @@ class Appending:
         except Exception as error:
             logger.exception("an append failed", extra={"partition": str(tp)})
             return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR, f"unexpected {type(error).__name__}")
-        waiting[tp] = info.last_offset + 1
+        appended.add(tp, partition.log, info.last_offset + 1)
         self._progress.moved(partition, moved)
         return AppendResult(ErrorCode.NONE, None, info.first_offset, info.log_append_time_ms, info.log_start_offset)
 

@@ -18,7 +18,7 @@ from broker_core.protocol.codec import decode_response
 from broker_core.protocol.headers import parse_response_header
 from broker_core.protocol.hot import FetchPosition, FollowerFetch, encode_fetch_request
 from broker_core.replication.fetch_plan import FetchBody, FetchPlan, Followed, Position
-from broker_core.replication.following import cut_diverging, following, restart, store_fetched
+from broker_core.replication.following import Fetched, cut_diverging, following, restart, store_fetched
 from broker_core.replication.lookups import EARLIEST, LATEST
 from broker_core.replication.partition import Moved, Partition
 from broker_core.replication.quota import SAMPLE_MS, ReplicationQuota
@@ -72,6 +72,11 @@ class Fetcher:
         """Stops following; an answer that is on its way is not used."""
         self._partitions.pop(tp, None)
         self._plan.remove(tp)
+
+    def note(self, tp: TopicPartition) -> None:
+        """The partition can be fetched again: what it has appended is on disk."""
+        self._plan.note(tp)
+        self._wake.set()
 
     def stop(self) -> None:
         if self._task is not None:
@@ -150,10 +155,9 @@ class Fetcher:
             end = EpochEnd(diverging.epoch, diverging.end_offset)
             moved = await cut_diverging(partition, followed.leader_epoch, end)
         else:
-            assert partition.log is not None
-            now_ms = self._node.clock.now_ms()
-            moved = store_fetched(partition.log, data.records, data.high_watermark, data.log_start_offset, now_ms)
-            self._throttle(followed.tp, data, behind=data.high_watermark > partition.log.log_end_offset)
+            fetched = Fetched(data.records, data.high_watermark, data.log_start_offset)
+            moved = await store_fetched(partition, followed.leader_epoch, fetched, self._node.clock.now_ms())
+            self._throttle(followed.tp, data, behind=partition.log is not None and data.high_watermark > partition.log.log_end_offset)
         self._plan.note(followed.tp)
         self._moved(partition, moved)
 
@@ -175,9 +179,10 @@ class Fetcher:
         self._plan.delay(tp, self._node.clock.monotonic_ms() + self._config.current.replica_fetch_backoff_ms)
 
     def _position(self, followed: Followed) -> Position | None:
+        """None also while a flush that failed is outstanding: a fetch would acknowledge records that are not on disk."""
         partition = self._partitions.get(followed.tp)
         own = following(partition, followed.leader_epoch) if partition is not None else None
-        if own is None:
+        if own is None or own.settled_offset < own.log_end_offset:
             return None
         epoch = own.latest_epoch
         return Position(followed.leader_epoch, own.log_end_offset, UNDEFINED_EPOCH if epoch is None else epoch, own.log_start_offset)

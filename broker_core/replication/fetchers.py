@@ -62,6 +62,12 @@ class Fetchers:
         if source is not None:
             self._fetchers[source].remove(tp)
 
+    def note(self, tp: TopicPartition) -> None:
+        """A followed partition can be fetched again, see `Fetcher.note`."""
+        source = self._source_of.get(tp)
+        if source is not None:
+            self._fetchers[source].note(tp)
+
     def stop(self) -> None:
         for fetcher in self._fetchers.values():
             fetcher.stop()

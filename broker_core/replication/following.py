@@ -7,6 +7,7 @@ waits for the disk re-checks afterwards that the partition still follows in the 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 
 from broker_core.replication.leadership import Role
 from broker_core.replication.partition import Moved, Partition
@@ -23,19 +24,36 @@ def following(partition: Partition, leader_epoch: int) -> PartitionLog | None:
     return None
 
 
-def store_fetched(own: PartitionLog, records: memoryview | None, leader_high_watermark: int, leader_log_start: int, now_ms: int) -> Moved:
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a leader's answer has for one partition."""
+
+    records: memoryview | None
+    high_watermark: int
+    log_start_offset: int
+
+
+async def store_fetched(partition: Partition, leader_epoch: int, fetched: Fetched, now_ms: int) -> Moved:
     """Appends what was fetched from the log's end, then takes over high watermark and log start.
 
+    The next fetch acknowledges the records, so this waits where `flush.messages` wants them on disk first.
     The follower's high watermark is the leader's as far as the own log reaches. It is not lowered by a new leader that
     knows of fewer committed records than we do: they are committed all the same.
     """
+    own = following(partition, leader_epoch)
+    if own is None:
+        return Moved()
     before = (own.log_end_offset, own.high_watermark)
-    if records:
-        own.append_as_follower(records, now_ms)
-    target = min(leader_high_watermark, own.log_end_offset)
+    if fetched.records:
+        own.append_as_follower(fetched.records, now_ms)
+        if own.settled_offset < own.log_end_offset:
+            await own.settle(own.log_end_offset)
+            if following(partition, leader_epoch) is not own:
+                return Moved(log_end=True)
+    target = min(fetched.high_watermark, own.log_end_offset)
     if target > own.high_watermark:
         own.update_high_watermark(target)
-    start = min(leader_log_start, own.high_watermark)
+    start = min(fetched.log_start_offset, own.high_watermark)
     if start > own.log_start_offset:
         own.advance_log_start(start)
     return Moved(log_end=own.log_end_offset != before[0], high_watermark=own.high_watermark != before[1])

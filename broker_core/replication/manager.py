@@ -99,6 +99,7 @@ class ReplicaManager:
         self._lookups = Lookups(self.hosting.hosted)
         self._deletions = Deletions(config, self.progress, self.hosting.hosted, metadata.is_alive)
         self._upkeep = Upkeep(node, config, self.hosting, self.progress)
+        logs.on_settled = self._settled
         self.fetch_sessions = SessionCache(
             lambda: config.current.max_incremental_fetch_session_cache_slots,
             self._draw_session_id,
@@ -196,6 +197,11 @@ class ReplicaManager:
     async def wait_replicated(self, tp: TopicPartition, last_offset: int, timeout_ms: float) -> None:
         """Returns once `last_offset` is committed; `KafkaError` when it is not in time or the leadership ended."""
         await self._appending.wait_replicated(tp, last_offset, timeout_ms)
+
+    def _settled(self, tp: TopicPartition) -> None:
+        """A flush that an acknowledgement waited for is done: ours as a leader, or the one to our leader."""
+        self._upkeep.recheck(tp)
+        self.fetchers.note(tp)
 
     # Fetching
 

@@ -232,6 +232,7 @@ class Partition:
             lag_max_ms=self._lag_max_ms,
             is_alive=self._around.is_alive,
         )
+        offset = min(offset, log.settled_offset)
         if offset <= log.high_watermark:
             return False
         log.update_high_watermark(offset)

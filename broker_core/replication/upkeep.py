@@ -43,6 +43,12 @@ class Upkeep:
         for partition in self._hosting.led():
             self._recheck_if_stalled(partition)
 
+    def recheck(self, tp: TopicPartition) -> None:
+        """After a flush that the leader's own part of an acknowledgement waited for."""
+        partition = self._hosting.get(tp)
+        if partition is not None:
+            self._recheck_if_stalled(partition)
+
     def _check(self, partition: Partition) -> None:
         self._progress.moved(partition, partition.shrink_isr())
         self._recheck_if_stalled(partition)

@@ -1,35 +1,27 @@
 """One partition's log: the only writer of its folder (SOURCES S1–S7).
 
 Offsets: log start ≤ high watermark ≤ log end; the last stable offset is the high watermark or the first record of a
-transaction that is not known to have ended on all in-sync replicas. Records below the recovery point survive a power loss.
-
-A failed write leaves the log as it was. A full disk is only tried again at the next append, so the log heals as soon as
-there is space; after any other I/O error nothing is appended until `recover` has checked the active segment (KAFKA-10778).
+transaction that is not known to have ended on all in-sync replicas. Records below the recovery point survive a power loss;
+below the settled offset all are as durable as `flush.messages` asks.
 """
 
 from __future__ import annotations
 
-import errno
-import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.records.batch import BatchHeader
+from broker_core.storage.durable_log import DurableLog
 from broker_core.storage.producer_state import AppendOrigin, BatchMeta, ProducerUpdate
-from broker_core.storage.readable_log import ReadableLog
 from broker_core.storage.reader import FoundTimestamp, LogSlice
-from broker_core.storage.recovery import commit_update, rebuild_producers, recover_segment
+from broker_core.storage.recovery import commit_update
 from broker_core.storage.retention import expired_count
 from broker_core.storage.segment import Segment
 from broker_core.storage.validation import NO_TIMESTAMP, Prepared, Rules, prepare_follower, prepare_leader
 
-logger = logging.getLogger(__name__)
-
 __all__ = ["AppendInfo", "AppendOrigin", "FoundTimestamp", "LogSlice", "PartitionLog"]
-
-_HEALING_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +39,7 @@ class AppendInfo:
     batches: int
 
 
-class PartitionLog(ReadableLog):
+class PartitionLog(DurableLog):
     """Made by `open`; all methods are called from the broker's one loop."""
 
     __slots__ = ()
@@ -103,8 +95,9 @@ class PartitionLog(ReadableLog):
         commit_update(self.producer_state, segment, update)
         self._store.reader.remember(prepared.first_offset, segment, position)
         self._note_epochs(prepared.headers)
-        if self.log_end_offset - self.recovery_point >= self._config().flush_messages:
-            self._node.spawn(self.flush(), name=f"flush {self.topic_partition}")
+        flush_messages = self._config().flush_messages
+        if self.log_end_offset - self.recovery_point >= flush_messages:
+            self._hold(prepared.first_offset, flush_messages)
         return AppendInfo(
             prepared.first_offset, prepared.last_offset, prepared.log_append_time_ms, self.log_start_offset, False, len(prepared.headers)
         )
@@ -117,35 +110,6 @@ class PartitionLog(ReadableLog):
                 news = self.epochs.assign(header.leader_epoch, header.base_offset) or news
         if news:
             self._node.spawn(self._write_side_files(), name=f"epochs {self.topic_partition}")
-
-    def _check_writable(self) -> None:
-        if self.closed:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {self.topic_partition} is closed")
-        if self.failure is not None:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {self.topic_partition} waits for recovery from: {self.failure}")
-
-    def _failed(self, error: OSError, what: str, *, heals: bool = True) -> KafkaError:
-        """The error to raise; the log stays closed for appends unless the cause can go away by itself."""
-        logger.error("log write failed", extra={"partition": str(self.topic_partition), "what": what, "error": str(error)})
-        if not heals or error.errno not in _HEALING_ERRORS:
-            self.failure = error
-        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{what} of {self.topic_partition} failed: {error}")
-
-    async def recover(self) -> None:
-        """Checks the unflushed segments after an I/O error and opens the log for appends again; `OSError` when it cannot yet.
-
-        `KafkaError` KAFKA_STORAGE_ERROR when records that were there are not readable any more: then the replica is lost.
-        """
-        self._folder.pool.forget_folder(self.directory)
-        unflushed = self._store.segments.from_offset(self.recovery_point)
-        state = await rebuild_producers(self._folder, self._store.segments, self.log_start_offset, unflushed[0].base_offset)
-        for segment in unflushed:
-            await recover_segment(self._node, segment, state, self.epochs, self._config().index_interval_bytes)
-        self._store.reader.forget()
-        if self._store.active.next_offset() < self.log_end_offset:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.topic_partition} lost records from offset {state.end_offset} on")
-        await self._rebuild_producers()
-        self.failure = None
 
     def roll(self, now_ms: int, base_offset: int | None = None) -> None:
         """Closes the active segment and starts the next one at the log's end (or later); `OSError` when the disk refuses."""
@@ -162,13 +126,6 @@ class PartitionLog(ReadableLog):
         """Notes that a leader epoch begins; durable when it returns."""
         self.epochs.assign(epoch, start_offset)
         await self._write_side_files()
-
-    async def _write_side_files(self) -> None:
-        try:
-            await self._side_files.write()
-        except OSError as error:
-            if not self.closed:
-                raise self._failed(error, "checkpoint") from error
 
     async def set_topic_id(self, topic_id: uuid.UUID) -> None:
         """Records the topic's id; `KafkaError` INCONSISTENT_TOPIC_ID when the log is another topic's."""
@@ -216,6 +173,9 @@ class PartitionLog(ReadableLog):
         self.log_start_offset = min(start_offset, end_offset)
         self.recovery_point = min(self.recovery_point, end_offset)
         self.high_watermark = min(max(self.high_watermark, self.log_start_offset), end_offset)
+        if self._held is not None:
+            self._held.cut(end_offset)
+            self._release_held()
         await self._side_files.drop_snapshots(end_offset + 1)
         await self._rebuild_producers()
         await self._write_side_files()
@@ -224,20 +184,6 @@ class PartitionLog(ReadableLog):
         except OSError as error:
             raise self._failed(error, "truncation", heals=False) from error
         await self.save_recovery_point()
-
-    async def save_recovery_point(self) -> None:
-        """Has the owner write the recovery point down now."""
-        if self.on_recovery_point is not None:
-            await self.on_recovery_point()
-
-    async def _rebuild_producers(self) -> None:
-        """Producer state from snapshots and batches, again if the log's end moved meanwhile; the old one serves until then."""
-        end_offset = -1
-        while end_offset != self.log_end_offset:
-            end_offset = self.log_end_offset
-            state = await rebuild_producers(self._folder, self._store.segments, self.log_start_offset, end_offset)
-        state.on_high_watermark(self.high_watermark)
-        self.producer_state = state
 
     def advance_log_start(self, offset: int) -> bool:
         """Makes records below `offset` unreadable; whether that was news. `KafkaError` OFFSET_OUT_OF_RANGE above the high watermark."""
@@ -286,46 +232,6 @@ class PartitionLog(ReadableLog):
     def new_segment(self, base_offset: int, suffix: str) -> Segment:
         """An empty segment in the log's folder that is not part of the log; `OSError` when the disk refuses."""
         return self._store.create(base_offset, suffix)
-
-    # Durability
-
-    async def flush(self, up_to: int | None = None) -> None:
-        """Makes all records below `up_to` (the log's end) survive a power loss and moves the recovery point there."""
-        if not self.closed:
-            await self._flush(self.log_end_offset if up_to is None else min(up_to, self.log_end_offset))
-
-    async def _flush(self, target: int) -> None:
-        if target <= self.recovery_point:
-            return
-        truncations, was_closed = self._truncations, self.closed
-        try:
-            await self._side_files.write()
-            await self._store.sync(self.recovery_point, target)
-        except OSError as error:
-            if self.closed and not was_closed:
-                return
-            raise self._failed(error, "flush") from error
-        if truncations == self._truncations:
-            self.recovery_point = max(self.recovery_point, target)
-            self.last_flush_ms = self._node.clock.now_ms()
-
-    async def close(self, clean: bool = True) -> None:
-        """Gives the files up; a clean close first completes and flushes everything, so that the next start need not check.
-
-        `OSError` or `KafkaError` KAFKA_STORAGE_ERROR when that fails: the log must not be taken for clean then.
-        """
-        if self.closed:
-            return
-        self.closed = True
-        try:
-            if clean and self.failure is None:
-                self._store.active.finish()
-                self.producer_state.end_offset = self.log_end_offset
-                self._side_files.snapshot(self.producer_state)
-                await self._side_files.write()
-                await self._flush(self.log_end_offset)
-        finally:
-            self._folder.pool.forget_folder(self.directory)
 
 
 def duplicate_time(prepared: Prepared, duplicate: BatchMeta) -> int:

@@ -43,6 +43,8 @@ class LogManager:
         """Partitions whose folder could not be opened, and why."""
         self.on_log_start_moved: Callable[[TopicPartition], None] = lambda tp: None
         """Told when retention has moved a log's start; set by whoever serves the logs."""
+        self.on_settled: Callable[[TopicPartition], None] = lambda tp: None
+        """Told when a flush has made records acknowledgeable; set likewise."""
 
     # Start and stop
 
@@ -176,6 +178,7 @@ class LogManager:
             return
         log.update_high_watermark(self.checkpointed_hw(partition))
         log.on_recovery_point = self.checkpoint_recovery_points
+        log.on_settled = lambda: self.on_settled(partition)
         self._logs[partition] = log
 
     async def delete(self, partition: TopicPartition) -> None:
@@ -238,9 +241,6 @@ class LogManager:
         now_ms = self._node.clock.now_ms()
         for log in self.all():
             try:
-                if log.failure is not None:
-                    await log.recover()
-                elif log.log_end_offset > log.recovery_point and now_ms - log.last_flush_ms >= log.config.flush_ms:
-                    await log.flush()
+                await log.look_after(now_ms)
             except (OSError, KafkaError) as error:
                 logger.error("flush failed", extra={"partition": str(log.topic_partition), "error": str(error)})

@@ -12,6 +12,7 @@ from broker_core.model import TopicPartition
 from broker_core.seams import Node
 from broker_core.storage.epoch_cache import EpochCache
 from broker_core.storage.files import FilePool, LogFolder
+from broker_core.storage.held_records import HeldRecords
 from broker_core.storage.loading import LoadedLog, LogLoader
 from broker_core.storage.producer_state import ProducerState
 from broker_core.storage.reader import FoundTimestamp, LogSlice, ReadLimits
@@ -26,6 +27,7 @@ class ReadableLog:
     __slots__ = (
         "_config",
         "_folder",
+        "_held",
         "_node",
         "_side_files",
         "_store",
@@ -37,6 +39,7 @@ class ReadableLog:
         "log_end_offset",
         "log_start_offset",
         "on_recovery_point",
+        "on_settled",
         "producer_state",
         "recovery_point",
         "topic_id",
@@ -57,6 +60,7 @@ class ReadableLog:
         self._store = SegmentStore(folder, loaded.segments, config)
         self._side_files = SideFiles(folder, loaded.epochs)
         self._truncations = 0
+        self._held: HeldRecords | None = None
         self.topic_id = loaded.topic_id
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
@@ -68,6 +72,8 @@ class ReadableLog:
         self.closed = False
         self.on_recovery_point: Callable[[], Awaitable[None]] | None = None
         """Awaited when the recovery point must be written down at once: after a truncation and before a compaction."""
+        self.on_settled: Callable[[], None] | None = None
+        """Called when the settled offset has moved without an append: a flush that was waited for is done."""
 
     @classmethod
     async def open(
@@ -110,6 +116,11 @@ class ReadableLog:
     @property
     def segments_count(self) -> int:
         return len(self._store.segments)
+
+    @property
+    def settled_offset(self) -> int:
+        """The end of what this replica may acknowledge: the log's end, but for records that `flush.messages` wants flushed first."""
+        return self.log_end_offset if self._held is None else self._held.first
 
     @property
     def last_stable_offset(self) -> int:

@@ -104,3 +104,38 @@ async def test_a_power_loss_takes_only_what_was_not_flushed(seed: int) -> None:
             log.closed = True
             history.append(log)
         assert FOLDER in state.folders
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_what_flush_messages_let_be_acknowledged_is_never_lost(seed: int) -> None:
+    """S5: several producers at once, each told of its record only after `settle`; the power goes at any moment."""
+    chance = random.Random(seed)
+    state = DiskState()
+    state.folders["/data"] = None
+    acknowledged: dict[int, bytes] = {}
+    for _ in range(5):
+        world = world_on(state, chance)
+        world.configure(flush_messages=1)
+        log = await world.open()
+        values = check(log)
+        for offset, value in acknowledged.items():
+            assert offset < len(values), f"{offset} of {len(values)} is gone"
+            assert values[offset] == value
+        for _ in range(chance.randint(1, 12)):
+            if chance.random() < 0.1:
+                log.roll(START_MS)
+            value = chance.randbytes(chance.randint(1, 200))
+            info = log.append_as_leader(build_batch([record()._replace(value=value)]), 0, AppendOrigin.CLIENT, START_MS)
+            world.spawn(acknowledge(log, info.last_offset, value, acknowledged), name="producer")
+            for _ in range(chance.randint(0, 3)):
+                await asyncio.sleep(0)
+        await world.spawn.settle(rounds=chance.randint(0, 8))
+        world.disk.dead = True
+        state.lose_power(chance)
+        await world.spawn.stop()
+    assert len(acknowledged) > 5
+
+
+async def acknowledge(log: PartitionLog, offset: int, value: bytes, acknowledged: dict[int, bytes]) -> None:
+    await log.settle(offset + 1)
+    acknowledged[offset] = value
