@@ -21,6 +21,7 @@ from broker_core.errors import HighwaterError
 
 TERM_WAIT_SECONDS = 10.0
 KILL_WAIT_SECONDS = 5.0
+PID_WAIT_SECONDS = 2.0
 POLL_SECONDS = 0.05
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH")
 """What a child gets of the environment: no secret of the console reaches a broker."""
@@ -53,9 +54,11 @@ class LocalProcess:
         return self.lock_path.exists() and not _lock_is_free(self.lock_path)
 
     def pid(self) -> int | None:
-        """The pid of the living process, None when it is not running."""
-        if not self.alive():
-            return None
+        """The pid of the living process, None when it is not running. One that has just been started is given time to write it."""
+        wait_until(lambda: not self.alive() or self._written_pid() is not None, PID_WAIT_SECONDS)
+        return self._written_pid() if self.alive() else None
+
+    def _written_pid(self) -> int | None:
         with contextlib.suppress(FileNotFoundError, ValueError):
             return int(self.pid_path.read_text(encoding="ascii"))
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,6 +47,17 @@ def test_a_started_process_is_alive_until_it_is_stopped(process: LocalProcess, t
     assert not process.alive()
     assert process.pid() is None
     assert not process.stop()
+
+
+def test_a_process_that_has_not_written_its_pid_yet_is_waited_for(process: LocalProcess, tmp_path: Path) -> None:
+    """Another command may ask in that moment: it must not hear "not running" of one that runs."""
+    start(process, tmp_path)
+    pid = process.pid()
+    process.pid_path.unlink()
+    writing = threading.Timer(0.2, process.pid_path.write_text, [f"{pid}\n"])
+    writing.start()
+    assert process.pid() == pid
+    writing.join()
 
 
 def test_a_second_start_is_refused(process: LocalProcess, tmp_path: Path) -> None:
