@@ -83,7 +83,7 @@ class BrokerConfig:
             "highwater.RandomReplicaSelector",
         ),
     )
-    num_replica_fetchers: int = setting("num.replica.fetchers", _I, 1, "Fetchers per source broker.", low=1, high=16)
+    num_replica_fetchers: int = setting("num.replica.fetchers", _I, 1, "Fetchers per source broker.", low=1, high=16, dynamic=True)
 
     message_max_bytes: int = setting("message.max.bytes", _I, 1048588, "Largest record batch.", low=0, dynamic=True)
     compression_type: str = setting("compression.type", _S, "producer", "Kept as the producer sent it.", choices=_CODECS, dynamic=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.groups.hashing import partition_for
 from broker_core.groups.journal import OFFSETS_TOPIC
+from broker_core.hashing import partition_for
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import Endpoint, TopicPartition
 from broker_core.seams import Spawn

@@ -1,4 +1,4 @@
-"""Replicates from one source broker: one loop, one request at a time, for all partitions it leads and we follow (SOURCES R7)."""
+"""Replicates from one source broker: one loop, one request at a time, for its share of the partitions we follow there (SOURCES R7)."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ class Fetcher:
         self._partitions: dict[TopicPartition, Partition] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._retired = False
 
     def add(self, partition: Partition) -> None:
         """Follows a partition from its log's end, in its present leader epoch."""
@@ -78,12 +79,17 @@ class Fetcher:
         self._plan.note(tp)
         self._wake.set()
 
+    def retire(self) -> None:
+        """Ends with the round under way, when no partition is left to it: cutting a log must not be broken off half-way."""
+        self._retired = True
+        self._wake.set()
+
     def stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
 
     async def _run(self) -> None:
-        while True:
+        while not self._retired:
             body = self._plan.build(self._node.clock.monotonic_ms(), self._position)
             if body is None:
                 await self._idle()

@@ -1,4 +1,4 @@
-"""The fetchers of a broker: one per source broker, kept while the broker runs (SOURCES R7)."""
+"""The fetchers of a broker: `num.replica.fetchers` per source broker, each with its share of the partitions (SOURCES R7)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from broker_core.client.pool import ChannelPool
 from broker_core.client.request import BrokerChannel
 from broker_core.config import ConfigHolder
+from broker_core.hashing import java_hash, kafka_abs
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import TopicPartition
 from broker_core.replication.fetcher import Fetcher, Source
@@ -15,10 +16,20 @@ from broker_core.replication.quota import ReplicationQuota
 from broker_core.seams import Node
 
 PURPOSE = "replica fetcher"
+FetcherKey = tuple[int, int]
+"""The source broker and the number of the fetcher."""
+
+_INT32 = 1 << 32
+
+
+def fetcher_number(tp: TopicPartition, fetchers: int) -> int:
+    """Which of a source broker's fetchers has the partition: Kafka's choice, in 32-bit arithmetic that wraps around."""
+    mixed = (31 * java_hash(tp.topic) + tp.partition) % _INT32
+    return kafka_abs(mixed - _INT32 if mixed >= _INT32 // 2 else mixed) % fetchers
 
 
 class Fetchers:
-    """Gives each followed partition to the fetcher of its leader."""
+    """Gives each followed partition to its fetcher. A fetcher has a connection and a fetch session of its own."""
 
     def __init__(
         self,
@@ -40,8 +51,8 @@ class Fetchers:
         self._channels = channels
         self._moved = moved
         self._quota = quota
-        self._fetchers: dict[int, Fetcher] = {}
-        self._source_of: dict[TopicPartition, int] = {}
+        self._fetchers: dict[FetcherKey, Fetcher] = {}
+        self._followed: dict[TopicPartition, tuple[FetcherKey, Partition]] = {}
         self._addresses: dict[int, tuple[str, int]] = {}
 
     def learn(self, broker_id: int, host: str, port: int) -> None:
@@ -51,34 +62,43 @@ class Fetchers:
     def follow(self, partition: Partition) -> None:
         """Fetches the partition from its leader from now on."""
         self.remove(partition.tp)
-        source = partition.leader_id
-        self._source_of[partition.tp] = source
-        if source not in self._fetchers:
-            self._fetchers[source] = self._make(source)
-        self._fetchers[source].add(partition)
+        key = (partition.leader_id, fetcher_number(partition.tp, self._config.current.num_replica_fetchers))
+        self._followed[partition.tp] = key, partition
+        if key not in self._fetchers:
+            self._fetchers[key] = self._make(*key)
+        self._fetchers[key].add(partition)
 
     def remove(self, tp: TopicPartition) -> None:
-        source = self._source_of.pop(tp, None)
-        if source is not None:
-            self._fetchers[source].remove(tp)
+        key, _ = self._followed.pop(tp, (None, None))
+        if key is not None:
+            self._fetchers[key].remove(tp)
+
+    def resize(self) -> None:
+        """After `num.replica.fetchers` changed: partitions go to their new fetchers, each from its log's end; the surplus ends."""
+        count = self._config.current.num_replica_fetchers
+        for tp, ((_, number), partition) in list(self._followed.items()):
+            if number != fetcher_number(tp, count):
+                self.follow(partition)
+        for key in [key for key in self._fetchers if key[1] >= count]:
+            self._fetchers.pop(key).retire()
 
     def note(self, tp: TopicPartition) -> None:
         """A followed partition can be fetched again, see `Fetcher.note`."""
-        source = self._source_of.get(tp)
-        if source is not None:
-            self._fetchers[source].note(tp)
+        key, _ = self._followed.get(tp, (None, None))
+        if key is not None:
+            self._fetchers[key].note(tp)
 
     def stop(self) -> None:
         for fetcher in self._fetchers.values():
             fetcher.stop()
 
-    def _make(self, source: int) -> Fetcher:
-        origin = Source(source, self._broker_id, self._broker_epoch, lambda: self._channel(source))
+    def _make(self, source: int, number: int) -> Fetcher:
+        origin = Source(source, self._broker_id, self._broker_epoch, lambda: self._channel(source, number))
         return Fetcher(self._node, self._config, origin, self._quota, moved=self._moved)
 
-    def _channel(self, source: int) -> BrokerChannel:
+    def _channel(self, source: int, number: int) -> BrokerChannel:
         broker = self._metadata.broker(source)
         address = (broker.endpoints[0].host, broker.endpoints[0].port) if broker is not None else self._addresses.get(source)
         if address is None:
             raise ConnectionError(f"no address of broker {source} is known")
-        return self._channels.channel(*address, PURPOSE)
+        return self._channels.channel(*address, f"{PURPOSE} {number}")

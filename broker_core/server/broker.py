@@ -222,6 +222,7 @@ class Broker:
         return BrokerInfo(self.broker_id, self._advertised, self.config.current.broker_rack, -1)
 
     def _settings_changed(self) -> None:
+        self.services.replicas.fetchers.resize()
         if self.config.current.unclean_leader_election_enable:
             self.services.controller.enable_unclean_election(None)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker_core.groups.hashing import java_hash, kafka_abs, partition_for
+from broker_core.hashing import java_hash, kafka_abs, partition_for
 
 INT_MIN = -(2**31)
 

@@ -1,4 +1,4 @@
-"""Which partition of `__consumer_offsets` a group belongs to: Java's string hash, as every Kafka client and tool expects (SOURCES G2)."""
+"""Java's string hash, by which Kafka divides groups among partitions (SOURCES G2) and partitions among fetchers (SOURCES R7)."""
 
 from __future__ import annotations
 

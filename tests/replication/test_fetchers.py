@@ -1,0 +1,116 @@
+"""R7: several fetchers per source broker share its partitions, and a change of their number loses nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker_core.errors import ErrorCode
+from broker_core.model import TopicPartition
+from broker_core.protocol.api import ApiKey
+from broker_core.replication.fetchers import fetcher_number
+from tests.support.broker_cluster import BrokerCluster
+from tests.support.replica_world import log_values
+
+PARTITIONS = 6
+BROKER_RESOURCE = 4
+
+
+@pytest.mark.parametrize(
+    ("topic", "partition", "of_two", "of_three", "of_sixteen"),
+    [
+        ("events", 0, 1, 0, 9),
+        ("events", 1, 0, 2, 8),
+        ("t", 7, 1, 0, 3),
+        ("__consumer_offsets", 7, 0, 1, 0),
+        ("orders.eu-1", 1, 0, 2, 12),
+        ("überraschung", 1, 1, 1, 9),
+        ("15b3la", 42, 0, 0, 0),
+    ],
+)
+def test_the_choice_is_javas(topic: str, partition: int, of_two: int, of_three: int, of_sixteen: int) -> None:
+    """Worked out by Java; the last one hits the least 32-bit number."""
+    tp = TopicPartition(topic, partition)
+    assert [fetcher_number(tp, count) for count in (1, 2, 3, 16)] == [0, of_two, of_three, of_sixteen]
+
+
+def fetchers(cluster: BrokerCluster, broker_id: int) -> int:
+    """How many run on a broker."""
+    return sum(task.get_name().startswith("fetch from broker") for task in cluster.world.life(f"b{broker_id}").spawn.tasks)
+
+
+def resize(cluster: BrokerCluster, count: int) -> None:
+    change = {"name": "num.replica.fetchers", "config_operation": 0, "value": str(count)}
+    for broker in cluster.ids:
+        resource = {"resource_type": BROKER_RESOURCE, "resource_name": str(broker), "configs": [change]}
+        answer = cluster.ask(broker, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, {"resources": [resource], "validate_only": False})
+        assert answer.responses[0].error_code == ErrorCode.NONE, answer
+    cluster.until(lambda: all(broker.config.current.num_replica_fetchers == count for broker in cluster.brokers.values()))
+
+
+def logs(cluster: BrokerCluster, partition: int) -> list[list[str]]:
+    """The records of a partition on each broker."""
+    found = [broker.services.logs.get(TopicPartition("t", partition)) for broker in cluster.brokers.values()]
+    return [log_values(log) for log in found if log is not None]
+
+
+def test_all_fetchers_replicate() -> None:
+    with BrokerCluster(brokers=2, **{"num.replica.fetchers": "3"}) as cluster:
+        cluster.start_all()
+        cluster.create("t", PARTITIONS)
+        for partition in range(PARTITIONS):
+            assert cluster.produce("t", f"{partition}", partition=partition).error_code == ErrorCode.NONE
+            assert logs(cluster, partition) == [[f"{partition}"]] * 2
+        assert [fetchers(cluster, broker) for broker in cluster.ids] == [3, 3]
+        cluster.world.run_for(2_000)
+        before_ms = cluster.world.scheduler.wall_ms()
+        cluster.produce("t", "prompt")
+        assert cluster.world.scheduler.wall_ms() - before_ms < 100, "no fetch waits behind another fetcher's that is held"
+        sessions = [len(broker.services.replicas.fetch_sessions) for broker in cluster.brokers.values()]
+        assert sessions == [3, 3], "each has a session of its own"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_resize_loses_nothing(seed: int) -> None:
+    """Also of answers that are on their way to a fetcher that has just given its partitions up."""
+    with BrokerCluster(brokers=2, seed=seed, **{"num.replica.fetchers": "3"}) as cluster:
+        cluster.start_all()
+        cluster.create("t", PARTITIONS)
+        cluster.world.delay("b1", "b2", 100)
+        sent: dict[int, list[str]] = {partition: [] for partition in range(PARTITIONS)}
+        for count in (1, 4, 2, 1):
+            for step in range(2):
+                for partition, values in sent.items():
+                    values.append(f"{count}-{step}")
+                    assert cluster.produce("t", values[-1], partition=partition).error_code == ErrorCode.NONE
+            for partition, values in sent.items():
+                values.append(f"{count}-open")
+                cluster.produce("t", values[-1], partition=partition, acks=1)
+            resize(cluster, count)
+        cluster.until(lambda: all(logs(cluster, partition) == [values] * 2 for partition, values in sent.items()))
+        assert all(len(cluster.isr(1, "t", partition)) == 2 for partition in sent), "nobody left the ISR"
+        cluster.until(lambda: [fetchers(cluster, broker) for broker in cluster.ids] == [1, 1])
+
+
+def test_after_a_resize_every_record_is_fetched_once() -> None:
+    with BrokerCluster(brokers=2, **{"num.replica.fetchers": "3"}) as cluster:
+        cluster.start_all()
+        cluster.create("t", PARTITIONS)
+        resize(cluster, 2)
+        cluster.world.run_for(2_000)
+        for partition in range(PARTITIONS):
+            cluster.produce("t", "a" * 100, partition=partition)
+        cluster.world.run_for(2_000)
+        for broker in cluster.brokers.values():
+            assert broker.services.metrics.replicated_bytes == broker.services.metrics.produced_bytes
+
+
+def test_a_fetcher_without_partitions_ends_as_well() -> None:
+    with BrokerCluster(brokers=2, **{"num.replica.fetchers": "3"}) as cluster:
+        cluster.start_all()
+        cluster.create("t", PARTITIONS)
+        cluster.ask(cluster.controller(), ApiKey.DELETE_TOPICS, 5, {"topic_names": ["t"], "timeout": 10_000})
+        cluster.world.run_for(2_000)
+        assert [fetchers(cluster, broker) for broker in cluster.ids] == [3, 3]
+        resize(cluster, 1)
+        cluster.world.run_for(1)
+        assert [fetchers(cluster, broker) for broker in cluster.ids] == [1, 1]
