@@ -50,9 +50,24 @@ class ConfigWatcher:
         Raises `ConnectionLoss` or `SessionExpired`; a znode that is not settings counts as none, or its topic had no leader for ever.
         """
         for topic in sorted(set(topics) - self._loaded_topics):
-            self._changed(f"topics/{topic}", await self._read_topic(topic))
+            self._changed(f"topics/{topic}", await self._read_topic(topic) or {})
 
-    async def _read_topic(self, topic: str) -> dict[str, str]:
+    async def refresh(self, topics: Iterable[str]) -> None:
+        """Reads the settings of these topics again: who asks for them right after a change, here or elsewhere, gets the new ones.
+
+        Without the store, or where the znode is not settings, they stay as they are.
+        """
+        for topic in sorted(set(topics)):
+            try:
+                overrides = await self._read_topic(topic)
+            except (ConnectionLoss, SessionExpired) as error:
+                log.warning("settings are told as they were last read", extra={"entity": f"topics/{topic}", "error": str(error)})
+                return
+            if overrides is not None:
+                self._changed(f"topics/{topic}", overrides)
+
+    async def _read_topic(self, topic: str) -> dict[str, str] | None:
+        """None for a znode that is not settings."""
         try:
             data, _ = await self._node.store.get(config_path("topics", topic))
             return decode_config(data)
@@ -62,7 +77,7 @@ class ConfigWatcher:
             raise
         except StoreError as error:
             log.error("settings in ZooKeeper are refused", extra={"entity": f"topics/{topic}", "error": str(error)})
-            return {}
+            return None
 
     def forget(self, topic: str) -> None:
         """The topic is gone; one created later under its name starts from its own settings."""

@@ -17,7 +17,10 @@ DEFAULT_SOURCES = (4, 5)
 
 @handler(ApiKey.DESCRIBE_CONFIGS, versions=range(0, 5))
 async def handle(request: Request) -> Answer:
-    """One row per resource; a null list of keys asks for all."""
+    """One row per resource; a null list of keys asks for all. Topics' settings are as the store has them now, as in Kafka."""
+    broker = request.broker
+    topics = [row.resource_name for row in request.body.resources if row.resource_type == ResourceType.TOPIC]
+    await broker.admin.watcher.refresh(topic for topic in topics if broker.metadata.partitions(topic))
     return {"throttle_time": 0, "results": [_resource(request, resource) for resource in request.body.resources]}
 
 

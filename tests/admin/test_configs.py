@@ -130,6 +130,16 @@ async def test_a_new_topic_with_a_rubbish_config_znode_is_served_with_the_broker
     assert "settings in ZooKeeper are refused" in caplog.text
 
 
+async def test_what_is_told_of_a_topic_is_what_the_store_has(world: AdminWorld) -> None:
+    """A change through another broker is told before the notification of it has come here."""
+    await world.store.set(config_path("topics", "t"), encode_config({"retention.ms": "1"}))
+    await world.admin.watcher.refresh(["t"])
+    assert entry(world, TOPIC, "t", "retention.ms")[0] == "1"
+    await world.store.set(config_path("topics", "t"), b"\xff{")
+    await world.admin.watcher.refresh(["t", "u"])
+    assert entry(world, TOPIC, "t", "retention.ms")[0] == "1"
+
+
 async def test_refused_settings_in_the_store_leave_the_old_ones(world: AdminWorld, caplog: pytest.LogCaptureFixture) -> None:
     await world.store.set(config_path("topics", "t"), encode_config({"retention.ms": "never"}))
     waiting = asyncio.ensure_future(until_topic(world, "u"))

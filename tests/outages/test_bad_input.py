@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from broker_core.errors import ErrorCode
 from broker_core.protocol.api import ApiKey
@@ -38,10 +39,14 @@ async def send(connection: RawConnection, topic: str, records: bytes, acks: int 
 
 
 def leader_port(cluster: TestCluster, topic: str) -> int:
-    from confluent_kafka.admin import AdminClient
+    """Asks until the broker that answers has heard of the topic: another one may have been first."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
 
-    found = AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics(topic, timeout=10).topics[topic]
-    return cluster.layout.port_of(found.partitions[0].leader)
+    def leader() -> int:
+        partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
+        return max(0, partitions[0].leader) if partitions else 0
+
+    return cluster.layout.port_of(eventually(leader, 20, f"the leader of {topic}-0"))
 
 
 @pytest.fixture
