@@ -6,6 +6,7 @@ Codes and their retriability are those of Apache Kafka 3.9's `Errors` table. Han
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 
 
 class ErrorCode(enum.IntEnum):
@@ -194,6 +195,14 @@ class KafkaError(HighwaterError):
     @property
     def retriable(self) -> bool:
         return self.code in RETRIABLE
+
+
+class RecordsRefused(KafkaError):
+    """An append refused for some of its records: `records` are their indexes in the batch, each with the reason (KIP-467)."""
+
+    def __init__(self, code: ErrorCode, records: Sequence[tuple[int, str]]) -> None:
+        super().__init__(code, "One or more records have been rejected")
+        self.records = tuple(records)
 
 
 class ProtocolViolation(HighwaterError):

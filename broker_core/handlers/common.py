@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 NO_AUTHORIZED_OPERATIONS = -(2**31)
 TOPIC_OPERATIONS = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
+GROUP_OPERATIONS = sum(1 << code for code in (3, 6, 8))
 CLUSTER_OPERATIONS = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
 
 

@@ -6,14 +6,17 @@ from typing import Any
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups.summary import GroupSummary, MemberSummary
-from broker_core.handlers.common import NO_AUTHORIZED_OPERATIONS, failure
+from broker_core.handlers.common import GROUP_OPERATIONS, NO_AUTHORIZED_OPERATIONS, failure
 from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.protocol.api import ApiKey
+from broker_core.protocol.codec import field
 
 
 @handler(ApiKey.DESCRIBE_GROUPS, versions=range(0, 6))
 async def handle(request: Request) -> Answer:
-    return {"throttle_time": 0, "groups": [_row(request, group_id) for group_id in request.body.groups]}
+    asked = field(request.body, "include_authorized_operations", False)
+    operations = {"authorized_operations": GROUP_OPERATIONS if asked else NO_AUTHORIZED_OPERATIONS}
+    return {"throttle_time": 0, "groups": [_row(request, group_id) | operations for group_id in request.body.groups]}
 
 
 def _row(request: Request, group_id: str) -> dict[str, Any]:
@@ -32,7 +35,6 @@ def _group(group_id: str, error: ErrorCode, summary: GroupSummary | None) -> dic
         "protocol_type": "" if summary is None else summary.protocol_type,
         "protocol_data": "" if summary is None else summary.protocol,
         "members": [] if summary is None else [_member(member) for member in summary.members],
-        "authorized_operations": NO_AUTHORIZED_OPERATIONS,
     }
 
 

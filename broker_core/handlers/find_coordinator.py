@@ -37,7 +37,7 @@ def _row(request: Request, key: str) -> dict[str, Any]:
         "host": endpoint.host,
         "port": endpoint.port,
         "error_code": int(ErrorCode.NONE),
-        "error_message": None,
+        "error_message": ErrorCode.NONE.name,
     }
 
 

@@ -15,9 +15,10 @@ from broker_core.handlers.common import leader_endpoints
 from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.model import NO_LEADER, TopicPartition
 from broker_core.protocol.api import ApiKey
-from broker_core.protocol.codec import millis
+from broker_core.protocol.codec import field, millis
 from broker_core.protocol.hot import ProducedPartition, encode_produce_response
 from broker_core.records.compression import Codec
+from broker_core.records.header import TRANSACTIONAL_BIT
 from broker_core.records.legacy import is_legacy, up_convert
 from broker_core.storage.log import AppendOrigin
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 BATCHES_ONLY_SINCE = 3
 ZSTD_SINCE = 7
 LEADER_HINTS_SINCE = 10
+LEAST_MESSAGE_BYTES = 14
 _LENGTH = struct.Struct(">i")
 _LENGTH_AT, _MAGIC_AT, _ATTRIBUTES_AT, _COUNT_AT, _HEADER_BYTES = 8, 16, 21, 57, 61
 _LENGTH_END = 12
@@ -36,6 +38,8 @@ _LENGTH_END = 12
 async def handle(request: Request) -> Answer:
     """Every partition has its own result; those that are refused here never reach the log."""
     body = request.body
+    if field(body, "transactional_id", None) is None and _any_transactional(body):
+        return _refused(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     rows: dict[TopicPartition, ProducedPartition] = {}
     batches: dict[TopicPartition, bytes | memoryview] = {}
     for topic in body.topic_data:
@@ -54,6 +58,25 @@ async def handle(request: Request) -> Answer:
     return _encoded(request, rows)
 
 
+def _any_transactional(body: Any) -> bool:
+    return any(_is_transactional(data.records) for topic in body.topic_data for data in topic.partition_data)
+
+
+def _is_transactional(records: memoryview | None) -> bool:
+    enough = records is not None and len(records) >= _HEADER_BYTES
+    return records is not None and enough and records[_MAGIC_AT] == 2 and bool(records[_ATTRIBUTES_AT + 1] & TRANSACTIONAL_BIT)
+
+
+def _refused(request: Request, code: ErrorCode) -> Answer:
+    """The same failure for every partition of the request."""
+    wanted = [TopicPartition(topic.name, data.index) for topic in request.body.topic_data for data in topic.partition_data]
+    rows = {tp: ProducedPartition(tp.partition, int(code)) for tp in wanted}
+    if request.body.acks == 0:
+        _close_if_failed(rows)
+        return None
+    return _encoded(request, rows)
+
+
 def _checked(request: Request, tp: TopicPartition, records: memoryview | None) -> bytes | memoryview:
     """The records as one batch, or what is wrong with them."""
     if request.body.acks not in (-1, 0, 1):
@@ -66,11 +89,31 @@ def _checked(request: Request, tp: TopicPartition, records: memoryview | None) -
         return _converted(request, tp, records)
     if len(records) < _HEADER_BYTES:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{len(records)} bytes for {tp} are no record batch")
-    if request.version >= BATCHES_ONLY_SINCE and _LENGTH.unpack_from(records, _LENGTH_AT)[0] + _LENGTH_END != len(records):
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"the records for {tp} are not exactly one batch")
+    if request.version >= BATCHES_ONLY_SINCE:
+        records = _one_batch(tp, records)
+    if _is_transactional(records):
+        raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"the producer of the records for {tp} has no ongoing transaction")
     if request.version < ZSTD_SINCE and records[_ATTRIBUTES_AT + 1] & 7 == Codec.ZSTD:
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"Produce v{request.version} must not bring zstd; v{ZSTD_SINCE} may")
     return records
+
+
+def _one_batch(tp: TopicPartition, records: memoryview) -> memoryview:
+    """The only batch of the records, without an incomplete one after it."""
+    end = _end_of_batch(tp, records)
+    if end > len(records):
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"the records for {tp} are not one whole batch")
+    rest = records[end:]
+    if len(rest) > _MAGIC_AT and _end_of_batch(tp, rest) <= len(rest):
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"the records for {tp} are more than one batch")
+    return records[:end]
+
+
+def _end_of_batch(tp: TopicPartition, records: memoryview) -> int:
+    length: int = _LENGTH.unpack_from(records, _LENGTH_AT)[0]
+    if length < LEAST_MESSAGE_BYTES:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{length} bytes for {tp} are less than any message has")
+    return length + _LENGTH_END
 
 
 def _converted(request: Request, tp: TopicPartition, records: memoryview) -> bytes:
@@ -92,6 +135,7 @@ def _row(request: Request, tp: TopicPartition, result: AppendResult) -> Produced
         result.log_start_offset,
         result.message or None if code is not ErrorCode.NONE else None,
         _current_leader(request, tp) if code is ErrorCode.NOT_LEADER_OR_FOLLOWER else None,
+        result.record_errors,
     )
 
 

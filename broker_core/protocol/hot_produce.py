@@ -28,6 +28,7 @@ class ProducedPartition(NamedTuple):
     log_start_offset: int = -1
     error_message: str | None = None
     current_leader: tuple[int, int] | None = None
+    record_errors: Sequence[tuple[int, str]] = ()
 
 
 def encode_produce_response(
@@ -65,17 +66,30 @@ def _write_produced(buffer: bytearray, version: int, produced: ProducedPartition
     if version >= 9:
         _write_flexible_produced_end(buffer, version, produced)
     elif version == 8:
-        raw = None if produced.error_message is None else produced.error_message.encode()
-        buffer += _INT32.pack(0) + _INT16.pack(-1 if raw is None else len(raw)) + (raw or b"")
+        buffer += _INT32.pack(len(produced.record_errors))
+        for index, why in produced.record_errors:
+            buffer += _INT32.pack(index)
+            _write_string(buffer, why)
+        _write_string(buffer, produced.error_message)
+
+
+def _write_string(buffer: bytearray, text: str | None) -> None:
+    raw = None if text is None else text.encode()
+    buffer += _INT16.pack(-1 if raw is None else len(raw)) + (raw or b"")
+
+
+def _write_compact_string(buffer: bytearray, text: str | None) -> None:
+    raw = None if text is None else text.encode()
+    buffer += unsigned(0 if raw is None else len(raw) + 1) + (raw or b"")
 
 
 def _write_flexible_produced_end(buffer: bytearray, version: int, produced: ProducedPartition) -> None:
-    buffer.append(1)
-    if produced.error_message is None:
+    buffer += unsigned(len(produced.record_errors) + 1)
+    for index, why in produced.record_errors:
+        buffer += _INT32.pack(index)
+        _write_compact_string(buffer, why)
         buffer.append(0)
-    else:
-        raw = produced.error_message.encode()
-        buffer += unsigned(len(raw) + 1) + raw
+    _write_compact_string(buffer, produced.error_message)
     if version >= 10 and produced.current_leader is not None and produced.current_leader != NO_LEADER_KNOWN:
         buffer += b"\1" + leader_tag(_TAG_LEADER, produced.current_leader)
     else:

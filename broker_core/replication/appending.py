@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from broker_core.errors import ErrorCode, KafkaError
+from broker_core.errors import ErrorCode, KafkaError, RecordsRefused
 from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.replication.delayed import DelayedOffsets
 from broker_core.replication.partition import ACKS_ALL, Partition
@@ -17,18 +17,29 @@ from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
 logger = logging.getLogger(__name__)
 
 VALID_ACKS = (0, 1, ACKS_ALL)
+START_UNTOLD = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
 INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 
 
 @dataclass(frozen=True, slots=True)
 class AppendResult:
-    """One partition's outcome; offsets are -1 and `message` says why when `error_code` is not NONE."""
+    """One partition's outcome; `message` says why when `error_code` is not NONE, and `record_errors` which records are to blame."""
 
     error_code: ErrorCode
     message: str | None = None
     base_offset: int = -1
     log_append_time_ms: int = -1
     log_start_offset: int = -1
+    record_errors: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -105,9 +116,12 @@ class Appending:
             if origin is AppendOrigin.CLIENT and tp.topic in INTERNAL_TOPICS:
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"clients may not append to the internal topic {tp.topic}")
             partition = self._hosted(tp)
-            info, moved = partition.append(data, origin, acks=acks)
         except KafkaError as error:
             return AppendResult(error.code, error.message)
+        try:
+            info, moved = partition.append(data, origin, acks=acks)
+        except KafkaError as error:
+            return _refused(error, partition)
         except Exception as error:
             logger.exception("an append failed", extra={"partition": str(tp)})
             return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR, f"unexpected {type(error).__name__}")
@@ -132,6 +146,14 @@ class Appending:
             return None
         enough = len(leader.isr.maximal) >= partition.min_isr
         return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+def _refused(error: KafkaError, partition: Partition) -> AppendResult:
+    """The log start is told with the failures that are about the records or their producer, as Kafka does."""
+    log = partition.log
+    start = -1 if log is None or error.code in START_UNTOLD else log.log_start_offset
+    records = error.records if isinstance(error, RecordsRefused) else ()
+    return AppendResult(error.code, error.message, log_start_offset=start, record_errors=records)
 
 
 def _why(verdict: ErrorCode) -> str:

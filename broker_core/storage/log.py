@@ -57,9 +57,7 @@ class PartitionLog(DurableLog):
         if origin is AppendOrigin.CLIENT:
             duplicate = self._duplicate(prepared.headers)
             if duplicate is not None:
-                return AppendInfo(
-                    duplicate.first_offset, duplicate.last_offset, duplicate_time(prepared, duplicate), self.log_start_offset, True, 0
-                )
+                return AppendInfo(duplicate.first_offset, duplicate.last_offset, duplicate.timestamp, self.log_start_offset, True, 0)
         return self._append(prepared, origin, now_ms)
 
     def append_as_follower(self, data: bytes | bytearray | memoryview, now_ms: int) -> AppendInfo:
@@ -232,8 +230,3 @@ class PartitionLog(DurableLog):
     def new_segment(self, base_offset: int, suffix: str) -> Segment:
         """An empty segment in the log's folder that is not part of the log; `OSError` when the disk refuses."""
         return self._store.create(base_offset, suffix)
-
-
-def duplicate_time(prepared: Prepared, duplicate: BatchMeta) -> int:
-    """The append time to report for a repeated batch: that of the first one, where the broker sets timestamps."""
-    return duplicate.timestamp if prepared.log_append_time_ms != NO_TIMESTAMP else NO_TIMESTAMP

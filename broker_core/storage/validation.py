@@ -1,17 +1,19 @@
 """What an append may bring, decided before a byte is written. Pure.
 
 A batch stays opaque: its header and CRC are checked and its offset, leader epoch and (LogAppendTime) timestamp stamped.
-Its records are looked into only where a topic is compacted (each needs a key).
+Its records are looked into only where a topic is compacted (each needs a key) or limits their age.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from broker_core.config import TopicConfig
-from broker_core.errors import CorruptData, ErrorCode, KafkaError
-from broker_core.records.batch import BatchHeader, check_batch, iter_headers, parse_header, read_records, stamp
+from broker_core.config.key import LONG_MAX
+from broker_core.errors import CorruptData, ErrorCode, KafkaError, RecordsRefused
+from broker_core.records.batch import BatchHeader, Record, check_batch, iter_headers, parse_header, read_records, stamp
 from broker_core.records.header import TIMESTAMP_TYPE_BIT
 from broker_core.storage.batch_scan import Span
 from broker_core.storage.producer_state import AppendOrigin, EndMarker
@@ -132,6 +134,8 @@ def _check_batch_rules(buffer: bytearray | memoryview, position: int, header: Ba
         return
     if header.is_control:
         raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control batches")
+    if header.base_offset != 0:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"a producer's batch begins at offset 0, not {header.base_offset}")
     if header.record_count <= 0 or header.record_count != header.last_offset_delta + 1:
         raise KafkaError(
             ErrorCode.INVALID_RECORD, f"a batch of {header.record_count} records claims the last offset delta {header.last_offset_delta}"
@@ -139,28 +143,37 @@ def _check_batch_rules(buffer: bytearray | memoryview, position: int, header: Ba
     if header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0):
         raise KafkaError(ErrorCode.INVALID_RECORD, f"producer {header.producer_id} sent no sequence number or epoch")
     if not rules.sets_time:
-        _check_timestamp(header, config, rules.now_ms)
+        _check_timestamps(buffer, position, header, rules)
     if "compact" in config.cleanup_policy:
         _check_keys(buffer, position, header)
 
 
-def _check_timestamp(header: BatchHeader, config: TopicConfig, now_ms: int) -> None:
-    timestamp = header.max_timestamp
-    if timestamp == NO_TIMESTAMP:
+def _check_timestamps(buffer: bytearray | memoryview, position: int, header: BatchHeader, rules: Rules) -> None:
+    """Looks at single records only where a topic limits how old they may be, or the newest is too new."""
+    before_ms, after_ms = rules.config.message_timestamp_before_max_ms, rules.config.message_timestamp_after_max_ms
+    if before_ms == LONG_MAX and header.max_timestamp - rules.now_ms <= after_ms:
         return
-    if now_ms - timestamp > config.message_timestamp_before_max_ms or timestamp - now_ms > config.message_timestamp_after_max_ms:
-        raise KafkaError(
-            ErrorCode.INVALID_TIMESTAMP, f"timestamp {timestamp} is too far from now ({now_ms}): message.timestamp.before/after.max.ms"
-        )
+
+    def wrong(record: Record) -> bool:
+        ahead_ms = record.timestamp_ms - rules.now_ms
+        return record.timestamp_ms != NO_TIMESTAMP and (ahead_ms > after_ms or -ahead_ms > before_ms)
+
+    if found := _where(buffer, position, header, wrong):
+        why = f"the timestamp is not within {before_ms} ms before and {after_ms} ms after now ({rules.now_ms})"
+        raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, [(index, why) for index in found])
 
 
 def _check_keys(buffer: bytearray | memoryview, position: int, header: BatchHeader) -> None:
+    if keyless := _where(buffer, position, header, lambda record: record.key is None):
+        why = "a compacted topic accepts no record without a key"
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, [(index, why) for index in keyless])
+
+
+def _where(buffer: bytearray | memoryview, position: int, header: BatchHeader, wrong: Callable[[Record], bool]) -> list[int]:
     try:
-        keyless = any(record.key is None for record in read_records(buffer, position, header))
+        return [index for index, record in enumerate(read_records(buffer, position, header)) if wrong(record)]
     except CorruptData as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
-    if keyless:
-        raise KafkaError(ErrorCode.INVALID_RECORD, "a compacted topic accepts no record without a key")
 
 
 def prepare_follower(data: bytes | bytearray | memoryview, next_offset: int, *, log_is_empty: bool) -> Prepared:

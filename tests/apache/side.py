@@ -17,12 +17,13 @@ from broker_core.errors import ErrorCode
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_response
 from broker_core.protocol.headers import encode_request_frame, parse_response_header
-from broker_core.records.batch import Record, build_batch, iter_headers, read_records
+from broker_core.records.batch import LOG_OVERHEAD_BYTES, Record, build_batch, iter_headers, read_records
 
 ANSWER_SECONDS = 40.0
 CLOSED = "the connection was closed"
 DROPPED = frozenset({"throttle_time", "host", "port", "cluster_id", "log_dir", "client_host", "total_bytes", "usable_bytes"})
 RANDOM = {"member_id": "member", "leader": "member", "producer_id": "producer", "session_id": "session"}
+NULL_IS_EMPTY = frozenset({"aborted_transactions"})
 NOBODY: tuple[Any, ...] = ("", None, -1, 0)
 AN_HOUR_MS = 3_600_000
 TIME_MS = 1_700_000_000_000
@@ -95,6 +96,8 @@ class Side:
         """A comparable form of a decoded answer."""
         if hasattr(value, "_fields"):
             return {name: self.plain(getattr(value, name), name) for name in value._fields if name not in DROPPED}
+        if field in NULL_IS_EMPTY and value is None:
+            return []
         if isinstance(value, (list, tuple)):
             items = [self.plain(item, field) for item in value]
             return sorted(items, key=repr) if any(isinstance(item, dict) for item in items) else items
@@ -110,7 +113,7 @@ class Side:
         if isinstance(value, int) and abs(value - time.time() * 1000) < AN_HOUR_MS:
             return "now"
         if isinstance(value, (bytes, memoryview)):
-            return bytes(value).hex()
+            return (whole_batches(bytes(value)) if field == "records" else bytes(value)).hex()
         kind = RANDOM.get(field)
         if kind is None or value in NOBODY or (field == "leader" and isinstance(value, int)):
             return value
@@ -171,6 +174,17 @@ def records_of(data: bytes | memoryview | None) -> list[tuple[int, int, bytes | 
         for position, header in iter_headers(found)
         for record in read_records(found, position, header)
     ]
+
+
+def whole_batches(data: bytes) -> bytes:
+    """Without the batch at the end that `max_bytes` may have cut: clients drop it."""
+    end = 0
+    while len(data) - end >= LOG_OVERHEAD_BYTES:
+        following = end + LOG_OVERHEAD_BYTES + int.from_bytes(data[end + 8 : end + LOG_OVERHEAD_BYTES], "big")
+        if following > len(data):
+            break
+        end = following
+    return data[:end]
 
 
 def _error_name(code: int) -> str:

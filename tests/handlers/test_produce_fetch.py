@@ -224,3 +224,13 @@ def test_deleted_records_are_out_of_range(cluster: BrokerCluster, topic: str) ->
     assert offsets(cluster, topic, -2).offset == 2
     refused = cluster.ask(follower(cluster, topic), ApiKey.DELETE_RECORDS, 2, payload).topics[0].partitions[0]
     assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_records_of_no_transaction_are_refused(cluster: BrokerCluster, topic: str) -> None:
+    data = build_batch([Record(0, TIME_MS, None, b"v", ())], producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+    rows = [{"name": topic, "partition_data": [{"index": 0, "records": data}]}]
+    for transactional_id, code in ((None, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ("t", ErrorCode.INVALID_TXN_STATE)):
+        payload = {"transactional_id": transactional_id, "acks": -1, "timeout": 20_000, "topic_data": rows}
+        answer = cluster.ask(cluster.leader(topic), ApiKey.PRODUCE, 11, payload)
+        assert answer.responses[0].partition_responses[0].error_code == code
+    assert fetch(cluster, topic, 11).responses[0].partitions[0].high_watermark == 0

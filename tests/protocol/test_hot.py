@@ -105,6 +105,7 @@ def test_produce_response(version: int) -> None:
         ProducedPartition(0, 0, 5, -1, 2),
         ProducedPartition(1, ErrorCode.NOT_LEADER_OR_FOLLOWER, error_message="mövéd", current_leader=(2, 9)),
         ProducedPartition(300, ErrorCode.NONE, 1 << 40, 1_700_000_000_000, 0, "", (-1, -1)),
+        ProducedPartition(2, ErrorCode.INVALID_RECORD, error_message="some", record_errors=((0, "nö key"), (70_000, ""))),
     ]
     rows = [
         {
@@ -113,7 +114,7 @@ def test_produce_response(version: int) -> None:
             "base_offset": row.base_offset,
             "log_append_time": row.log_append_time_ms,
             "log_start_offset": row.log_start_offset,
-            "record_errors": [],
+            "record_errors": [{"batch_index": index, "batch_index_error_message": why} for index, why in row.record_errors],
             "error_message": row.error_message,
             "current_leader": {}
             if row.current_leader is None
