@@ -6,7 +6,7 @@ import base64
 import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -18,6 +18,7 @@ from console.snapshot.read import Snapshot, SnapshotUnavailable
 from workers.rules.partitions import partition_sentence
 
 Value = dict[str, Any]
+Name = TypeVar("Name", str, int)
 TROUBLE_SHOWN = 20
 LIVE_FIGURES = (
     *("controller_id", "controller_epoch", "brokers_online", "brokers_total", "topics", "partitions", "under_replicated", "under_min_isr"),
@@ -79,16 +80,18 @@ def cluster_value(cluster: Cluster) -> Value:
 # --- pages of names
 
 
-def page_of(names: Sequence[str], page: int, size: int) -> tuple[Sequence[str], int, int]:
-    """The names on a page (the nearest there is), its number, and the last page's."""
+def page_of(names: Sequence[Name], page: int, size: int) -> tuple[Sequence[Name], int, int]:
+    """The names (or numbers) on a page (the nearest there is), its number, and the last page's."""
     last = max((len(names) + size - 1) // size, 1)
     page = min(max(page, 1), last)
     return names[(page - 1) * size : page * size], page, last
 
 
-def topics_page(snapshot: Snapshot, query: str, page: int, size: int = 50) -> Page:
-    names = [n for n in snapshot.topic_names() if query.lower() in n.lower()]
-    shown, page, last = page_of(sorted(names, key=lambda n: (n.startswith("__"), n)), page, size)
+def topics_page(snapshot: Snapshot, query: str, page: int, size: int = 50, *, troubled: bool = False) -> Page:
+    """By name, internal ones last; with `troubled` only those with a partition that is not safe, the worst first."""
+    names = snapshot.troubled_topics() if troubled else sorted(snapshot.topic_names(), key=lambda n: (n.startswith("__"), n))
+    names = [n for n in names if query.lower() in n.lower()]
+    shown, page, last = page_of(names, page, size)
     return Page(snapshot.topics(shown), page, last, len(names))
 
 
@@ -96,6 +99,12 @@ def groups_page(snapshot: Snapshot, query: str, page: int, size: int = 50) -> Pa
     names = [n for n in snapshot.group_names() if query.lower() in n.lower()]
     shown, page, last = page_of(names, page, size)
     return Page(snapshot.groups(shown), page, last, len(names))
+
+
+def troubled_page(snapshot: Snapshot, topic: Value, page: int, size: int) -> Page:
+    """The partitions that are not safe, the worst first."""
+    shown, page, last = page_of(numbers := snapshot.troubled_partitions(topic["topic"]), page, size)
+    return Page(snapshot.some_partitions(topic["topic"], shown), page, last, len(numbers))
 
 
 def partitions_page(snapshot: Snapshot, topic: Value, page: int, size: int = 100) -> Page:

@@ -27,7 +27,7 @@ class Subscription:
     cluster: str
     brokers: bool = False
     topic_rows: frozenset[str] = frozenset()
-    topics: dict[str, tuple[int, int]] = field(default_factory=dict)
+    topics: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     group_rows: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
     events: bool = False
@@ -39,8 +39,7 @@ class Subscription:
             return rest in self.topic_rows or rest in self.topics
         if kind == "partition":
             name, _, number = rest.rpartition("/")
-            span = self.topics.get(name)
-            return span is not None and span[0] <= int(number) <= span[1]
+            return any(first <= int(number) <= last for first, last in self.topics.get(name, ()))
         if kind == "group":
             name = unquote(rest)
             return name in self.group_rows or name in self.groups
@@ -58,8 +57,9 @@ class Subscription:
             asked.append(("broker", f"{base}brokers", None))
         if rows := sorted(self.topic_rows | self.topics.keys()):
             asked.append(("topic", f"{base}topics", rows))
-        for name, (first, last) in sorted(self.topics.items()):
-            asked.append((f"partition/{name}", f"{base}partitions:{name}", [str(n) for n in range(first, last + 1)]))
+        for name, spans in sorted(self.topics.items()):
+            numbers = [str(n) for first, last in spans for n in range(first, last + 1)]
+            asked.append((f"partition/{name}", f"{base}partitions:{name}", numbers))
         if rows := sorted(self.group_rows | self.groups):
             asked.append(("group", f"{base}groups", rows))
         asked += [(f"lag/{name}", f"{base}lag:{name}", None) for name in sorted(self.groups)]
@@ -114,8 +114,9 @@ def _names(text: str, *, encoded: bool = False) -> frozenset[str]:
     return frozenset(unquote(n) for n in names) if encoded else frozenset(names)
 
 
-def _ranges(text: str) -> dict[str, tuple[int, int]]:
-    wanted: dict[str, tuple[int, int]] = {}
+def _ranges(text: str) -> dict[str, list[tuple[int, int]]]:
+    """`name:first-last,…`; a name may come again with another range."""
+    wanted: dict[str, list[tuple[int, int]]] = {}
     for part in [p for p in text.split(",") if p]:
         match = RANGE.fullmatch(part)
         if match is None:
@@ -123,7 +124,7 @@ def _ranges(text: str) -> dict[str, tuple[int, int]]:
         first, last = int(match["first"] or 0), int(match["last"] or DEFAULT_PARTITIONS - 1)
         if last < first:
             raise BadSubscription(f"topics has an empty range {first}-{last}")
-        wanted[match["name"]] = (first, last)
-    if sum(last - first + 1 for first, last in wanted.values()) > PARTITIONS_LIMIT:
+        wanted.setdefault(match["name"], []).append((first, last))
+    if sum(last - first + 1 for spans in wanted.values() for first, last in spans) > PARTITIONS_LIMIT:
         raise BadSubscription(f"more than {PARTITIONS_LIMIT} partitions")
     return wanted

@@ -119,7 +119,7 @@ class Snapshot:
 
     def partitions(self, topic: str, first: int, last: int) -> list[Value]:
         """Partitions `first` to `last`, both included."""
-        return [aged(value, _now_ms()) for value in self.many([keys.partition(topic, number) for number in range(first, last + 1)])]
+        return self.some_partitions(topic, range(first, last + 1))
 
     def partition(self, topic: str, number: int) -> Value | None:
         found = self.get(keys.partition(topic, number))
@@ -127,10 +127,29 @@ class Snapshot:
 
     def trouble(self, count: int) -> tuple[list[Value], int]:
         """The worst partitions that are not safe, worst first, and how many there are in all."""
-        names = self._ask("zrevrange", self._name("trouble"), 0, count - 1)
+        names = self._ask("zrange", self._name("trouble"), 0, count - 1)
         total = self._ask("zcard", self._name("trouble"))
         found = [self.get(f"partition/{name}") for name in names]
         return [value for value in found if value], total
+
+    def troubled_topics(self) -> list[str]:
+        """Topics with a partition that is not safe, the worst first."""
+        return list(self._ask("zrange", self._name("trouble_topics"), 0, -1))
+
+    def troubled_topics_count(self) -> int:
+        return int(self._ask("zcard", self._name("trouble_topics")))
+
+    def troubled_partitions(self, topic: str) -> list[int]:
+        """The numbers of a topic's partitions that are not safe, the worst first."""
+        found: dict[str, float] = {}
+        cursor: int | None = None
+        while cursor != 0:
+            cursor, some = self._ask("zscan", self._name("trouble"), cursor or 0, match=f"{topic}/*", count=5_000)
+            found |= dict(some)
+        return sorted((int(name.rpartition("/")[2]) for name in found), key=lambda number: (found[f"{topic}/{number}"], number))
+
+    def some_partitions(self, topic: str, numbers: Iterable[int]) -> list[Value]:
+        return [aged(value, _now_ms()) for value in self.many([keys.partition(topic, number) for number in numbers])]
 
     def events(self, count: int) -> list[Value]:
         return [json.loads(text) for text in self._ask("lrange", self._name("events"), 0, count - 1)]

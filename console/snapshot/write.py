@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from console.snapshot import keys
+from workers.rules.partitions import worst_state
 
 ANNOUNCE = "local seq = redis.call('INCR', KEYS[1]); redis.call('PUBLISH', KEYS[2], seq .. ' ' .. ARGV[1]); return seq"
 EVENTS_KEPT = 200
 SERIES_KEPT = 90
-SEVERITY = {"offline": 3, "under_min_isr": 2, "under_replicated": 1}
+RANK = {"offline": -3, "under_min_isr": -2, "under_replicated": -1}
+"""The score of what is not safe: the worst comes first, and names are in order within a score."""
 
 
 def put(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> None:
@@ -35,14 +37,18 @@ def _index(pipe: Any, cluster_id: str, key: str, value: Any) -> None:
     if kind == "topic":
         names = keys.named(cluster_id, "topic_names")
         pipe.zrem(names, rest) if value is None else pipe.zadd(names, {rest: 0})
+        _rank(pipe, keys.named(cluster_id, "trouble_topics"), rest, value and worst_state(value))
     elif kind == "group":
         field = keys.place(cluster_id, key)[1]
         names = keys.named(cluster_id, "group_names")
         pipe.zrem(names, field) if value is None else pipe.zadd(names, {field: 0})
     elif kind == "partition":
-        severity = SEVERITY.get(value["state"]) if value else None
-        trouble = keys.named(cluster_id, "trouble")
-        pipe.zrem(trouble, rest) if severity is None else pipe.zadd(trouble, {rest: severity})
+        _rank(pipe, keys.named(cluster_id, "trouble"), rest, value and value["state"])
+
+
+def _rank(pipe: Any, name: str, member: str, state: str | None) -> None:
+    rank = RANK.get(state or "")
+    pipe.zrem(name, member) if rank is None else pipe.zadd(name, {member: rank})
 
 
 def announce(pipe: Any, cluster_id: str, message: Mapping[str, Any]) -> None:

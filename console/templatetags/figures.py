@@ -58,17 +58,17 @@ def seconds(value: Any) -> str:
 @register.filter
 def millis(value: Any) -> str:
     number = number_of(value)
-    return DASH if number is None else f"{number:.{1 if number < 10 else 0}f}{THIN}ms"
+    return DASH if number is None else f"{f'{number:.1f}' if number < 10 else whole(number)}{THIN}ms"
 
 
 @register.filter
 def percent(value: Any) -> str:
-    """A signed fraction as percent: 0.33 as `+33 %`."""
+    """A signed share: 0.33 as `+33 %`. Nothing where it is unknown: it only stands under a figure."""
     number = number_of(value)
     if number is None:
-        return DASH
-    sign = "+" if number > 0 else "−" if number < 0 else ""
-    return f"{sign}{abs(round(number * 100))}{THIN}%"
+        return ""
+    rounded = round(number * 100)
+    return f"{'+' if rounded > 0 else ''}{whole(rounded)}{THIN}%"
 
 
 @register.filter

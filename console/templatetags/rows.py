@@ -9,10 +9,12 @@ from typing import Any
 from urllib.parse import quote
 
 from django import template
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from console.snapshot.keys import SAFE
 from console.templatetags.times import moment_of
+from workers.rules import words as say
 
 register = template.Library()
 NO_MARKUP = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
@@ -34,6 +36,27 @@ def as_text(value: Any) -> str:
 def words_of(value: Any) -> str:
     """`preferred_leader_election` as `preferred leader election`."""
     return str(value).replace("_", " ")
+
+
+@register.filter
+def share(progress: Mapping[str, Any]) -> int:
+    """How much of a job is done, in percent."""
+    return round(100 * min(progress["done"] / progress["total"], 1)) if progress["total"] else 0
+
+
+@register.filter
+def in_units(config: Mapping[str, Any]) -> str:
+    """A setting of bytes or milliseconds as people read it: `8.00 MiB`, `6 h`; nothing of other settings, and of -1 (no limit)."""
+    name, text = config["name"], str(config["value"] or "")
+    if not text.isascii() or not text.isdigit() or int(text) < 1_000 or int(text) >= 2**62:
+        return ""
+    return say.size(int(text)) if name.endswith("bytes") else say.duration(int(text) / 1000) if name.endswith(".ms") else ""
+
+
+@register.filter
+def breakable(text: str) -> SafeString:
+    """A list with commas that may be broken after each."""
+    return format_html_join(mark_safe(",<wbr>"), "{}", ((part,) for part in text.split(",")))
 
 
 @register.filter

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import template
 
 from console.templatetags.figures import shown
+from workers.rules.partitions import worst_state
 
 register = template.Library()
 
@@ -61,6 +63,12 @@ def level(value: Any) -> str:
 def words(value: Any) -> str:
     """How a state is called on the page."""
     return STATES.get(str(value), ("off", shown(value)))[1]
+
+
+@register.filter
+def worst(topic: Mapping[str, Any]) -> str:
+    """The state of a topic's worst partition."""
+    return worst_state(topic)
 
 
 @register.filter

@@ -99,6 +99,23 @@ def required_number(request: HttpRequest, name: str) -> int:
     return found
 
 
+def switches(request: HttpRequest, path: str, troubled: bool, count: int) -> list[dict[str, Any]]:
+    """The links of a list that can be narrowed to what is troubled, with all else of the address as it is."""
+
+    def url(value: str | None) -> str:
+        query = request.GET.copy()
+        query.pop("page", None)
+        query.pop("troubled", None)
+        if value:
+            query["troubled"] = value
+        return f"{path}?{query.urlencode()}" if query else path
+
+    return [
+        {"label": "All", "url": url(None), "chosen": not troubled, "count": None},
+        {"label": "Troubled only", "url": url("1"), "chosen": troubled, "count": count},
+    ]
+
+
 def pages(request: HttpRequest, page: int, last: int, total: int) -> dict[str, Any]:
     """What a list needs to link its neighbours."""
 

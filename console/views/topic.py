@@ -14,7 +14,7 @@ from console.gateway.errors import GatewayError
 from console.queries import NotFound
 from console.roles import actor_of
 from console.snapshot.read import Snapshot
-from console.views.support import KNOWN, done, explain, number, page, pages, required_number, show
+from console.views.support import KNOWN, done, explain, number, page, pages, required_number, show, switches
 from workers.rules.words import counted
 
 PARTITIONS_SHOWN = 50
@@ -23,15 +23,23 @@ PARTITIONS_SHOWN = 50
 def _context(request: Any, name: str) -> dict[str, Any]:
     snapshot = Snapshot(request.cluster.pk)
     topic = queries.topic_or_fail(snapshot, name)
-    found = queries.partitions_page(snapshot, topic, number(request, "page", 1) or 1 if request.method == "GET" else 1, PARTITIONS_SHOWN)
-    first = (found.page - 1) * PARTITIONS_SHOWN
-    live_needs(request, topics=f"{name}:{first}-{first + PARTITIONS_SHOWN - 1}", events="1")
+    troubled = request.GET.get("troubled") == "1"
+    page = (number(request, "page", 1) or 1) if request.method == "GET" else 1
+    if troubled:
+        found = queries.troubled_page(snapshot, topic, page, PARTITIONS_SHOWN)
+        spans = [(row["partition"], row["partition"]) for row in found.rows] or [(0, 0)]
+    else:
+        found = queries.partitions_page(snapshot, topic, page, PARTITIONS_SHOWN)
+        spans = [((found.page - 1) * PARTITIONS_SHOWN, found.page * PARTITIONS_SHOWN - 1)]
+    live_needs(request, topics=",".join(f"{name}:{first}-{last}" for first, last in spans), events="1")
     configs, error = _configs(request, name)
     return {
         "topic": topic,
         "name": name,
         "rows": found.rows,
         "pages": pages(request, found.page, found.last, found.total),
+        "troubled": troubled,
+        "views": switches(request, reverse("topic", args=[name]), troubled, (topic["under_replicated"] or 0) + (topic["offline"] or 0)),
         "configs": configs,
         "configs_error": error,
         "groups": queries.groups_reading(snapshot, name),

@@ -13,15 +13,18 @@ from console.context import live_needs
 from console.gateway.topic_keys import CREATE_KEYS
 from console.roles import OPERATOR, actor_of
 from console.snapshot.read import Snapshot
-from console.views.support import KNOWN, done, explain, number, page, pages, required_number, show
+from console.views.support import KNOWN, done, explain, number, page, pages, required_number, show, switches
 
 
 @page()
 def topics(request: Any) -> HttpResponse:
-    query = request.GET.get("q", "")[:249]
-    found = queries.topics_page(Snapshot(request.cluster.pk), query, number(request, "page", 1) or 1)
+    """What is searched for and whether only troubled topics are shown stay in the address."""
+    query, troubled = request.GET.get("q", "")[:249], request.GET.get("troubled") == "1"
+    snapshot = Snapshot(request.cluster.pk)
+    found = queries.topics_page(snapshot, query, number(request, "page", 1) or 1, troubled=troubled)
     live_needs(request, topic_rows=",".join(row["topic"] for row in found.rows))
-    return show(request, "topics", {"rows": found.rows, "q": query, "pages": pages(request, found.page, found.last, found.total)})
+    context = {"rows": found.rows, "q": query, "troubled": troubled, "pages": pages(request, found.page, found.last, found.total)}
+    return show(request, "topics", {**context, "views": switches(request, reverse("topics"), troubled, snapshot.troubled_topics_count())})
 
 
 @page("GET", "HEAD", "POST")

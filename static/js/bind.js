@@ -16,7 +16,7 @@ export function paintHolder(holder, value) {
   }
 }
 
-function read(value, path) {
+export function read(value, path) {
   return path.split(".").reduce((found, name) => (found === null || found === undefined ? found : found[name]), value);
 }
 
@@ -24,19 +24,24 @@ function paintField(element, value) {
   const found = read(value, element.dataset.field);
   const way = element.dataset.as || "text";
   if (way === "state") return paintState(element, found);
+  if (way === "worst") return paintState(element, format.worst(value));
   if (way === "bar") return paintBar(element, found);
   if (way === "hidden-unless") { element.hidden = !found; return; }
   if (way === "process") { element.dataset.process = found ?? ""; return; }
   if (way === "level") return paintLevel(element, found);
   const words = (WAYS[way] || format.text)(found);
   if (element.dataset.badAbove !== undefined) level(element, found, "badAbove", "bad");
+  else if (element.dataset.warnBelow !== undefined) mark(element, found < read(value, element.dataset.warnBelow) ? "warn" : "");
   else if (element.dataset.warnAbove !== undefined) level(element, found, "warnAbove", "warn");
   setText(element, words);
 }
 
 function level(element, found, name, word) {
-  const box = element.closest(".figure") || element;
-  box.dataset.level = typeof found === "number" && found > Number(element.dataset[name]) ? word : "";
+  mark(element, typeof found === "number" && found > Number(element.dataset[name]) ? word : "");
+}
+
+function mark(element, word) {
+  (element.closest(".figure, .count") || element).dataset.level = word;
 }
 
 function setText(element, words) {
@@ -58,6 +63,7 @@ function paintState(element, found) {
 
 function paintBar(element, progress) {
   const share = progress && progress.total ? Math.min(1, progress.done / progress.total) : 0;
+  element.hidden = !progress?.total;
   element.setAttribute("aria-valuenow", Math.round(share * 100));
   element.firstElementChild.style.width = `${share * 100}%`;
 }

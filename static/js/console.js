@@ -1,7 +1,7 @@
 // Entry of every page: theme, feed, live values, ladders, plots, confirmations.
 
 import { Feed } from "./feed.js";
-import { eventItem, paint, paintVerdict } from "./bind.js";
+import { eventItem, paint, paintVerdict, read } from "./bind.js";
 import { Ladder } from "./ladder.js";
 import { draw, grow, seriesOf, shownIn } from "./charts.js";
 import { duration } from "./format.js";
@@ -61,6 +61,7 @@ function show(key, value) {
   }
   if (key.startsWith("event/")) return addEvent(value);
   paint(key, value);
+  noticeStale(key, value);
   for (const element of document.querySelectorAll(`[data-ladder="${CSS.escape(key)}"]`)) ladderOf(element).show(value);
 }
 
@@ -71,6 +72,15 @@ function membership(values, gone) {
   const prefix = box.dataset.rows;
   const shown = (key) => box.querySelector(`[data-key="${CSS.escape(key)}"], [data-ladder="${CSS.escape(key)}"]`);
   return Object.keys(values).some((key) => key.startsWith(prefix) && values[key] !== null && !shown(key)) || gone.some((key) => key.startsWith(prefix) && shown(key));
+}
+
+// A list made by the server is fetched anew when one of the figures it hangs on has changed.
+function noticeStale(key, value) {
+  for (const element of document.querySelectorAll(`[data-stale-key="${CSS.escape(key)}"]`)) {
+    const now = element.dataset.staleOn.split(",").map((name) => read(value, name)).join();
+    if (element.dataset.staleWas !== undefined && element.dataset.staleWas !== now) stale();
+    element.dataset.staleWas = now;
+  }
 }
 
 let staleTimer = null;
@@ -129,13 +139,24 @@ function rail() {
 function htmxHooks() {
   document.addEventListener("htmx:beforeSwap", (event) => {
     const status = event.detail.xhr.status;
+    keepOpen(event.target);
     if ([403, 409, 422].includes(status)) { event.detail.shouldSwap = true; event.detail.isError = false; }
   });
-  document.addEventListener("htmx:afterSwap", (event) => { startLadders(event.target); plots(event.target); repaint(event.target); });
+  document.addEventListener("htmx:afterSwap", (event) => { reopen(event.target); startLadders(event.target); plots(event.target); repaint(event.target); });
   document.addEventListener("htmx:configRequest", (event) => {
     const token = document.cookie.split("; ").find((item) => item.startsWith("csrftoken="));
     if (token) event.detail.headers["X-CSRFToken"] = token.slice("csrftoken=".length);
   });
+}
+
+// What a person has opened or closed stays so when the list around it is fetched anew.
+const opened = new Map();
+function keepOpen(root) {
+  for (const one of root.querySelectorAll("details[id]")) opened.set(one.id, one.open);
+}
+
+function reopen(root) {
+  for (const one of root.querySelectorAll("details[id]")) if (opened.has(one.id)) one.open = opened.get(one.id);
 }
 
 function repaint(root) {

@@ -34,16 +34,22 @@ export function duration(ms) {
   const s = ms / 1000;
   if (s < 10) return s.toFixed(1) + THIN + "s";
   if (s < 120) return Math.round(s) + THIN + "s";
-  if (s < 7200) return Math.round(s / 60) + THIN + "min";
-  if (s < 172800) return Math.round(s / 3600) + THIN + "h";
-  return Math.round(s / 86400) + THIN + "days";
+  const [size, unit] = [[86400, "days"], [3600, "h"], [60, "min"]].find(([least]) => s >= 2 * least);
+  return whole(s / size) + THIN + unit;
 }
 
 export const seconds = (s) => (s === null || s === undefined ? DASH : duration(s * 1000));
-export const millis = (value) => (value === null || value === undefined ? DASH : (value < 10 ? value.toFixed(1) : Math.round(value)) + THIN + "ms");
+export const millis = (value) => (value === null || value === undefined ? DASH : (value < 10 ? value.toFixed(1) : whole(value)) + THIN + "ms");
 export const text = (value) => (value === null || value === undefined || value === "" ? DASH : String(value));
 export const list = (value) => (Array.isArray(value) ? (value.length ? value.join(", ") : "none") : DASH);
-export const percent = (value) => (value === null || value === undefined ? DASH : (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(Math.round(value * 100)) + THIN + "%");
+
+// A signed share; nothing where it is unknown: it only stands under a figure.
+export function percent(value) {
+  if (value === null || value === undefined) return "";
+  const rounded = Math.round(value * 100);
+  return (rounded > 0 ? "+" : "") + whole(rounded) + THIN + "%";
+}
+
 export const count = (value) => (Array.isArray(value) ? whole(value.length) : whole(value));
 
 export function clock(ms) {
@@ -64,5 +70,8 @@ const STATES = {
 export function state(value) {
   return STATES[value] || ["off", text(value)];
 }
+
+// The state of a topic's worst partition.
+export const worst = (topic) => (topic.deleting ? "deleting" : ["offline", "under_min_isr", "under_replicated"].find((name) => topic[name]) || "safe");
 
 export const SIGNS = { ok: "●", notice: "◆", warn: "▲", bad: "■", unknown: "○" };

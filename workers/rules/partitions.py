@@ -10,7 +10,8 @@ Rules, first match wins:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 SAFE, UNDER_REPLICATED, UNDER_MIN_ISR, OFFLINE, DELETING = "safe", "under_replicated", "under_min_isr", "offline", "deleting"
 LEVEL = {DELETING: "ok", SAFE: "ok", UNDER_REPLICATED: "warn", UNDER_MIN_ISR: "bad", OFFLINE: "bad"}
@@ -28,6 +29,13 @@ def partition_state(
     if len(isr) < len(assignment):
         return UNDER_REPLICATED
     return SAFE
+
+
+def worst_state(topic: Mapping[str, Any]) -> str:
+    """The state of a topic's worst partition, from how many it has in each."""
+    if topic.get("deleting"):
+        return DELETING
+    return next((state for state in (OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED) if topic.get(state)), SAFE)
 
 
 def not_preferred(leader: int | None, assignment: Sequence[int]) -> bool:
