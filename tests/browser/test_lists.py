@@ -31,7 +31,7 @@ def test_troubled_topics_come_and_go_on_an_open_page(page: Page, system: Console
     page.get_by_role("link", name="Troubled only").focus()
     system.kill(LOST)
     row = page.locator('tr[data-key="topic/reef-hurt"]')
-    expect(row.locator(".state")).to_have_text("under-replicated")
+    expect(row.locator(".state")).to_have_text("under min ISR")
     expect(page.locator('tr[data-key="topic/reef-whole"]')).to_have_count(0)
     expect(page.get_by_role("link", name="Troubled only")).to_be_focused()
     system.start(LOST)
