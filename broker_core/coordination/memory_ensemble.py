@@ -67,6 +67,8 @@ class MemoryEnsemble:
         self._next_session_id = FIRST_SESSION_ID
         self._watches: dict[tuple[str, str], dict[int, None]] = {}
         self.expirations = 0
+        self.after_change: Callable[[WatchEvent, str], None] | None = None
+        """Called with each change of a znode, once its whole transaction has taken effect."""
 
     @property
     def session_ids(self) -> list[int]:
@@ -152,6 +154,8 @@ class MemoryEnsemble:
 
     def _fire(self, changes: Sequence[Change]) -> None:
         for event, path in changes:
+            if self.after_change is not None:
+                self.after_change(event, path)
             told: dict[int, None] = {}
             for kind in _kinds_of(event):
                 told |= self._watches.pop((kind, path), {})

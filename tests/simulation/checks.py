@@ -11,6 +11,7 @@ from broker_core.server.broker import Broker
 from broker_core.storage.log import PartitionLog
 from tests.simulation.kernel.loop import NodeLoop
 from tests.simulation.ledger import Ledger
+from tests.simulation.state_writes import StateWrites
 from tests.simulation.workload import History
 from tests.support.broker_cluster import BrokerCluster
 
@@ -35,10 +36,13 @@ class Watch:
         self._cluster = cluster
         self._partitions = [TopicPartition(topic, partition) for partition in range(partitions)]
         self._ids = {f"b{broker_id}": broker_id for broker_id in cluster.ids}
-        self._last: dict[tuple[str, TopicPartition], tuple[object, ...]] = {}
+        self._last: dict[int, list[tuple[object, int, int, object]]] = {
+            broker_id: [(None, 0, 0, None)] * partitions for broker_id in cluster.ids
+        }
         self._high: dict[tuple[TopicPartition, int, int], int] = {}
         self._leaders: dict[tuple[TopicPartition, int], int] = {}
         self._ledger = Ledger(cluster, self._add)
+        StateWrites(cluster, self._partitions, self._ledger, self._add)
         cluster.world.scheduler.after_step = self._after_step
 
     def _after_step(self, loop: NodeLoop) -> None:
@@ -46,21 +50,18 @@ class Watch:
         broker = self._cluster.brokers.get(broker_id) if broker_id is not None else None
         if broker_id is None or broker is None or loop.dead:
             return
-        for tp in self._partitions:
-            partition = broker.services.replicas.partition(tp)
-            if partition is None or partition.leader is None or partition.log is None or not partition.is_leader:
+        hosted = broker.services.replicas.partition
+        for number, tp in enumerate(self._partitions):
+            partition = hosted(tp)
+            if partition is None or partition.leader is None or partition.log is None or partition.leader.deposed:
                 continue
-            log = partition.log
-            now = (partition.leader, log.log_end_offset, log.high_watermark, partition.leader.isr)
-            if self._changed((loop.name, tp), now) and self._cluster.world.node(loop.name) is broker.node:
+            leader, log, last = partition.leader, partition.log, self._last[broker_id][number]
+            now = (leader, log.log_end_offset, log.high_watermark, leader.isr)
+            if now[0] is last[0] and now[1] == last[1] and now[2] == last[2] and now[3] is last[3]:
+                continue
+            self._last[broker_id][number] = now
+            if self._cluster.world.node(loop.name) is broker.node:
                 self._check(broker_id, partition, log)
-
-    def _changed(self, key: tuple[str, TopicPartition], now: tuple[object, ...]) -> bool:
-        before = self._last.get(key)
-        if before is not None and before[0] is now[0] and before[1:] == now[1:]:
-            return False
-        self._last[key] = now
-        return True
 
     def _check(self, broker_id: int, partition: Partition, log: PartitionLog) -> None:
         key = (partition.tp, partition.leader_epoch)

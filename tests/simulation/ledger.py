@@ -1,20 +1,21 @@
 """Everything that was ever committed, and who must hold it: checked after the steps that changed a leader (REPLICATION A).
 
 - *LeaderCompleteness*: who begins to lead in epoch e holds all that was committed in epochs up to e.
-- *StrongIsr*: when a high watermark rises or an ISR changes, each running member of the ISR in the store holds it too.
+- *StrongIsr*: when a high watermark rises or an ISR is written, each running member of the ISR in the store holds it too.
 
-A member that lost power since it joined is not asked: what it lost is the risk of unflushed logs (REPLICATION B15).
+A member that lost power since the registration in which it joined is not asked: what it lost is the risk of unflushed logs
+(REPLICATION B15).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from broker_core.coordination.layout import broker_path
 from broker_core.model import TopicPartition
 from broker_core.records.batch import iter_headers, read_records
 from broker_core.server.broker import Broker
 from broker_core.storage.log import PartitionLog
-from tests.simulation.scenarios import stored_state
 from tests.support.broker_cluster import BrokerCluster
 
 
@@ -39,8 +40,10 @@ class Ledger:
         self._cluster = cluster
         self._tell = tell
         self._committed: dict[TopicPartition, list[tuple[bytes, int]]] = {}
-        self._joined: dict[tuple[TopicPartition, int], int] = {}
-        """The life in which a broker was first seen in the ISR that it is still in."""
+        self._members: dict[TopicPartition, dict[int, int]] = {}
+        """The ISR as last written, each with the czxid of the registration in which it joined (0: none)."""
+        self._seen: dict[tuple[TopicPartition, int], tuple[PartitionLog, int, int]] = {}
+        """Of each member the log that was looked at, how often it had been cut, and how much of it was as it must be."""
 
     def leader_begins(self, tp: TopicPartition, epoch: int, broker_id: int, log: PartitionLog) -> None:
         owed = [value for value, committed_in in self._committed.get(tp, []) if committed_in <= epoch]
@@ -52,30 +55,40 @@ class Ledger:
     def committed(self, tp: TopicPartition, epoch: int, log: PartitionLog) -> None:
         """The leader's high watermark or ISR has changed."""
         ledger = self._committed.setdefault(tp, [])
-        before = len(ledger)
-        ledger += [(value, epoch) for value in values(log, before, log.high_watermark)]
-        self._ask_members(tp, before)
+        ledger += [(value, epoch) for value in values(log, len(ledger), log.high_watermark)]
+        self._ask_members(tp)
 
-    def _ask_members(self, tp: TopicPartition, before: int) -> None:
-        ledger = self._committed[tp]
-        isr = stored_state(self._cluster, tp)[1]
+    def isr_written(self, tp: TopicPartition, isr: tuple[int, ...]) -> None:
+        """The store's ISR was written, by whomever."""
+        before = self._members.get(tp, {})
+        self._members[tp] = {broker_id: before.get(broker_id, self._registration(broker_id)) for broker_id in isr}
         for broker_id in self._cluster.ids:
-            if broker_id not in isr:
-                self._joined.pop((tp, broker_id), None)
-                continue
-            broker = self._running(broker_id)
-            if broker is None:
-                continue
-            generation = self._cluster.world.life(f"b{broker_id}").generation
-            is_new = (tp, broker_id) not in self._joined
-            if self._joined.setdefault((tp, broker_id), generation) == generation:
-                self._ask(tp, broker_id, broker, 0 if is_new else before, ledger)
+            if broker_id not in before:
+                self._seen.pop((tp, broker_id), None)
+        self._ask_members(tp)
 
-    def _ask(self, tp: TopicPartition, broker_id: int, broker: Broker, start: int, ledger: list[tuple[bytes, int]]) -> None:
-        log = broker.services.logs.get(tp)
+    def _registration(self, broker_id: int) -> int:
+        znode = self._cluster.world.ensemble.tree.find(broker_path(broker_id))
+        return 0 if znode is None else znode.czxid
+
+    def _ask_members(self, tp: TopicPartition) -> None:
+        for broker_id, joined_zxid in self._members[tp].items():
+            broker = self._running(broker_id)
+            if broker is not None and self._cluster.world.machines[f"b{broker_id}"].power_lost_zxid <= joined_zxid:
+                self._ask(tp, broker_id, broker)
+
+    def _ask(self, tp: TopicPartition, broker_id: int, broker: Broker) -> None:
+        log, ledger = broker.services.logs.get(tp), self._committed.get(tp, [])
+        if log is None:
+            if ledger:
+                self._tell(f"broker {broker_id} is in the ISR of {tp} without any log")
+            return
+        seen, cuts, start = self._seen.get((tp, broker_id), (log, 0, 0))
+        start = start if seen is log and cuts == log._truncations else 0
         owed = [value for value, _ in ledger[start:]]
-        if owed and (log is None or values(log, start, len(ledger)) != owed):
+        if owed and values(log, start, len(ledger)) != owed:
             self._tell(f"broker {broker_id} is in the ISR of {tp} without all that is committed from offset {start} on")
+        self._seen[tp, broker_id] = log, log._truncations, len(ledger)
 
     def _running(self, broker_id: int) -> Broker | None:
         broker, machine = self._cluster.brokers.get(broker_id), self._cluster.world.machines[f"b{broker_id}"]

@@ -27,10 +27,6 @@ class NodeLoop(asyncio.AbstractEventLoop):
         self._scheduler = scheduler
         scheduler.loops.append(self)
 
-    @property
-    def runnable(self) -> bool:
-        return bool(self.ready) and not self.paused
-
     def kill(self) -> None:
         """Nothing of this loop runs any more."""
         self.dead = True

@@ -67,7 +67,7 @@ class Scheduler:
     def step(self, until_us: int) -> bool:
         """Runs one callback, or leaps to the next timer; False once nothing is left to do before `until_us`."""
         self._fire_timers()
-        runnable = [loop for loop in self.loops if loop.runnable]
+        runnable = [loop for loop in self.loops if loop.ready and not loop.paused]
         if runnable:
             self._run_one(runnable[0] if len(runnable) == 1 else self._random.choice(runnable))
             return True

@@ -50,6 +50,8 @@ class Machine:
         self.lives: list[Life] = []
         self.wall_offset_ms = 0
         self.paused_at_us = 0
+        self.power_lost_zxid = 0
+        """The store's last transaction before the machine last lost its power."""
 
     @property
     def life(self) -> Life | None:
@@ -116,6 +118,7 @@ class World:
         """The machine stops and its unflushed bytes go; returns the paths that lost some."""
         life = self.life(name)
         self._end(life, "power loss", power_lost=True)
+        self.machines[name].power_lost_zxid = self.ensemble.tree.zxid
         return self.machines[name].disk.lose_power(life.disk.chance)
 
     def _end(self, life: Life, kind: str, *, power_lost: bool = False) -> None:
