@@ -21,5 +21,8 @@ class Flaws:
     accept_old_generations: bool = False
     """Control requests meant for an earlier registration of this broker are obeyed (REPLICATION B11, KIP-380)."""
 
+    obey_before_registration: bool = False
+    """Control requests are obeyed while this broker is not registered yet, whomever they were meant for (REPLICATION B11)."""
+
 
 NO_FLAWS = Flaws()

@@ -158,7 +158,7 @@ class ReplicaManager:
         have had a longer log), so the connection is closed and the controller asks again.
         """
         named, own = field(request, "broker_epoch", NO_EPOCH), self._broker_epoch()
-        if not self._flaws.accept_old_generations and named != NO_EPOCH and own == NO_EPOCH:
+        if not self._flaws.obey_before_registration and named != NO_EPOCH and own == NO_EPOCH:
             raise CloseConnection(f"a control request for registration {named} came before this broker is registered")
         if not self._flaws.accept_old_generations and is_old_generation(named, own):
             log.warning("control request for an earlier registration refused", extra={"request_epoch": request.broker_epoch})

@@ -17,6 +17,8 @@ from tests.simulation.kernel.life import STORE
 from tests.support.broker_cluster import BrokerCluster
 
 BOUNCE_MS = 6_000.0
+BOUNCE_HEALS_MS = (400.0, 1_500.0)
+VICTIM_STORE_LAG_MS = 400.0
 FAILOVER_MS = 10_000.0
 STORE_LAG_MS = 1_500.0
 ANSWER_LAG_MS = 300.0
@@ -38,8 +40,8 @@ def start_if_down(cluster: BrokerCluster, name: str) -> None:
 def bounce(cluster: BrokerCluster, tp: TopicPartition) -> bool:
     """REPLICATION B11: a broker loses power and is back at once while it is told, in its former life, to lead.
 
-    The order to lead waits at a cut; the controller hears late of the new life and repeats the order to it. False when
-    there is no such broker.
+    The order to lead waits at a cut; the controller hears late of the new life and repeats the order to it. That one's own
+    way to the store is slow too, so the order may come before it has registered. False when there is no such broker.
     """
     world = cluster.world
     active = [broker_id for broker_id, broker in cluster.brokers.items() if broker.services.controller.is_active]
@@ -52,9 +54,12 @@ def bounce(cluster: BrokerCluster, tp: TopicPartition) -> bool:
     world.spawn(controller, _make_leader(cluster, active[0], tp, [victims[0], *(each for each in isr if each != victims[0])]))
     world.at(300, lambda: world.delay(controller, STORE, STORE_LAG_MS))
     world.at(300, lambda: world.lose_power(victim) and None)
-    world.at(300 + world.random.uniform(50, 200), lambda: start_if_down(cluster, victim))
-    world.at(650, lambda: world.heal(controller, victim))
+    restart_ms, lag_ms = world.random.uniform(50, 200), world.random.uniform(0, VICTIM_STORE_LAG_MS)
+    world.at(300, lambda: world.delay(victim, STORE, lag_ms))
+    world.at(300 + restart_ms, lambda: start_if_down(cluster, victim))
+    world.at(world.random.uniform(*BOUNCE_HEALS_MS), lambda: world.heal(controller, victim))
     world.at(BOUNCE_MS - 2_000, lambda: world.delay(controller, STORE, 0))
+    world.at(BOUNCE_MS - 2_000, lambda: world.delay(victim, STORE, 0))
     return True
 
 

@@ -56,18 +56,6 @@ def test_a_member_without_a_committed_record_is_noticed_when_it_is_written(clust
     assert watch.violations == [f"broker {behind} is in the ISR of t-0 without all that is committed from offset 0 on"]
 
 
-def test_a_member_that_lost_power_is_not_asked_until_it_joins_again(cluster: BrokerCluster) -> None:
-    """REPLICATION B15: what it had not flushed may be gone."""
-    watch = Watch(cluster, "t", 1)
-    assert cluster.produce("t", "value").error_code == 0
-    follower = next(broker_id for broker_id in present(cluster).isr if broker_id != present(cluster).leader)
-    cluster.world.lose_power(f"b{follower}")
-    cluster.start(follower)
-    cluster.until(lambda: len(present(cluster).isr) == 2)
-    cluster.until(lambda: len(present(cluster).isr) == 3)
-    assert watch.violations == []
-
-
 def test_a_state_that_contradicts_itself_or_its_predecessor_is_noticed(cluster: BrokerCluster) -> None:
     watch = Watch(cluster, "t", 1)
     state = present(cluster)
