@@ -34,11 +34,10 @@ class Replica(NamedTuple):
 
 
 class Leadership(NamedTuple):
-    """A partition's state, the epoch of the controller that wrote it, and the write's zxid (0: written in this term)."""
+    """A partition's state, and the epoch of the controller that wrote it."""
 
     state: LeaderAndIsr
     controller_epoch: int
-    zxid: int = 0
 
 
 @dataclass(slots=True)

@@ -33,11 +33,11 @@ def compare(known: Mapping[int, BrokerInfo], registered: Mapping[int, BrokerInfo
     )
 
 
-def restarted_unseen(brokers: Mapping[int, BrokerInfo], leadership: Iterable[Leadership]) -> list[int]:
-    """Brokers that a partition's state counts on and that registered after it was written (REPLICATION B11).
+def restarted_unseen(brokers: Mapping[int, BrokerInfo], remembered: Mapping[int, int], leadership: Iterable[Leadership]) -> list[int]:
+    """Brokers that a partition's state counts on and that registered since the last controller looked (REPLICATION B11).
 
-    They went and came back while no controller looked. What they had not flushed may be gone, so they must leave the ISR
-    and their leaderships end, as if they had been seen gone.
+    `remembered` are the epochs that it had acted on. They went and came back while no controller looked. What they had not
+    flushed may be gone, so they must leave the ISR and their leaderships end, as if they had been seen gone.
     """
-    members = [(broker_id, row.zxid) for row in leadership for broker_id in (row.state.leader, *row.state.isr)]
-    return sorted({broker_id for broker_id, zxid in members if broker_id in brokers and brokers[broker_id].epoch > zxid})
+    members = {broker_id for row in leadership for broker_id in (row.state.leader, *row.state.isr)}
+    return sorted(broker_id for broker_id in members if broker_id in brokers and remembered.get(broker_id) != brokers[broker_id].epoch)

@@ -97,7 +97,7 @@ class RequestBatch:
         return [(broker_id, parts) for broker_id, parts in sorted(by_broker.items()) if broker_id in self._context.brokers]
 
     def _metadata_part(self, tp: TopicPartition) -> Payload:
-        state, controller_epoch, _ = self._context.leadership[tp]
+        state, controller_epoch = self._context.leadership[tp]
         replicas = self._context.assignment(tp).replicas
         return {
             "partition_index": tp.partition,
@@ -150,7 +150,7 @@ class RequestBatch:
 
 
 def _leader_and_isr_part(tp: TopicPartition, leadership: Leadership, assignment: ReplicaAssignment, is_new: bool) -> Payload:
-    state, controller_epoch, _ = leadership
+    state, controller_epoch = leadership
     return {
         "partition_index": tp.partition,
         "controller_epoch": controller_epoch,

@@ -8,7 +8,7 @@ any of them is told to follow or lead, replicas are brought online before leader
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_core.config import ConfigHolder
@@ -66,6 +66,7 @@ class Term:
         give_up: Callable[[str], None],
     ) -> None:
         self.context = context = ControllerContext(won.epoch, won.version)
+        self._remembered: dict[int, int] = {}
         self.watches = watches = Watches(post)
         self.channels = ControlChannels(
             node.clock,
@@ -95,7 +96,8 @@ class Term:
         await self._drop_notifications(LOG_DIR_EVENTS, LogDirChange())
         context.brokers.update(await self._read_brokers())
         await self.topics.load()
-        restarted = restarted_unseen(context.brokers, context.leadership.values())
+        remembered = await self._znodes.remembered_brokers()
+        restarted = [] if remembered is None else restarted_unseen(context.brokers, remembered, context.leadership.values())
         for broker_id in restarted:
             del context.brokers[broker_id]
         await self.topics.to_delete()
@@ -103,7 +105,7 @@ class Term:
         for broker_id in context.all_ids():
             self.channels.open(context.brokers[broker_id])
         self.changes.send_metadata(context.all_ids(), ())
-        await self._start_replicas()
+        await self._start_replicas(restarted)
         await self._start_partitions()
         resumed = await self.reassignments.from_znode(self.watches.to(ReassignmentRequested()))
         await self.reassignments.resume(lambda tp, _: tp not in resumed)
@@ -111,7 +113,7 @@ class Term:
         await self.elections.from_znode(self.watches.to(ElectionRequested()))
         if restarted:
             log.info("Brokers restarted between two controllers: %s", restarted)
-            await self.brokers_changed()
+        await self.brokers_changed()
         log.info("Controller epoch %d: %d brokers, %d partitions", context.epoch, len(context.brokers), len(context.partitions()))
 
     def end(self) -> None:
@@ -120,7 +122,12 @@ class Term:
         self.channels.close_all()
 
     async def brokers_changed(self) -> None:
+        """Acts on registrations that came and went, and only then remembers them for the next controller."""
         await self.brokers.registered(await self._read_brokers())
+        epochs = {broker_id: info.epoch for broker_id, info in self.context.brokers.items()}
+        if epochs != self._remembered:
+            await self._znodes.remember_brokers(epochs)
+            self._remembered = epochs
 
     async def deletions_requested(self) -> None:
         await self.topics.to_delete()
@@ -182,7 +189,9 @@ class Term:
         names = await self._znodes.store.children(path, self.watches.to(event))
         await self._znodes.store.delete_all([f"{path}/{name}" for name in names])
 
-    async def _start_replicas(self) -> None:
+    async def _start_replicas(self, restarted: Sequence[int]) -> None:
+        """Those that restarted leave the ISRs before those that are gone: the last to leave stays in, and these may still have
+        what the former lost."""
         context = self.context
         replicas = context.replicas_of(context.partitions())
         online = [replica for replica in replicas if context.is_online(replica.broker_id, replica.tp)]
@@ -191,7 +200,8 @@ class Term:
         # A broker may die with the old controller: its replicas of topics to delete must not count as deletable.
         context.replica_states.update(dict.fromkeys(offline, ReplicaState.DELETION_INELIGIBLE))
         await self.changes.move_replicas(online, ReplicaState.ONLINE)
-        await self.changes.move_replicas(offline, ReplicaState.OFFLINE)
+        await self.changes.move_replicas([replica for replica in offline if replica.broker_id in restarted], ReplicaState.OFFLINE)
+        await self.changes.move_replicas([replica for replica in offline if replica.broker_id not in restarted], ReplicaState.OFFLINE)
 
     async def _start_partitions(self) -> None:
         context = self.context

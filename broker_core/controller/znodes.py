@@ -12,13 +12,15 @@ from broker_core.controller.context import Leadership
 from broker_core.controller.guarded_store import CHANGED_MEANWHILE, OPERATION_FAILED, OPS_PER_MULTI_LIMIT, GuardedStore
 from broker_core.controller.reassignment import ReplicaAssignment
 from broker_core.coordination import layout
-from broker_core.coordination.store import Create, NodeExists, NotEmpty, Op, SetData, Stat, StoreError, Watcher
+from broker_core.coordination.store import Create, NodeExists, NoNode, NotEmpty, Op, SetData, Stat, StoreError, Watcher
 from broker_core.coordination.znode_data import (
     TopicAssignment,
     decode_broker,
+    decode_broker_epochs,
     decode_config,
     decode_partition_state,
     decode_topic,
+    encode_broker_epochs,
     encode_partition_state,
     encode_topic,
 )
@@ -57,6 +59,18 @@ class Znodes:
             return None
         return _decoded(lambda: decode_broker(broker_id, read[0], read[1].czxid))
 
+    async def remembered_brokers(self) -> dict[int, int] | None:
+        """The broker epochs that the last controller had acted on; None when no controller has left any."""
+        read = await self.store.get(layout.CONTROLLER_BROKERS)
+        return None if read is None else _decoded(lambda: decode_broker_epochs(read[0]))
+
+    async def remember_brokers(self, epochs: Mapping[int, int]) -> None:
+        data = encode_broker_epochs(epochs)
+        try:
+            await self.store.write([SetData(layout.CONTROLLER_BROKERS, data)])
+        except NoNode:
+            await self._create(layout.CONTROLLER_BROKERS, data)
+
     async def topic_names(self, watch: Watcher) -> list[str]:
         return await self.store.children(layout.TOPICS, watch)
 
@@ -87,7 +101,7 @@ class Znodes:
         if read is None:
             return None
         data, stat = read
-        return _decoded(lambda: Leadership(*decode_partition_state(tp, data, stat.version), stat.mzxid))
+        return _decoded(lambda: Leadership(*decode_partition_state(tp, data, stat.version)))
 
     async def write_states(
         self, states: Mapping[TopicPartition, LeaderAndIsr], controller_epoch: int

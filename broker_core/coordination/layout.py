@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
+CONTROLLER_BROKERS = "/controller_brokers"
+"""Highwater's own, Kafka has none: the broker epochs that the controllers have acted on."""
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
 CLUSTER = "/cluster"

@@ -151,6 +151,18 @@ def decode_partition_state(tp: TopicPartition, data: bytes, zk_version: int) -> 
         raise StoreError(f"the state of {tp} is malformed: {error!r}") from error
 
 
+def encode_broker_epochs(epochs: Mapping[int, int]) -> bytes:
+    return dump({"version": 1, "epochs": {str(broker_id): epoch for broker_id, epoch in sorted(epochs.items())}})
+
+
+def decode_broker_epochs(data: bytes) -> dict[int, int]:
+    value = load(data, "/controller_brokers")
+    try:
+        return {int(broker_id): int(epoch) for broker_id, epoch in value["epochs"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(f"/controller_brokers is malformed: {error!r}") from error
+
+
 def encode_controller(broker_id: int, timestamp_ms: int) -> bytes:
     return dump({"version": 1, "brokerid": broker_id, "timestamp": str(timestamp_ms)})
 
