@@ -1,7 +1,7 @@
 """Fetch v0–17: records for consumers and followers, from the segment files (SOURCES R2, R7, P1, N1).
 
 Versions 13 and later name topics by id. Sessions (v7+, KIP-227) belong to the replica manager. Records go out as file
-ranges; only versions 0–3, which know the old message sets, have them converted here.
+ranges; only versions 0–3, which know the old message sets, have them converted here, in slices between which others are served.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
 from broker_core.protocol.hot import FetchPartitionResult, encode_fetch_response
-from broker_core.records.legacy import down_convert
+from broker_core.records.legacy import down_converting
 from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import FINAL_EPOCH, NO_SESSION, PartitionKey, Reply, WantedPartition
 from broker_core.seams import FileRange, Part
+from broker_core.storage.slices import in_slices
 
 TOPIC_IDS_SINCE = 13
 BATCHES_SINCE = 4
@@ -39,6 +40,8 @@ async def handle(request: Request) -> Answer:
     )
     sent = sum(result.records_bytes for _, result, _ in reply.answers)
     request.broker.metrics.count_fetched(sent, by_follower=params.replica_id >= 0)
+    if request.version < BATCHES_SINCE:
+        await _convert_all(request, reply)
     return _encoded(request, reply)
 
 
@@ -94,8 +97,6 @@ def _forgotten(request: Request) -> list[PartitionKey]:
 def _encoded(request: Request, reply: Reply) -> list[Part]:
     topics: list[tuple[str, Any, list[FetchPartitionResult]]] = []
     for wanted, result, _ in reply.answers:
-        if request.version < BATCHES_SINCE:
-            _convert(request, wanted, result)
         if not topics or (topics[-1][0], topics[-1][1]) != (wanted.topic or "", wanted.topic_id):
             topics.append((wanted.topic or "", wanted.topic_id, []))
         topics[-1][2].append(result)
@@ -106,19 +107,23 @@ def _encoded(request: Request, reply: Reply) -> list[Part]:
     )
 
 
-def _convert(request: Request, wanted: WantedPartition, result: FetchPartitionResult) -> None:
+async def _convert_all(request: Request, reply: Reply) -> None:
+    """Converts partition by partition, and lets others run in between; all is read first, as the files may be cut meanwhile."""
+    stored = [(wanted, result, b"".join(map(_bytes_of, result.records))) for wanted, result, _ in reply.answers if result.records_bytes]
+    for wanted, result, data in stored:
+        try:
+            converted = await _converted(request, wanted, data)
+            result.records, result.records_bytes = [converted], len(converted)
+        except (KafkaError, CorruptData) as error:
+            result.error_code = int(error.code if isinstance(error, KafkaError) else ErrorCode.CORRUPT_MESSAGE)
+            result.records, result.records_bytes = [], 0
+
+
+async def _converted(request: Request, wanted: WantedPartition, data: bytes) -> bytes:
     """Batches as messages of magic 0 (v0–1) or 1 (v2–3)."""
-    if not result.records_bytes:
-        return
-    magic = 0 if request.version < 2 else 1
-    try:
-        if wanted.topic is None or not request.broker.config.topic(wanted.topic).message_downconversion_enable:
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"topic {wanted.topic} does not convert records for old consumers")
-        converted = down_convert(b"".join(map(_bytes_of, result.records)), magic, wanted.fetch_offset)
-        result.records, result.records_bytes = [converted], len(converted)
-    except (KafkaError, CorruptData) as error:
-        result.error_code = int(error.code if isinstance(error, KafkaError) else ErrorCode.CORRUPT_MESSAGE)
-        result.records, result.records_bytes = [], 0
+    if wanted.topic is None or not request.broker.config.topic(wanted.topic).message_downconversion_enable:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"topic {wanted.topic} does not convert records for old consumers")
+    return await in_slices(request.broker.node, down_converting(data, 0 if request.version < 2 else 1, wanted.fetch_offset))
 
 
 def _bytes_of(part: Part) -> bytes:

@@ -19,8 +19,9 @@ from broker_core.protocol.codec import field, millis
 from broker_core.protocol.hot import ProducedPartition, encode_produce_response
 from broker_core.records.compression import Codec
 from broker_core.records.header import TRANSACTIONAL_BIT
-from broker_core.records.legacy import is_legacy, up_convert
+from broker_core.records.legacy import is_legacy, up_converting
 from broker_core.storage.log import AppendOrigin
+from broker_core.storage.slices import in_slices
 
 if TYPE_CHECKING:
     from broker_core.replication.manager import AppendResult
@@ -46,7 +47,8 @@ async def handle(request: Request) -> Answer:
         for data in topic.partition_data:
             tp = TopicPartition(topic.name, data.index)
             try:
-                batches[tp] = _checked(request, tp, data.records)
+                records = _checked(request, tp, data.records)
+                batches[tp] = await _converted(request, tp, records) if is_legacy(records) else records
             except KafkaError as error:
                 rows[tp] = ProducedPartition(tp.partition, int(error.code), error_message=error.message)
     results = await request.broker.replicas.append(batches, acks=body.acks, timeout_ms=millis(body.timeout), origin=AppendOrigin.CLIENT)
@@ -77,8 +79,8 @@ def _refused(request: Request, code: ErrorCode) -> Answer:
     return _encoded(request, rows)
 
 
-def _checked(request: Request, tp: TopicPartition, records: memoryview | None) -> bytes | memoryview:
-    """The records as one batch, or what is wrong with them."""
+def _checked(request: Request, tp: TopicPartition, records: memoryview | None) -> memoryview:
+    """The records: one batch, or in old versions a message set; or what is wrong with them."""
     if request.body.acks not in (-1, 0, 1):
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks must be 0, 1 or -1 (all), not {request.body.acks}")
     if tp.topic in INTERNAL_TOPICS:
@@ -86,7 +88,9 @@ def _checked(request: Request, tp: TopicPartition, records: memoryview | None) -
     if not records:
         raise KafkaError(ErrorCode.INVALID_RECORD, f"no records for {tp}")
     if is_legacy(records):
-        return _converted(request, tp, records)
+        if request.version >= BATCHES_ONLY_SINCE:
+            raise KafkaError(ErrorCode.INVALID_RECORD, f"Produce v{request.version} brings batches of magic 2, not {records[_MAGIC_AT]}")
+        return records
     if len(records) < _HEADER_BYTES:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{len(records)} bytes for {tp} are no record batch")
     if request.version >= BATCHES_ONLY_SINCE:
@@ -116,11 +120,10 @@ def _end_of_batch(tp: TopicPartition, records: memoryview) -> int:
     return length + _LENGTH_END
 
 
-def _converted(request: Request, tp: TopicPartition, records: memoryview) -> bytes:
-    if request.version >= BATCHES_ONLY_SINCE:
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"Produce v{request.version} must bring batches of magic 2, not {records[_MAGIC_AT]}")
+async def _converted(request: Request, tp: TopicPartition, records: memoryview) -> bytes:
+    """A message set as a batch; others run meanwhile, but no later request of the same connection."""
     try:
-        return up_convert(records)
+        return await in_slices(request.broker.node, up_converting(records))
     except CorruptData as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the message set for {tp} is unreadable: {error}") from None
 

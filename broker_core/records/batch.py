@@ -47,6 +47,7 @@ __all__ = [
     "iter_headers",
     "parse_header",
     "read_records",
+    "seal_batch",
     "stamp",
 ]
 
@@ -77,21 +78,41 @@ def build_batch(
     end = last_offset if last_offset is not None else (resolved[-1].offset if resolved else base_offset)
     attributes = int(compression) | (TRANSACTIONAL_BIT if transactional else 0) | (CONTROL_BIT if control else 0)
     body = compress(compression, b"".join(encode_record(record, base_offset, base_timestamp) for record in resolved))
+    header = BatchHeader(
+        base_offset,
+        HEADER_BYTES + len(body),
+        leader_epoch,
+        2,
+        0,
+        attributes,
+        end - base_offset,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        len(resolved),
+    )
+    return seal_batch(header, body)
+
+
+def seal_batch(header: BatchHeader, body: bytes) -> bytes:
+    """The batch of a header and its records as they are stored; size and CRC are worked out here."""
     batch = bytearray(
         HEADER.pack(
-            base_offset,
+            header.base_offset,
             HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body),
-            leader_epoch,
-            2,
+            header.leader_epoch,
+            header.magic,
             0,
-            attributes,
-            end - base_offset,
-            base_timestamp,
-            max_timestamp,
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            len(resolved),
+            header.attributes,
+            header.last_offset_delta,
+            header.base_timestamp,
+            header.max_timestamp,
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            header.record_count,
         )
     )
     batch += body

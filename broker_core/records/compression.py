@@ -15,6 +15,7 @@ from collections.abc import Callable
 import cramjam
 
 from broker_core.errors import CorruptData
+from broker_core.records.steps import Steps, finish
 
 Buffer = bytes | bytearray | memoryview
 
@@ -27,6 +28,8 @@ _XERIAL_BLOCK_BYTES = 32 << 10
 _LZ4_HEADER = b"\x04\x22\x4d\x18\x60\x40\x82"
 _LZ4_BLOCK_BYTES = 64 << 10
 _LZ4_STORED = 1 << 31
+_GZIP_STEP_BYTES = 16 << 10
+_GUNZIP_STEP_BYTES = 256 << 10
 _FIRST_GUESS_BYTES = 64 << 10
 _INT32 = struct.Struct(">i")
 _LITTLE_UINT32 = struct.Struct("<I")
@@ -41,17 +44,26 @@ class Codec(enum.IntEnum):
 
 
 def compress(codec: int, data: Buffer) -> bytes:
-    return _COMPRESSORS[codec](data)
+    return finish(compressing(codec, data))
+
+
+def compressing(codec: int, data: Buffer) -> Steps[bytes]:
+    return (yield from _COMPRESSORS[codec](data))
 
 
 def decompress(codec: int, data: Buffer, limit_bytes: int = MAX_OUTPUT_BYTES) -> bytes:
     """The plain bytes; `CorruptData` when they are damaged, the codec is unknown, or they exceed the limit."""
+    return finish(decompressing(codec, data, limit_bytes))
+
+
+def decompressing(codec: int, data: Buffer, limit_bytes: int = MAX_OUTPUT_BYTES) -> Steps[bytes]:
+    """`decompress` in steps."""
     try:
         decompressor = _DECOMPRESSORS[codec]
     except KeyError:
         raise CorruptData(f"compression codec {codec} does not exist") from None
     try:
-        return decompressor(data, limit_bytes)
+        return (yield from decompressor(data, limit_bytes))
     except (cramjam.DecompressionError, zlib.error, struct.error) as error:
         raise CorruptData(f"{len(data)} bytes of {Codec(codec).name} cannot be decompressed: {error}") from None
 
@@ -60,47 +72,61 @@ def _too_large(limit_bytes: int) -> CorruptData:
     return CorruptData(f"compressed records exceed {limit_bytes} bytes when decompressed")
 
 
-def _plain(data: Buffer) -> bytes:
+def _plain(data: Buffer) -> Steps[bytes]:
+    yield from ()
     return bytes(data)
 
 
-def _plain_within(data: Buffer, limit_bytes: int) -> bytes:
+def _plain_within(data: Buffer, limit_bytes: int) -> Steps[bytes]:
+    yield from ()
     if len(data) > limit_bytes:
         raise _too_large(limit_bytes)
     return bytes(data)
 
 
-def _gzip(data: Buffer) -> bytes:
+def _gzip(data: Buffer) -> Steps[bytes]:
     stream = zlib.compressobj(wbits=_GZIP_WBITS)
-    return stream.compress(data) + stream.flush()
-
-
-def _gunzip(data: Buffer, limit_bytes: int) -> bytes:
-    """All members of a gzip stream: some producers write several."""
     out = bytearray()
-    rest: Buffer = data
-    while True:
-        member = zlib.decompressobj(wbits=_GZIP_WBITS)
-        out += member.decompress(rest, limit_bytes - len(out) + 1)
-        if len(out) > limit_bytes:
-            raise _too_large(limit_bytes)
-        if not member.eof:
-            raise CorruptData(f"a gzip stream of {len(data)} bytes ends early")
-        rest = member.unused_data
-        if not rest:
-            return bytes(out)
+    with memoryview(data) as view:
+        for start in range(0, len(data), _GZIP_STEP_BYTES):
+            out += stream.compress(view[start : start + _GZIP_STEP_BYTES])
+            yield
+    return bytes(out + stream.flush())
 
 
-def _snappy(data: Buffer) -> bytes:
+def _gunzip(data: Buffer, limit_bytes: int) -> Steps[bytes]:
+    """All members of a gzip stream: some producers write several."""
+    out, position = bytearray(), 0
+    member = zlib.decompressobj(wbits=_GZIP_WBITS)
+    with memoryview(data) as view:
+        while True:
+            out += member.decompress(member.unconsumed_tail or view[position : position + _GZIP_STEP_BYTES], _GUNZIP_STEP_BYTES)
+            if len(out) > limit_bytes:
+                raise _too_large(limit_bytes)
+            yield
+            if member.unconsumed_tail:
+                continue
+            position = min(position + _GZIP_STEP_BYTES, len(data))
+            if member.eof:
+                position -= len(member.unused_data)
+                if position == len(data):
+                    return bytes(out)
+                member = zlib.decompressobj(wbits=_GZIP_WBITS)
+            elif position == len(data):
+                raise CorruptData(f"a gzip stream of {len(data)} bytes ends early")
+
+
+def _snappy(data: Buffer) -> Steps[bytes]:
     out = bytearray(_XERIAL_HEADER)
     for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
         block = bytes(cramjam.snappy.compress_raw(bytes(data[start : start + _XERIAL_BLOCK_BYTES])))
         out += _INT32.pack(len(block))
         out += block
+        yield
     return bytes(out)
 
 
-def _unsnappy(data: Buffer, limit_bytes: int) -> bytes:
+def _unsnappy(data: Buffer, limit_bytes: int) -> Steps[bytes]:
     data = bytes(data)
     if not data.startswith(_XERIAL_MAGIC):
         return _unsnappy_block(data, limit_bytes)
@@ -113,6 +139,7 @@ def _unsnappy(data: Buffer, limit_bytes: int) -> bytes:
             raise CorruptData(f"a snappy block of {length} bytes at {position} of {len(data)}")
         out += _unsnappy_block(data[position : position + length], limit_bytes - len(out))
         position += length
+        yield
     return bytes(out)
 
 
@@ -122,7 +149,7 @@ def _unsnappy_block(block: bytes, limit_bytes: int) -> bytes:
     return bytes(cramjam.snappy.decompress_raw(block))
 
 
-def _lz4(data: Buffer) -> bytes:
+def _lz4(data: Buffer) -> Steps[bytes]:
     out = bytearray(_LZ4_HEADER)
     for start in range(0, len(data), _LZ4_BLOCK_BYTES):
         plain = bytes(data[start : start + _LZ4_BLOCK_BYTES])
@@ -131,18 +158,22 @@ def _lz4(data: Buffer) -> bytes:
             out += _LITTLE_UINT32.pack(len(block)) + block
         else:
             out += _LITTLE_UINT32.pack(len(plain) | _LZ4_STORED) + plain
+        yield
     return bytes(out + _LITTLE_UINT32.pack(0))
 
 
-def _unlz4(data: Buffer, limit_bytes: int) -> bytes:
+def _unlz4(data: Buffer, limit_bytes: int) -> Steps[bytes]:
+    yield from ()
     return _grow_until_it_fits(cramjam.lz4.decompress_into, bytes(data), limit_bytes)
 
 
-def _zstd(data: Buffer) -> bytes:
+def _zstd(data: Buffer) -> Steps[bytes]:
+    yield from ()
     return bytes(cramjam.zstd.compress(bytes(data)))
 
 
-def _unzstd(data: Buffer, limit_bytes: int) -> bytes:
+def _unzstd(data: Buffer, limit_bytes: int) -> Steps[bytes]:
+    yield from ()
     return _grow_until_it_fits(cramjam.zstd.decompress_into, bytes(data), limit_bytes)
 
 
@@ -164,5 +195,5 @@ def _grow_until_it_fits(into: Callable[[bytes, bytearray], int], data: bytes, li
         return bytes(out)
 
 
-_COMPRESSORS: dict[int, Callable[[Buffer], bytes]] = {0: _plain, 1: _gzip, 2: _snappy, 3: _lz4, 4: _zstd}
-_DECOMPRESSORS: dict[int, Callable[[Buffer, int], bytes]] = {0: _plain_within, 1: _gunzip, 2: _unsnappy, 3: _unlz4, 4: _unzstd}
+_COMPRESSORS: dict[int, Callable[[Buffer], Steps[bytes]]] = {0: _plain, 1: _gzip, 2: _snappy, 3: _lz4, 4: _zstd}
+_DECOMPRESSORS: dict[int, Callable[[Buffer, int], Steps[bytes]]] = {0: _plain_within, 1: _gunzip, 2: _unsnappy, 3: _unlz4, 4: _unzstd}

@@ -17,14 +17,15 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from broker_core.errors import CorruptData
-from broker_core.records.compression import Codec, compress, decompress
+from broker_core.records.compression import Codec, compressing, decompressing
 from broker_core.records.header import COMPRESSION_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, TIMESTAMP_TYPE_BIT
 from broker_core.records.lz4_header import age_checksum, mend_checksum
 from broker_core.records.record import Record
+from broker_core.records.steps import RECORDS_PER_STEP, Steps, finish
 
 _START = struct.Struct(">qiIbb")
 _INT64 = struct.Struct(">q")
@@ -88,12 +89,19 @@ def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int
 
 def parse_messages(data: bytes) -> list[Message]:
     """All messages of a set that ends whole."""
+    return finish(parsing_messages(data))
+
+
+def parsing_messages(data: bytes) -> Steps[list[Message]]:
+    """`parse_messages` in steps."""
     messages = []
     position = 0
     while position < len(data):
         message = parse_message(data, position)
         messages.append(message)
         position += message.size_bytes
+        if len(messages) % RECORDS_PER_STEP == 0:
+            yield
     return messages
 
 
@@ -102,27 +110,35 @@ def read_message(data: bytes, limit_bytes: int) -> list[Record]:
     message = parse_message(data)
     if message.size_bytes != len(data):
         raise CorruptData(f"{len(data) - message.size_bytes} bytes after the message of offset {message.offset}")
-    return records_of(message, limit_bytes)
+    return list(records_of(message, finish(inner_messages(message, limit_bytes))))
 
 
-def records_of(message: Message, limit_bytes: int) -> list[Record]:
+def inner_messages(message: Message, limit_bytes: int) -> Steps[list[Message]]:
+    """The messages inside a wrapper, none of one that is not compressed."""
     if message.codec == Codec.NONE:
-        return [Record(message.offset, message.timestamp_ms, message.key, message.value)]
-    inner = parse_messages(_decompressed(message, limit_bytes))
-    if not inner or any(each.codec for each in inner):
-        raise CorruptData(f"the wrapper of offset {message.offset} holds no messages, or compressed ones")
-    base = _first_offset(message, inner[-1].offset) if message.magic == 1 else 0
-    append_time = message.timestamp_ms if message.has_append_time else None
-    return [Record(base + each.offset, each.timestamp_ms if append_time is None else append_time, each.key, each.value) for each in inner]
-
-
-def _decompressed(message: Message, limit_bytes: int) -> bytes:
+        return []
     if message.value is None or message.codec not in (Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
         raise CorruptData(f"the wrapper of offset {message.offset} has codec {message.codec} or no value")
     value = message.value
     if message.codec == Codec.LZ4 and message.magic == 0:
         value = mend_checksum(value)
-    return decompress(message.codec, value, limit_bytes)
+    inner = yield from parsing_messages((yield from decompressing(message.codec, value, limit_bytes)))
+    if not inner:
+        raise CorruptData(f"the wrapper of offset {message.offset} holds no messages")
+    return inner
+
+
+def records_of(message: Message, inner: Sequence[Message]) -> Iterator[Record]:
+    """The record that a message is, or those inside it, with absolute offsets; `CorruptData` where one is a wrapper again."""
+    if not inner:
+        yield Record(message.offset, message.timestamp_ms, message.key, message.value)
+        return
+    base = _first_offset(message, inner[-1].offset) if message.magic == 1 else 0
+    append_time = message.timestamp_ms if message.has_append_time else None
+    for each in inner:
+        if each.codec:
+            raise CorruptData(f"the wrapper of offset {message.offset} holds a compressed message")
+        yield Record(base + each.offset, each.timestamp_ms if append_time is None else append_time, each.key, each.value)
 
 
 def _first_offset(wrapper: Message, last_inner: int) -> int:
@@ -146,13 +162,25 @@ def build_message(record: Record, magic: int, attributes: int = 0) -> bytes:
 
 def build_message_set(records: Sequence[Record], magic: int, codec: int = Codec.NONE, timestamp_type: int = 0) -> bytes:
     """The records as messages, or as one compressed wrapper of them. Headers are lost: the old formats have none."""
+    return finish(building_message_set([records], magic, codec, timestamp_type))
+
+
+def building_message_set(chunks: Iterable[Sequence[Record]], magic: int, codec: int, timestamp_type: int) -> Steps[bytes]:
+    """`build_message_set` of records that come in chunks, a step for each."""
     type_bit = TIMESTAMP_TYPE_BIT if magic == 1 and timestamp_type == LOG_APPEND_TIME else 0
-    if codec == Codec.NONE or not records:
-        return b"".join(build_message(record, magic, type_bit) for record in records)
-    base = records[0].offset if magic == 1 else 0
-    inner = b"".join(build_message(record._replace(offset=record.offset - base), magic, type_bit) for record in records)
-    value = compress(codec, inner)
+    relative = magic == 1 and codec != Codec.NONE
+    out = bytearray()
+    base, last_offset, newest_ms = 0, -1, NO_TIMESTAMP
+    for chunk in chunks:
+        for record in chunk:
+            if last_offset < 0 and relative:
+                base = record.offset
+            last_offset, newest_ms = record.offset, max(newest_ms, record.timestamp_ms)
+            out += build_message(record._replace(offset=record.offset - base) if base else record, magic, type_bit)
+        yield
+    if codec == Codec.NONE or last_offset < 0:
+        return bytes(out)
+    value = yield from compressing(codec, out)
     if codec == Codec.LZ4 and magic == 0:
         value = age_checksum(value)
-    newest_ms = max(record.timestamp_ms for record in records)
-    return build_message(Record(records[-1].offset, newest_ms, None, value), magic, codec | type_bit)
+    return build_message(Record(last_offset, newest_ms, None, value), magic, codec | type_bit)

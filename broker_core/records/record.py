@@ -7,9 +7,11 @@ varints are zigzag. Only conversion, compaction, timestamp search and the coordi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from broker_core.errors import CorruptData
+from broker_core.records.steps import RECORDS_PER_STEP
 
 
 class Record(NamedTuple):
@@ -71,8 +73,23 @@ def _write_bytes(out: bytearray, value: bytes | None) -> None:
 
 def decode_records(data: bytes, count: int, base_offset: int, base_timestamp_ms: int) -> list[Record]:
     """Exactly `count` records that fill `data`; `CorruptData` otherwise."""
-    records = []
+    return [record for chunk in record_chunks(data, count, base_offset, base_timestamp_ms) for record in chunk]
+
+
+def record_chunks(data: bytes, count: int, base_offset: int, base_timestamp_ms: int) -> Iterator[list[Record]]:
+    """The same, `RECORDS_PER_STEP` at a time; what is wrong with the end is told when it is reached."""
     position = 0
+    while count > 0:
+        step = min(count, RECORDS_PER_STEP)
+        chunk, position = _decode_some(data, position, step, base_offset, base_timestamp_ms)
+        count -= step
+        yield chunk
+    if position != len(data):
+        raise CorruptData(f"{len(data) - position} bytes after the last record")
+
+
+def _decode_some(data: bytes, position: int, count: int, base_offset: int, base_timestamp_ms: int) -> tuple[list[Record], int]:
+    records = []
     try:
         for _ in range(count):
             length, start = read_zigzag(data, position)
@@ -82,9 +99,7 @@ def decode_records(data: bytes, count: int, base_offset: int, base_timestamp_ms:
             records.append(_decode(data, start, position, base_offset, base_timestamp_ms))
     except (IndexError, UnicodeDecodeError) as error:
         raise CorruptData(f"unreadable record before {position} of {len(data)}: {error}") from None
-    if position != len(data):
-        raise CorruptData(f"{len(data) - position} bytes after the last of {count} records")
-    return records
+    return records, position
 
 
 def _decode(data: bytes, position: int, end: int, base_offset: int, base_timestamp_ms: int) -> Record:

@@ -25,8 +25,9 @@ from broker_core.storage.compaction import Compactor, OffsetMap, Transactions
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.log import PartitionLog
 from broker_core.storage.offset_index import RELATIVE_OFFSET_MAX
-from broker_core.storage.recovery import CheckedBatch, Slices
+from broker_core.storage.recovery import CheckedBatch
 from broker_core.storage.segment import Segment
+from broker_core.storage.slices import Slices
 from broker_core.storage.validation import control_marker, span_of
 
 logger = logging.getLogger(__name__)

@@ -20,13 +20,12 @@ from broker_core.storage.files import LogFolder
 from broker_core.storage.producer_state import AppendOrigin, ProducerState, ProducerUpdate
 from broker_core.storage.segment import Segment
 from broker_core.storage.segments import Segments
+from broker_core.storage.slices import Slices
 from broker_core.storage.snapshot import SNAPSHOT_LIMIT_BYTES, decode_snapshot
 from broker_core.storage.txn_index import AbortedTxn
 from broker_core.storage.validation import control_marker, span_of
 
 CHUNK_BYTES = 256 * 1024
-SLICE_MS = 2.0
-BATCHES_PER_CLOCK_READ = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +35,6 @@ class CheckedBatch:
     position: int
     header: BatchHeader
     data: memoryview
-
-
-class Slices:
-    """Lets other tasks run once a slice of work has lasted `SLICE_MS`."""
-
-    __slots__ = ("_count", "_node", "_since")
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self._count = 0
-        self._since = node.clock.monotonic_ms()
-
-    async def breathe(self, *, heavy: bool = False) -> None:
-        self._count += 1
-        if not heavy and self._count % BATCHES_PER_CLOCK_READ:
-            return
-        if self._node.clock.monotonic_ms() - self._since >= SLICE_MS:
-            await self._node.clock.sleep(0)
-            self._since = self._node.clock.monotonic_ms()
 
 
 async def checked_batches(file: DiskFile, end: int, slices: Slices) -> AsyncIterator[CheckedBatch]:

@@ -6,18 +6,15 @@ Attribute bit 6 (KIP-534) says that the base timestamp is the time from which th
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
+from dataclasses import replace
 
-import crc32c
-
-from broker_core.records.batch import BatchHeader, Record
+from broker_core.records.batch import BatchHeader, Record, seal_batch
 from broker_core.records.compression import compress
-from broker_core.records.header import CRC_START, HEADER, HEADER_BYTES, LOG_APPEND_TIME, LOG_OVERHEAD_BYTES
+from broker_core.records.header import LOG_APPEND_TIME
 from broker_core.records.record import encode_record
 
 DELETE_HORIZON_BIT = 0x40
-_UINT32 = struct.Struct(">I")
 
 
 def delete_horizon(header: BatchHeader) -> int | None:
@@ -34,23 +31,7 @@ def rewrite_batch(header: BatchHeader, records: Sequence[Record], horizon_ms: in
     attributes = header.attributes & ~DELETE_HORIZON_BIT | (DELETE_HORIZON_BIT if horizon_ms is not None else 0)
     plain = b"".join(encode_record(record, header.base_offset, base_timestamp) for record in records)
     body = compress(header.compression, plain) if records else b""
-    batch = bytearray(
-        HEADER.pack(
-            header.base_offset,
-            HEADER_BYTES - LOG_OVERHEAD_BYTES + len(body),
-            header.leader_epoch,
-            2,
-            0,
-            attributes,
-            header.last_offset_delta,
-            base_timestamp,
-            max_timestamp,
-            header.producer_id,
-            header.producer_epoch,
-            header.base_sequence,
-            len(records),
-        )
+    changed = replace(
+        header, magic=2, attributes=attributes, base_timestamp=base_timestamp, max_timestamp=max_timestamp, record_count=len(records)
     )
-    batch += body
-    _UINT32.pack_into(batch, 17, crc32c.crc32c(memoryview(batch)[CRC_START:]))
-    return bytes(batch)
+    return seal_batch(changed, body)
