@@ -2,7 +2,8 @@
 what is to be deleted.
 
 One task owns the watches: a watch only puts its path into a queue, and the path is then read again with a new watch. So work is
-proportional to what changed, and a burst of changes to one znode is one read.
+proportional to what changed, and a burst of changes to one znode is one read. Paths are read in the order they changed; partitions
+that follow each other, of which a dead broker changes thousands, are read many at once.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Mapping
+from itertools import islice, takewhile
 from typing import Any, Protocol
 
 from broker_core.coordination.layout import DELETE_TOPICS
@@ -30,6 +32,9 @@ log = logging.getLogger(__name__)
 CONNECT_TIMEOUT_MS = 10_000.0
 SESSION_TIMEOUT_MS = 6_000.0
 RETRY_S = 1.0
+READS_AT_ONCE = 100
+EXPIRED = "expired"
+"""Beside paths in the queue, which begin with a slash."""
 SMALL_NUMBER = re.compile("[0-9]{1,9}")
 STATE_PATH = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 TOPIC_PATH = re.compile(r"/brokers/topics/([^/]+)")
@@ -67,8 +72,8 @@ class ZooKeeperView:
     def __init__(self, store: Store, sink: Sink, defaults: Callable[[], Mapping[str, str]]) -> None:
         """`defaults` gives the brokers' own min.insync.replicas and unclean.leader.election.enable for topics without overrides."""
         self._store, self._sink, self._defaults = store, sink, defaults
-        self._changed: asyncio.Queue[str] = asyncio.Queue()
-        self._queued: set[str] = set()
+        self._queued: dict[str, None] = {}
+        self._changed = asyncio.Event()
         self._topics: dict[str, dict[str, Any]] = {}
         self._overrides: dict[str, dict[str, str]] = {}
         self._controller: tuple[int | None, int | None] = (None, None)
@@ -94,27 +99,34 @@ class ZooKeeperView:
 
     def _session(self, state: SessionState) -> None:
         if state is SessionState.EXPIRED:
-            self._queue("expired")
+            self._queue(EXPIRED)
 
     def _watch(self, _event: WatchEvent, path: str) -> None:
         self._queue(path)
 
     def _queue(self, path: str) -> None:
-        if path not in self._queued:
-            self._queued.add(path)
-            self._changed.put_nowait(path)
+        self._queued[path] = None
+        self._changed.set()
 
     async def _follow(self) -> None:
         while True:
-            path = await self._changed.get()
-            self._queued.discard(path)
-            if path == "expired":
-                raise SessionExpired("the session ended")
-            await self._read(path)
+            await self._changed.wait()
+            self._changed.clear()
+            while self._queued:
+                await asyncio.gather(*map(self._read, self._next()))
+
+    def _next(self) -> list[str]:
+        """The path that changed first, with the partitions after it if it is one."""
+        if EXPIRED in self._queued:
+            raise SessionExpired("the session ended")
+        first = next(iter(self._queued))
+        paths = list(islice(takewhile(STATE_PATH.fullmatch, self._queued), READS_AT_ONCE)) or [first]
+        for path in paths:
+            del self._queued[path]
+        return paths
 
     async def _read_all(self) -> None:
-        while not self._changed.empty():
-            self._queued.discard(self._changed.get_nowait())
+        self._queued.clear()
         await self._read_controller()
         await self._read_brokers()
         await self._read_topics(again=True)
@@ -138,13 +150,13 @@ class ZooKeeperView:
 
     async def _read_if_there(self, path: str) -> tuple[bytes, int, int] | None:
         """(data, version, czxid), watched whether it exists or not."""
-        if await self._store.exists(path, self._watch) is None:
-            return None
-        try:
-            data, stat = await self._store.get(path)
-        except NoNode:
-            return None
-        return data, stat.version, stat.czxid
+        while True:
+            try:
+                data, stat = await self._store.get(path, self._watch)
+                return data, stat.version, stat.czxid
+            except NoNode:
+                if await self._store.exists(path, self._watch) is None:
+                    return None
 
     async def _children(self, path: str) -> list[str]:
         """Watched whether the znode exists or not; one that is made between the two questions is asked for again."""

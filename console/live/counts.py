@@ -2,79 +2,99 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from workers.rules.partitions import DELETING, OFFLINE, UNDER_MIN_ISR, not_preferred
 
 Key = tuple[str, Any, str]
+EVERYWHERE = ("partitions", "offline", "under_min_isr", "under_replicated", "out_of_sync_replicas", "not_preferred", "deleting")
+OF_TOPIC = ("end_sum", "messages", "size_bytes")
 
 
-def shares(value: dict[str, Any]) -> Iterator[tuple[Key, int]]:
-    """What one partition adds to (scope, id, counter)."""
-    topic, leader, assignment = value["topic"], value["leader"], value["assignment"]
-    deleting = value["state"] == DELETING
-    missing = [] if deleting else [r["broker_id"] for r in value["replicas"] if not r["in_isr"]]
+class Share(NamedTuple):
+    """What one partition adds: amounts of `EVERYWHERE` to cluster and topic, of `OF_TOPIC` to its topic, the rest to brokers."""
+
+    everywhere: tuple[int, ...]
+    of_topic: tuple[int, ...]
+    assignment: tuple[int, ...]
+    size_bytes: int
+    missing: tuple[int, ...]
+    leader: int | None
+    under: bool
+
+
+NOTHING = Share((0,) * len(EVERYWHERE), (0,) * len(OF_TOPIC), (), 0, (), None, False)
+
+
+def share(value: dict[str, Any]) -> Share:
+    leader, assignment, state = value["leader"], value["assignment"], value["state"]
+    deleting = state == DELETING
+    missing = () if deleting else tuple(r["broker_id"] for r in value["replicas"] if not r["in_isr"])
     under = leader is not None and bool(missing)
-    common = {
-        "partitions": 1,
-        "offline": value["state"] == OFFLINE,
-        "under_min_isr": value["state"] == UNDER_MIN_ISR,
-        "under_replicated": under,
-        "out_of_sync_replicas": len(missing),
-        "not_preferred": not deleting and not_preferred(leader, assignment),
-        "deleting": deleting,
-    }
-    for name, amount in common.items():
-        if amount:
-            yield ("cluster", None, name), int(amount)
-            yield ("topic", topic, name), int(amount)
-    end, start = value["log_end_offset"], value["log_start_offset"]
-    if end is not None:
-        yield ("topic", topic, "end_sum"), end
-        yield ("topic", topic, "messages"), end - (start or 0)
-    if value["size_bytes"]:
-        yield ("topic", topic, "size_bytes"), value["size_bytes"]
-    yield from _broker_shares(value, leader, missing, under)
-
-
-def _broker_shares(value: dict[str, Any], leader: int | None, missing: list[int], under: bool) -> Iterator[tuple[Key, int]]:
-    for broker in value["assignment"]:
-        yield ("broker", broker, "replicas"), 1
-        if value["size_bytes"]:
-            yield ("broker", broker, "size_bytes"), value["size_bytes"]
-    for broker in missing:
-        yield ("broker", broker, "out_of_sync"), 1
-    if value["assignment"]:
-        yield ("broker", value["assignment"][0], "preferred"), 1
-    if leader is not None:
-        yield ("broker", leader, "leaders"), 1
-        if under:
-            yield ("broker", leader, "under_replicated"), 1
+    away = not deleting and not_preferred(leader, assignment)
+    end, size = value["log_end_offset"], value["size_bytes"] or 0
+    return Share(
+        (1, int(state == OFFLINE), int(state == UNDER_MIN_ISR), int(under), len(missing), int(away), int(deleting)),
+        (0, 0, size) if end is None else (end, end - (value["log_start_offset"] or 0), size),
+        tuple(assignment),
+        size,
+        missing,
+        leader,
+        under,
+    )
 
 
 class Counts:
-    """The sums. `replace` is O(replicas of one partition)."""
+    """The sums. `replace` looks at what one partition added and adds, and touches only the sums that differ."""
 
     def __init__(self) -> None:
-        self._sums: Counter[Key] = Counter()
+        self._sums: dict[Key, int] = {}
 
     def get(self, scope: str, identity: Any, name: str) -> int:
-        return self._sums[(scope, identity, name)]
+        return self._sums.get((scope, identity, name), 0)
 
     def replace(self, before: dict[str, Any] | None, after: dict[str, Any] | None) -> set[tuple[str, Any]]:
         """Swaps one partition's shares; returns the (scope, id) whose sums changed."""
-        delta: Counter[Key] = Counter()
-        for key, amount in shares(after) if after else ():
-            delta[key] += amount
-        for key, amount in shares(before) if before else ():
-            delta[key] -= amount
-        touched = set()
+        old, new = share(before) if before else NOTHING, share(after) if after else NOTHING
+        if old == new:
+            return set()
+        topic = (after or before or {})["topic"]
+        delta: dict[Key, int] = {}
+        if old.everywhere != new.everywhere:
+            for name, was, now in zip(EVERYWHERE, old.everywhere, new.everywhere, strict=True):
+                if was != now:
+                    delta["cluster", None, name] = delta["topic", topic, name] = now - was
+        if old.of_topic != new.of_topic:
+            for name, was, now in zip(OF_TOPIC, old.of_topic, new.of_topic, strict=True):
+                delta["topic", topic, name] = now - was
+        if old[2:] != new[2:]:
+            _add_brokers(delta, old, -1)
+            _add_brokers(delta, new, 1)
+        return self._apply(delta)
+
+    def _apply(self, delta: dict[Key, int]) -> set[tuple[str, Any]]:
+        sums, touched = self._sums, set()
         for key, amount in delta.items():
             if amount:
-                self._sums[key] += amount
+                sums[key] = sums.get(key, 0) + amount
                 touched.add(key[:2])
-                if not self._sums[key]:
-                    del self._sums[key]
+                if not sums[key]:
+                    del sums[key]
         return touched
+
+
+def _add_brokers(delta: dict[Key, int], share: Share, sign: int) -> None:
+    def add(broker: int, name: str, amount: int) -> None:
+        key = ("broker", broker, name)
+        delta[key] = delta.get(key, 0) + sign * amount
+
+    for broker in share.assignment:
+        add(broker, "replicas", 1)
+        add(broker, "size_bytes", share.size_bytes)
+    for broker in share.missing:
+        add(broker, "out_of_sync", 1)
+    if share.assignment:
+        add(share.assignment[0], "preferred", 1)
+    if share.leader is not None:
+        add(share.leader, "leaders", 1)
+        add(share.leader, "under_replicated", int(share.under))

@@ -75,6 +75,8 @@ def _leader_events(before: Value, after: Value, alive: Collection[int]) -> list[
 
 
 def _isr_events(before: Value, after: Value) -> list[Value]:
+    if before["isr"] == after["isr"]:
+        return []
     left = [b for b in before["isr"] if b not in after["isr"]]
     joined = [b for b in after["isr"] if b not in before["isr"]]
     reasons = {r["broker_id"]: r for r in after["replicas"]}
@@ -113,6 +115,8 @@ def _expand(after: Value, broker: int, replica: Value, *, new: bool) -> Value:
 
 
 def _truncations(before: Value, after: Value) -> list[Value]:
+    if not any(r["truncated"] for r in after["replicas"]):
+        return []
     old = {r["broker_id"]: r["truncated"] for r in before["replicas"]}
     said = []
     for replica in after["replicas"]:

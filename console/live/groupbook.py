@@ -52,7 +52,8 @@ class GroupBook:
             self.drop(group, coordinator)
 
     def partition_changed(self, tp: TopicPartition) -> None:
-        self.dirty |= self._readers.get(tp, set())
+        if readers := self._readers.get(tp):
+            self.dirty |= readers
 
     def tick(self, now_ms: int) -> None:
         for tp in self._readers:

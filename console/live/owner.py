@@ -22,6 +22,8 @@ PROCESSES_S = 1.0
 POINT_S = 10.0
 DEFAULTS_S = 30.0
 DEFAULT_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
+GC_THRESHOLD = (100_000, 20, 100)
+"""Values are trees of dicts that replace each other: with Python's own threshold a change of 10 000 partitions is mostly collections."""
 Feed = Callable[[str, int], AsyncIterator[dict[str, Any]]]
 
 

@@ -58,8 +58,8 @@ def _as_followers_say(facts: PartitionFacts) -> tuple[int | None, int | None, li
 
 
 def rival_claims(facts: PartitionFacts, heard: Collection[int]) -> list[Value] | None:
-    rivals = [(b, c["leader_epoch"]) for b, c in sorted(facts.claims.items()) if c.get("role") == "leader" and b in heard]
-    return [{"broker_id": b, "leader_epoch": e} for b, e in rivals] if len(rivals) > 1 else None
+    rivals = [(b, c["leader_epoch"]) for b, c in facts.claims.items() if c.get("role") == "leader" and b in heard]
+    return [{"broker_id": b, "leader_epoch": e} for b, e in sorted(rivals)] if len(rivals) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def merge_partition(facts: PartitionFacts, brokers: Brokers, min_isr: int | None
         leader = None
     claim = facts.claims.get(leader, {}) if leader is not None else {}
     assignment = facts.assignment or list(claim.get("replicas") or sorted(facts.claims))
-    order = sorted(assignment, key=lambda b: (b != leader, assignment.index(b)))
+    order = [leader, *(b for b in assignment if b != leader)] if leader in assignment else assignment
     led = Led(leader, isr, claim or None, {f["broker_id"]: f for f in claim.get("followers") or []})
     return {
         "topic": facts.topic,
@@ -135,6 +135,27 @@ def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now
         "reason": None if in_isr else _reason(alive, led.leader, seen, behind, fetch_age),
         "truncated": cut if cut and now_ms - cut["at_ms"] < TRUNCATION_SHOWN_MS else None,
     }
+
+
+def ages(value: Value) -> bool:
+    """Whether a replica is behind and its reason tells for how long."""
+    return any(not r["in_isr"] and r["age_ms"] is not None and r["last_seen_ms"] is None for r in value["replicas"])
+
+
+def same(before: Value, after: Value) -> bool:
+    """Equal but for the moment they were made at, and for ages that say nothing: of what was last seen, since it follows from when
+    that was, and of replicas in the ISR."""
+    replicas = after["replicas"]
+    if len(before["replicas"]) != len(replicas) or not all(map(_same_replica, before["replicas"], replicas)):
+        return False
+    return {**before, "at_ms": 0, "replicas": None} == {**after, "at_ms": 0, "replicas": None}
+
+
+def _same_replica(before: Value, after: Value) -> bool:
+    if before == after:
+        return True
+    told_apart = after["age_ms"] is None or before["age_ms"] is None or not (after["in_isr"] or after["last_seen_ms"] is not None)
+    return not told_apart and {**before, "age_ms": 0} == {**after, "age_ms": 0}
 
 
 def _aged(seen: Value | None, name: str, claim: Value | None, now_ms: int) -> int | None:

@@ -1,5 +1,8 @@
 """Carries changes to Redis: the first at once, then at most ten times a second; and events through the database.
 
+Thousands of partitions that change at once are merged and written a slice at a time, so that beats, feeds and the lease go on
+between the slices.
+
 When Redis was away, everything known is written anew in one step and readers start over, so nothing can be missed.
 """
 
@@ -20,9 +23,11 @@ from console.snapshot.connect import async_client
 
 log = logging.getLogger(__name__)
 LEAST_INTERVAL_S = 0.1
+SLICE_INTERVAL_S = 0.02
+SLICE = 500
 RETRY_S = 1.0
 EVENTS_WAITING_LIMIT = 5_000
-VALUES_PER_STEP = 2_000
+VALUES_PER_STEP = 1_000
 
 
 class Publisher:
@@ -39,26 +44,32 @@ class Publisher:
 
     async def run(self) -> None:
         """Publishes until cancelled."""
-        last = 0.0
+        last, interval = 0.0, LEAST_INTERVAL_S
         while True:
             await self._wake.wait()
-            await asyncio.sleep(max(0.0, last + LEAST_INTERVAL_S - time.monotonic()))
+            await asyncio.sleep(max(0.0, last + interval - time.monotonic()))
             self._wake.clear()
-            last = time.monotonic()
             try:
                 await self._flush()
+                last, interval = time.monotonic(), LEAST_INTERVAL_S
+                if self._state.has_more(now_ms()):
+                    interval = SLICE_INTERVAL_S
+                    self._wake.set()
             except (redis.RedisError, OSError) as error:
+                _end_if_cancelled()
                 log.warning("the snapshot was not written: %s", error)
                 self._fresh = False
                 await asyncio.sleep(RETRY_S)
                 self._wake.set()
 
     async def _flush(self) -> None:
-        values, events = self._state.take(now_ms())
+        values, events = self._state.take(now_ms(), SLICE)
         for event in events:
             if not self._events.full():
                 self._events.put_nowait(event)
         if not self._fresh:
+            if self._state.has_more(now_ms()):
+                return
             await self._write_all()
             self._fresh = True
         elif values:
@@ -79,7 +90,10 @@ class Publisher:
         pipe = self._redis.pipeline(transaction=True)
         jobs = keys.named(cluster_id, "jobs")
         write.clear(pipe, cluster_id, [name for name in found if name != jobs])
-        write.put(pipe, cluster_id, self._state.everything(now_ms()))
+        items = list(self._state.everything(now_ms()).items())
+        for start in range(0, len(items), VALUES_PER_STEP):
+            write.store(pipe, cluster_id, dict(items[start : start + VALUES_PER_STEP]))
+            await asyncio.sleep(0)
         write.announce(pipe, cluster_id, {"reset": True})
         await pipe.execute()
 
@@ -112,6 +126,7 @@ class Publisher:
                 write.put_events(pipe, self._state.cluster_id, rows)
                 await pipe.execute()
             except Exception:
+                _end_if_cancelled()
                 log.exception("%d events were not kept", len(told))
 
     async def close(self) -> None:
@@ -139,6 +154,13 @@ def save_events(cluster_id: str, told: list[dict[str, Any]]) -> list[dict[str, A
     if rows and rows[-1].pk % 100 < len(rows):
         trim(Event, Event.KEEP)
     return [event_value(row) for row in rows]
+
+
+def _end_if_cancelled() -> None:
+    """A cancellation in the moment that a socket times out becomes the time-out's error: it would be taken for one of Redis."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _pattern(cluster_id: str) -> str:

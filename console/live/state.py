@@ -7,23 +7,20 @@ snapshot and the websocket: `cluster`, `broker/1`, `topic/orders`, `partition/or
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any
 
 from console.live import events, summaries
-from console.live.counts import Counts
 from console.live.feeds import FeedWatch
 from console.live.groupbook import GroupBook
-from console.live.partition import Brokers, PartitionFacts, merge_partition
+from console.live.partition import Brokers
+from console.live.partitionbook import PartitionBook
 from console.live.rates import RateBook
 from console.live.recall import Recalled
 from console.live.telling import Telling
 from console.snapshot import keys
-from workers.rules.partitions import DELETING, LEVEL, SAFE, partition_sentence
+from workers.rules.partitions import partition_sentence
 
 Value = dict[str, Any]
-AGED_LIMIT = 500
-"""Troubled partitions whose ages are told anew each second."""
 SETTLED_MS = 500
 """After a controller's death ZooKeeper tells of the next one before it tells of the death."""
 
@@ -37,27 +34,25 @@ class ClusterState:
         self.registered: dict[int, Value] | None = None
         self.topics: dict[str, Value] = {}
         self.deleting: set[str] = set()
-        self.facts: dict[tuple[str, int], PartitionFacts] = {}
-        self.values: dict[tuple[str, int], Value] = {}
-        self.counts = Counts()
+        self.partitions = PartitionBook(lambda name: self.topics.get(name, {}).get("min_insync_replicas"), self._partition_changed)
+        self.values, self.counts = self.partitions.values, self.partitions.counts
         self.groups = GroupBook(self.values.get)
         self.feeds = FeedWatch()
         self.rates = RateBook()
         self.said: dict[int, Value] = {}
         self.processes: dict[int, str] = {}
         self.since_ms: dict[int, int] = {}
-        self._dirty_partitions: set[tuple[str, int]] = set()
         self._dirty_topics: set[str] = set()
         self._dirty_brokers: set[int] = set()
         self._dirty_cluster = True
-        self._gone: set[str] = set()
+        self._gone_topics: set[str] = set()
         self._events: list[Value] = []
         self._telling = Telling()
         self._last_controller: int | None = None
         self._controller_since: int | None = None
-        self._trouble: dict[tuple[str, int], str] = {}
-        self._worst: Value | None = None
-        self._worst_known = True
+
+    def _partition_changed(self, tp: tuple[str, int]) -> None:
+        self.groups.partition_changed(tp)
 
     # --- what the brokers' feeds say
 
@@ -65,38 +60,18 @@ class ClusterState:
         broker = batch["broker_id"]
         self.feeds.heard(broker, now_ms)
         if batch.get("full"):
-            self._forget_claims(broker, {(p["topic"], p["partition"]) for p in batch.get("partitions") or []})
+            self.partitions.forget_claims(broker, {(p["topic"], p["partition"]) for p in batch.get("partitions") or []})
             self.groups.keep_only(broker, {g["group"] for g in batch.get("groups") or []})
         for claim in batch.get("partitions") or []:
-            self._claim(broker, claim, batch.get("at_ms") or now_ms, now_ms)
+            self.partitions.claim(broker, claim, batch.get("at_ms") or now_ms, now_ms)
         for gone in batch.get("removed") or []:
-            self._drop_claim(broker, (gone["topic"], gone["partition"]))
+            self.partitions.drop_claim(broker, (gone["topic"], gone["partition"]))
         for claim in batch.get("groups") or []:
             self.groups.take(claim, broker, now_ms)
         for group in batch.get("removed_groups") or []:
             self.groups.drop(group, broker)
         if batch.get("broker"):
             self._broker_said(broker, batch["broker"], now_ms)
-
-    def _claim(self, broker: int, claim: Value, at_ms: int, now_ms: int) -> None:
-        tp = (claim["topic"], claim["partition"])
-        facts = self.facts.setdefault(tp, PartitionFacts(*tp))
-        facts.claims[broker] = {**claim, "at_ms": min(at_ms, now_ms)}
-        if claim.get("truncation"):
-            cut = claim["truncation"]
-            known = facts.truncated.get(broker)
-            if known is None or (known["from"], known["to"]) != (cut["from"], cut["to"]):
-                facts.truncated[broker] = {"from": cut["from"], "to": cut["to"], "at_ms": now_ms}
-        self._dirty_partitions.add(tp)
-
-    def _forget_claims(self, broker: int, keep: set[tuple[str, int]]) -> None:
-        for tp in [tp for tp, facts in self.facts.items() if broker in facts.claims and tp not in keep]:
-            self._drop_claim(broker, tp)
-
-    def _drop_claim(self, broker: int, tp: tuple[str, int]) -> None:
-        facts = self.facts.get(tp)
-        if facts and facts.claims.pop(broker, None) is not None:
-            self._dirty_partitions.add(tp)
 
     def _broker_said(self, broker: int, said: Value, now_ms: int) -> None:
         self.said[broker] = said
@@ -143,7 +118,7 @@ class ClusterState:
             self.since_ms[broker] = now_ms
         self._dirty_topics |= self.deleting
         self._dirty_brokers |= changed | set(after)
-        self._dirty_partitions |= {tp for tp, v in self.values.items() if changed & set(v["assignment"])}
+        self.partitions.brokers_changed(changed, now_ms)
         self._dirty_cluster = True
 
     def set_topic(self, name: str, topic: Mapping[str, Any], now_ms: int) -> None:
@@ -158,14 +133,10 @@ class ClusterState:
         self.topics[name] = {k: v for k, v in topic.items() if k != "partitions"}
         self.topics[name]["brokers"] = sorted({broker for a in assigned for broker in a["replicas"]})
         self.topics[name]["moving"] = any(a["adding"] or a["removing"] for a in assigned)
-        for partition, assigned in topic["partitions"].items():
-            facts = self.facts.setdefault((name, partition), PartitionFacts(name, partition))
-            facts.assignment, facts.adding, facts.removing = (
-                list(assigned["replicas"]),
-                list(assigned["adding"]),
-                list(assigned["removing"]),
-            )
-            self._dirty_partitions.add((name, partition))
+        for partition, assignment in topic["partitions"].items():
+            facts = self.partitions.of((name, partition))
+            facts.assignment = list(assignment["replicas"])
+            facts.adding, facts.removing = list(assignment["adding"]), list(assignment["removing"])
         self._dirty_topics.add(name)
         self._recall(name)
 
@@ -175,22 +146,18 @@ class ClusterState:
         if topic_id != self.topics[name].get("topic_id"):
             return
         for partition, replicas in known.items():
-            if facts := self.facts.get((name, partition)):
+            if facts := self.partitions.facts.get((name, partition)):
                 facts.recalled = replicas
 
     def set_partition(self, topic: str, partition: int, leader: int, leader_epoch: int, isr: list[int]) -> None:
-        facts = self.facts.setdefault((topic, partition), PartitionFacts(topic, partition))
-        facts.store = (leader, leader_epoch, isr)
-        self._dirty_partitions.add((topic, partition))
+        self.partitions.of((topic, partition)).store = (leader, leader_epoch, isr)
 
     def drop_topic(self, name: str, now_ms: int) -> None:
         if self.topics.pop(name, None) is None:
             return
         self._events.append(events.event("topic_deleted", "warn", f"topic {name} was deleted.", now_ms, topic=name))
-        for tp in [tp for tp in self.facts if tp[0] == name]:
-            del self.facts[tp]
-            self._remove_value(tp)
-        self._gone.add(keys.topic(name))
+        self.partitions.drop_topic(name)
+        self._gone_topics.add(name)
         self._dirty_topics.discard(name)
 
     def set_deleting(self, names: set[str], now_ms: int) -> None:
@@ -203,7 +170,7 @@ class ClusterState:
                 text = summaries.deletion(self, name)["sentence"]
                 self._events.append(events.event("topic_deleting", "notice", f"topic {text}", now_ms, topic=name))
         self._dirty_topics |= changed & self.topics.keys()
-        self._dirty_partitions |= {tp for tp in self.facts if tp[0] in changed}
+        self.partitions.again([tp for tp in self.values if tp[0] in changed])
         self._dirty_cluster = True
 
     def set_processes(self, processes: Mapping[int, str]) -> None:
@@ -221,11 +188,11 @@ class ClusterState:
         self._events += told
         self._tell_controller(now_ms)
         if turned:
-            self._dirty_partitions |= {tp for tp, facts in self.facts.items() if turned & facts.claims.keys()}
+            self.partitions.again([tp for tp, facts in self.partitions.facts.items() if turned & facts.claims.keys()])
         for name in self.topics:
             if self.rates.add("topic", name, now_ms, self.counts.get("topic", name, "end_sum")):
                 self._dirty_topics.add(name)
-        self._dirty_partitions |= set(islice(self._trouble, AGED_LIMIT))
+        self.partitions.tick()
         self.groups.tick(now_ms)
         self._dirty_brokers |= self.known_brokers()
         self._dirty_cluster = True
@@ -238,11 +205,14 @@ class ClusterState:
     def known_brokers(self) -> set[int]:
         return self.alive() | set(self.feeds.heard_ms) | set(self.processes) | set(self.since_ms)
 
-    def take(self, now_ms: int) -> tuple[dict[str, Value | None], list[Value]]:
-        """What changed since the last take: absolute values by key (None = gone), and events."""
-        changed: dict[str, Value | None] = dict.fromkeys(self._gone)
-        self._gone = set()
-        told = self._recompute_partitions(changed, now_ms)
+    def take(self, now_ms: int, limit: int | None = None) -> tuple[dict[str, Value | None], list[Value]]:
+        """What changed since the last take: absolute values by key (None = gone), and events. At most `limit` partitions: then
+        `has_more` says whether others wait."""
+        partitions, told = self.partitions.take(self._brokers(), self.deleting, self._is_known, now_ms, limit)
+        changed: dict[str, Value | None] = {keys.partition(*tp): value for tp, value in partitions.items()}
+        changed |= {keys.topic(name): None for name in self._gone_topics}
+        self._gone_topics = set()
+        self._touch()
         for key, value, event in self.groups.take_changes(now_ms):
             changed[key] = value
             told += [event] if event else []
@@ -266,89 +236,32 @@ class ClusterState:
         values |= {keys.lag(group, *tp): row for group, rows in self.groups.rows.items() for tp, row in rows.items()}
         return {**values, keys.CLUSTER: summaries.cluster_value(self, now_ms)}
 
-    def _recompute_partitions(self, changed: dict[str, Value | None], now_ms: int) -> list[Value]:
-        told: list[Value] = []
+    def _brokers(self) -> Brokers:
         alive = self.alive()
-        brokers = Brokers(alive, self.feeds.believed() & alive, self.feeds.heard_ms)
-        dirty, self._dirty_partitions = self._dirty_partitions, set()
-        for tp in sorted(dirty):
-            facts = self.facts.get(tp)
-            if facts is None or not (facts.assignment or facts.claims):
-                self.facts.pop(tp, None)
-                self._remove_value(tp)
-                continue
-            if not self._is_known(facts):
-                continue
-            before = self.values.get(tp)
-            min_isr = self.topics.get(tp[0], {}).get("min_insync_replicas")
-            after = merge_partition(facts, brokers, min_isr, now_ms, deleting=tp[0] in self.deleting)
-            if before is not None and _same(before, after):
-                continue
-            told += events.partition_events(before, after, alive)
-            self._put_value(tp, before, after)
-            changed[keys.partition(*tp)] = after
-        for key in self._gone:
-            changed[key] = None
-        self._gone = set()
-        return told
+        return Brokers(alive, self.feeds.believed() & alive, self.feeds.heard_ms)
 
-    def _is_known(self, facts: PartitionFacts) -> bool:
-        """The store knows the topic (where there is a store), and somebody has said something of the partition."""
-        return (self.registered is None or facts.topic in self.topics) and (facts.store is not None or bool(facts.claims))
+    def _is_known(self, topic: str) -> bool:
+        """The store, where there is one, knows the topic."""
+        return self.registered is None or topic in self.topics
 
-    def _put_value(self, tp: tuple[str, int], before: Value | None, after: Value) -> None:
-        self.values[tp] = after
-        self._touch(self.counts.replace(before, after))
-        self.groups.partition_changed(tp)
-        self._note_trouble(tp, after["state"])
+    def has_more(self, now_ms: int) -> bool:
+        return self.partitions.has_more(now_ms)
 
-    def _remove_value(self, tp: tuple[str, int]) -> None:
-        before = self.values.pop(tp, None)
-        self._note_trouble(tp, SAFE)
-        if before is not None:
-            self._touch(self.counts.replace(before, None))
-            self._gone.add(keys.partition(*tp))
-
-    def _touch(self, touched: set[tuple[str, Any]]) -> None:
-        for scope, identity in touched:
+    def _touch(self) -> None:
+        for scope, identity in self.partitions.touched:
             if scope == "topic":
                 self._dirty_topics.add(identity)
             elif scope == "broker":
                 self._dirty_brokers.add(identity)
             else:
                 self._dirty_cluster = True
-
-    def _note_trouble(self, tp: tuple[str, int], state: str) -> None:
-        calm = state in (SAFE, DELETING)
-        if calm and tp not in self._trouble:
-            return
-        self._worst_known = False
-        if calm:
-            del self._trouble[tp]
-        else:
-            self._trouble[tp] = state
+        self.partitions.touched = set()
 
     def worst(self) -> Value | None:
-        """The partition in the worst state, the first by name: {topic, sentence}."""
-        if not self._worst_known:
-            order = {"bad": 0, "warn": 1}
-            tp = min(self._trouble, key=lambda tp: (order.get(LEVEL[self._trouble[tp]], 2), tp), default=None)
-            self._worst = tp and self._describe(tp)
-            self._worst_known = True
-        return self._worst
-
-    def _describe(self, tp: tuple[str, int]) -> Value:
-        value = self.values[tp]
+        """The partition in the worst state: {topic, sentence}."""
+        value = self.partitions.worst()
+        if value is None:
+            return None
         missing = [b for b in value["assignment"] if b not in value["isr"]]
-        return {"topic": tp[0], "sentence": partition_sentence(f"{tp[0]}-{tp[1]}", value["state"], missing, value["min_insync_replicas"])}
-
-
-def _same(before: Value, after: Value) -> bool:
-    """Equal but for the moment they were made at, from which the age of what was last seen follows."""
-    if any(before[name] != after[name] for name in before if name not in ("at_ms", "replicas")):
-        return False
-    return len(before["replicas"]) == len(after["replicas"]) and all(map(_same_replica, before["replicas"], after["replicas"]))
-
-
-def _same_replica(before: Value, after: Value) -> bool:
-    return before == after or (after["last_seen_ms"] is not None and {**before, "age_ms": after["age_ms"]} == after)
+        name = f"{value['topic']}-{value['partition']}"
+        return {"topic": value["topic"], "sentence": partition_sentence(name, value["state"], missing, value["min_insync_replicas"])}

@@ -92,7 +92,7 @@ def _deletions(state: ClusterState) -> list[Value]:
 
 def cluster_value(state: ClusterState, now_ms: int) -> Value:
     alive, known = state.alive(), state.known_brokers()
-    heard = alive & state.feeds.believed()
+    heard, dead = alive & state.feeds.believed(), sorted(known - alive)
     counts = {counter: state.counts.get("cluster", None, counter) for counter in CLUSTER_COUNTS}
     counts |= {"brokers_online": len(alive), "brokers_total": len(known)}
     return {
@@ -106,7 +106,7 @@ def cluster_value(state: ClusterState, now_ms: int) -> Value:
         "fetch_bytes_per_s": state.rates.sum("fetched_bytes", heard),
         "messages_per_s": state.rates.sum("messages_in", heard),
         "requests_per_s": state.rates.sum("requests", heard),
-        "verdict": verdict(counts, sorted(known - alive), state.groups.values_behind(), state.worst(), _deletions(state)),
+        "verdict": verdict(counts, dead, state.groups.values_behind(), None if dead else state.worst(), _deletions(state)),
         "feed": state.feeds.summary(alive, now_ms),
         "at_ms": now_ms,
     }

@@ -2,11 +2,13 @@
 
 Commands are built on a pipeline so that the async owner (`live`) and sync callers (jobs) share them. An announcement is
 `<seq> <json>` on the channel `changes`; the sequence number is taken in the same step as it is published, by a script.
+A value is written as JSON once, for the snapshot and the announcement; values of one Redis key go into it by one command.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,41 +20,68 @@ EVENTS_KEPT = 200
 SERIES_KEPT = 90
 RANK = {"offline": -3, "under_min_isr": -2, "under_replicated": -1}
 """The score of what is not safe: the worst comes first, and names are in order within a score."""
+_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def put(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> None:
     """Queues the values (None deletes) and their announcement on a transactional pipeline."""
-    for key, value in values.items():
+    texts = store(pipe, cluster_id, values)
+    _announce(pipe, cluster_id, '{"values":{' + ",".join([f"{_json(key)}:{text}" for key, text in texts.items()]) + "}}")
+
+
+def store(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """Queues the values without announcing them; returns them as JSON."""
+    texts = {key: _json(value) for key, value in values.items()}
+    written: dict[str, dict[str, str]] = defaultdict(dict)
+    deleted: dict[str, list[str]] = defaultdict(list)
+    for key, text in texts.items():
         name, field = keys.place(cluster_id, key)
-        if value is None:
-            pipe.hdel(name, field)
+        if values[key] is None:
+            deleted[name].append(field)
         else:
-            pipe.hset(name, field, json.dumps(value, separators=(",", ":")))
-        _index(pipe, cluster_id, key, value)
-    announce(pipe, cluster_id, {"values": values})
+            written[name][field] = text
+    for name, fields in written.items():
+        pipe.hset(name, mapping=fields)
+    for name, gone in deleted.items():
+        pipe.hdel(name, *gone)
+    _index(pipe, cluster_id, values)
+    return texts
 
 
-def _index(pipe: Any, cluster_id: str, key: str, value: Any) -> None:
+def _index(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> None:
+    """Names of topics and groups in order; topics and partitions that are not safe."""
+    there: dict[str, dict[str, int]] = defaultdict(dict)
+    gone: dict[str, list[str]] = defaultdict(list)
+    for key, value in values.items():
+        for index, member, score in _places(cluster_id, key, value):
+            if score is None:
+                gone[index].append(member)
+            else:
+                there[index][member] = score
+    for index, members in there.items():
+        pipe.zadd(keys.named(cluster_id, index), members)
+    for index, names in gone.items():
+        pipe.zrem(keys.named(cluster_id, index), *names)
+
+
+def _places(cluster_id: str, key: str, value: Any) -> list[tuple[str, str, int | None]]:
+    """(sorted set, member, score or None for none) of a value."""
     kind, _, rest = key.partition("/")
+    there = None if value is None else 0
+    if kind == "partition":
+        return [("trouble", rest, RANK.get(value["state"]) if value else None)]
     if kind == "topic":
-        names = keys.named(cluster_id, "topic_names")
-        pipe.zrem(names, rest) if value is None else pipe.zadd(names, {rest: 0})
-        _rank(pipe, keys.named(cluster_id, "trouble_topics"), rest, value and worst_state(value))
-    elif kind == "group":
-        field = keys.place(cluster_id, key)[1]
-        names = keys.named(cluster_id, "group_names")
-        pipe.zrem(names, field) if value is None else pipe.zadd(names, {field: 0})
-    elif kind == "partition":
-        _rank(pipe, keys.named(cluster_id, "trouble"), rest, value and value["state"])
-
-
-def _rank(pipe: Any, name: str, member: str, state: str | None) -> None:
-    rank = RANK.get(state or "")
-    pipe.zrem(name, member) if rank is None else pipe.zadd(name, {member: rank})
+        return [("topic_names", rest, there), ("trouble_topics", rest, RANK.get(worst_state(value)) if value else None)]
+    if kind == "group":
+        return [("group_names", keys.place(cluster_id, key)[1], there)]
+    return []
 
 
 def announce(pipe: Any, cluster_id: str, message: Mapping[str, Any]) -> None:
-    text = json.dumps(message, separators=(",", ":"))
+    _announce(pipe, cluster_id, _json(message))
+
+
+def _announce(pipe: Any, cluster_id: str, text: str) -> None:
     pipe.eval(ANNOUNCE, 2, keys.named(cluster_id, "seq"), keys.named(cluster_id, "changes"), text)
 
 
@@ -61,7 +90,7 @@ def put_events(pipe: Any, cluster_id: str, events: Iterable[Mapping[str, Any]]) 
     told = list(events)
     name = keys.named(cluster_id, "events")
     for event in told:
-        pipe.lpush(name, json.dumps(event, separators=(",", ":")))
+        pipe.lpush(name, _json(event))
     pipe.ltrim(name, 0, EVENTS_KEPT - 1)
     announce(pipe, cluster_id, {"values": {keys.event(e["id"]): e for e in told}})
 
@@ -69,7 +98,7 @@ def put_events(pipe: Any, cluster_id: str, events: Iterable[Mapping[str, Any]]) 
 def put_series(pipe: Any, cluster_id: str, point: Mapping[str, Any]) -> None:
     """One point of the overview's plot (every 10 s, 15 minutes kept)."""
     name = keys.named(cluster_id, "series")
-    pipe.lpush(name, json.dumps(point, separators=(",", ":")))
+    pipe.lpush(name, _json(point))
     pipe.ltrim(name, 0, SERIES_KEPT - 1)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
+from console.live.partitionbook import LATER_MS
 from console.live.sight import Sight
 from console.live.state import ClusterState
 from tests.support.console_world import BROKERS, add_topic, batch, claim, cluster_state, group_claim
@@ -333,6 +336,43 @@ def test_what_was_being_deleted_at_the_start_is_no_event() -> None:
     state = cluster_state(1000)
     state.set_deleting({"orders"}, 1000)
     assert state.take(1000)[1] == []
+
+
+def test_a_change_of_many_partitions_is_taken_in_slices() -> None:
+    """What is told meanwhile of a partition that waits is merged with it once; what nobody tells anew of a dead broker's followers
+    comes last."""
+    state = cluster_state(1000, {"wide": 30})
+    state.take(1000)
+    state.set_brokers({b: BROKERS[b] for b in (1, 2)}, 2000)
+    first = partitions_in(state.take(2000, 4)[0])
+    assert len(first) == 4
+    assert state.has_more(2000)
+    for p in range(30):
+        left = [b for b in ((p + i) % 3 + 1 for i in range(3)) if b != 3]
+        state.set_partition("wide", p, left[0], 6, left)
+    taken = []
+    while state.has_more(2100):
+        taken += partitions_in(state.take(2100, 4)[0])
+    assert sorted(taken) == sorted(f"partition/wide/{p}" for p in range(30))
+    assert state.counts.get("cluster", None, "under_replicated") == 30
+
+
+def test_the_other_copies_of_a_dead_broker_are_told_later(state: ClusterState) -> None:
+    """Nobody tells of them anew where the broker was out of the ISR already."""
+    state.set_partition("orders", 0, 1, 6, [1, 2])
+    state.take(1500)
+    state.set_brokers({b: BROKERS[b] for b in (1, 2)}, 2000)
+    assert "partition/orders/0" not in state.take(2000, 100)[0]
+    assert not state.has_more(2000)
+    assert state.has_more(2000 + LATER_MS)
+    value = state.take(2000 + LATER_MS, 100)[0]["partition/orders/0"]
+    assert value is not None
+    assert value["replicas"][2]["reason"] == "broker is down"
+    assert not state.has_more(9000)
+
+
+def partitions_in(values: Mapping[str, object]) -> list[str]:
+    return [key for key in values if key.startswith("partition/")]
 
 
 def test_a_new_topic_is_told(state: ClusterState) -> None:

@@ -12,7 +12,7 @@ from broker_core.coordination.layout import DELETE_TOPICS, config_path, deletion
 from broker_core.coordination.memory import MemoryEnsemble, MemoryStore
 from broker_core.coordination.znode_data import TopicAssignment, encode_config, encode_partition_state, encode_topic
 from broker_core.model import LeaderAndIsr, TopicPartition
-from console.gateway.zookeeper import ZooKeeperView
+from console.gateway.zookeeper import READS_AT_ONCE, ZooKeeperView
 from console.live.state import ClusterState
 
 
@@ -91,3 +91,41 @@ async def test_a_cluster_that_never_deleted_anything_is_followed_too(store: Memo
     await store.create(DELETE_TOPICS, b"")
     await store.create(deletion_path("late"), b"")
     await sink.until(lambda: sink.state.deleting == {"late"})
+
+
+async def test_all_partitions_of_a_change_are_followed(store: MemoryStore, sink: StateSink) -> None:
+    """More than are read at once, each of them twice; a topic that comes in their midst is not lost."""
+    await make_topic(store, "wide", READS_AT_ONCE * 2 + 50)
+    wide = {("wide", p) for p in range(READS_AT_ONCE * 2 + 50)}
+
+    def epochs() -> set[int | None]:
+        return {value["leader_epoch"] for value in sink.state.take(1000)[0].values() if value and "leader_epoch" in value}
+
+    await sink.until(lambda: sink.state.partitions.facts.keys() == wide and all(f.store for f in sink.state.partitions.facts.values()))
+    assert epochs() == {1}
+    for epoch in (2, 3):
+        for _, p in sorted(wide):
+            await store.set(state_path(TopicPartition("wide", p)), encode_partition_state(LeaderAndIsr(2, epoch, (2, 3)), 1))
+        if epoch == 2:
+            await make_topic(store, "late", 1)
+    await sink.until(lambda: {f.store[1] for tp, f in sink.state.partitions.facts.items() if f.store and tp in wide} == {3})
+    await sink.until(lambda: "late" in sink.state.topics and ("late", 0) in sink.state.partitions.facts)
+
+
+async def test_a_partition_without_state_is_awaited(store: MemoryStore, sink: StateSink) -> None:
+    """The controller writes it a little after the assignment."""
+    await store.create("/brokers/topics/slow", encode_topic(TopicAssignment(None, {0: (1, 2)}, {}, {})))
+    await store.create(partitions_path("slow"), b"")
+    await sink.until(lambda: "slow" in sink.state.topics)
+    await store.create(f"{partitions_path('slow')}/0", b"")
+    await store.create(state_path(TopicPartition("slow", 0)), encode_partition_state(LeaderAndIsr(1, 0, (1, 2)), 1))
+    await sink.until(lambda: sink.state.partitions.facts[("slow", 0)].store is not None)
+
+
+async def test_a_new_session_reads_everything_again(store: MemoryStore, sink: StateSink) -> None:
+    await make_topic(store, "orders", 1)
+    await sink.until(lambda: "orders" in sink.state.topics)
+    for session_id in [s for s in store.ensemble.session_ids if s != store.session_id]:
+        store.ensemble.expire(session_id)
+    await store.create(deletion_path("orders"), b"")
+    await sink.until(lambda: sink.state.deleting == {"orders"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 from typing import Any
@@ -17,7 +18,7 @@ from console.gateway.feed import batches
 from console.gateway.sample_topic import SampleTopic
 from console.gateway.zookeeper import ZooKeeperView, open_store
 from console.live.lease import RENEW_S, Lease
-from console.live.owner import LiveOwner
+from console.live.owner import GC_THRESHOLD, LiveOwner
 from console.live.publisher import Publisher
 from console.live.recall import Recalled, recall
 from console.live.sampler import Sampler
@@ -37,6 +38,7 @@ class Command(BaseCommand):
         parser.add_argument("--cluster", default=settings.LOCAL_CLUSTER)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        gc.set_threshold(*GC_THRESHOLD)
         asyncio.run(run(options["cluster"]))
 
 
