@@ -40,6 +40,7 @@ from broker_core.coordination.store import SessionExpired, SessionState
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.seams import Node, TimerHandle
+from broker_core.tasks import end_task
 
 T = TypeVar("T")
 
@@ -99,12 +100,7 @@ class Controller:
         self._seat_watches.close()
         if self._retry is not None:
             self._retry.cancel()
-        if self._task is not None:
-            self._task.cancel()
-            try:
-                await self._task
-            except asyncio.CancelledError:
-                log.debug("The controller's task is over")
+        await end_task(self._task)
         for event in self._inbox.drain():
             _leave_no_caller(event)
 

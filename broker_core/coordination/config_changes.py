@@ -15,6 +15,7 @@ from broker_core.coordination.layout import CONFIG_CHANGES, CONFIG_TYPES, CONFIG
 from broker_core.coordination.store import ConnectionLoss, NoNode, SessionExpired, SessionState, StoreError, WatchEvent
 from broker_core.coordination.znode_data import decode_config, decode_config_change
 from broker_core.seams import Node
+from broker_core.tasks import end_task
 
 log = logging.getLogger(__name__)
 
@@ -44,12 +45,7 @@ class ConfigChanges:
         self._task = self._node.spawn(self._run(), name="config changes")
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            try:
-                await self._task
-            except asyncio.CancelledError:
-                log.debug("The watch on settings is over")
+        await end_task(self._task)
 
     def _session_changed(self, state: SessionState) -> None:
         if state is SessionState.CONNECTED:

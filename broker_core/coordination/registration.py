@@ -40,6 +40,7 @@ from broker_core.coordination.znode_data import encode_broker
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import BrokerInfo
 from broker_core.seams import Node
+from broker_core.tasks import end_task
 
 log = logging.getLogger(__name__)
 
@@ -89,12 +90,7 @@ class Registration:
 
     async def stop(self) -> None:
         """Stops registering anew; the znode goes with the session."""
-        if self._task is not None:
-            self._task.cancel()
-            try:
-                await self._task
-            except asyncio.CancelledError:
-                log.debug("The registration is no longer kept")
+        await end_task(self._task)
 
     def _session_changed(self, state: SessionState) -> None:
         if state is SessionState.EXPIRED:
