@@ -23,7 +23,7 @@ from broker_core.coordination.store import (
     StoreError,
     Watcher,
 )
-from broker_core.coordination.znode_data import decode_controller, encode_controller
+from broker_core.coordination.znode_data import decode_controller, decode_controller_epoch, encode_controller
 from broker_core.seams import Clock
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class Elector:
                 await self._clock.sleep(RETRY_MS)
 
     async def compete(self, watch: Watcher) -> Won | Seat:
-        """Tries until this broker or another is the controller."""
+        """Tries until this broker or another is the controller; `Malformed` when the last epoch cannot be read."""
         asked: int | None = None
         while True:
             try:
@@ -91,6 +91,8 @@ class Elector:
             data, stat = await self._store.get(CONTROLLER)
             if self._is_mine(data, stat):
                 await self._store.delete(CONTROLLER, stat.version)
+        except NoNode:
+            log.debug("Nobody is the controller, so the office is not given up")
         except StoreError as error:
             log.info("/controller was not deleted: %s", error)
 
@@ -113,7 +115,7 @@ class Elector:
         except NoNode:
             await self._store.create(CONTROLLER_EPOCH, str(INITIAL_EPOCH).encode())
             data, stat = await self._store.get(CONTROLLER_EPOCH)
-        return int(data), stat.version
+        return decode_controller_epoch(data), stat.version
 
     async def _claim(self, epoch: int, version: int) -> int:
         claim = Create(CONTROLLER, encode_controller(self._broker_id, self._clock.now_ms()), ephemeral=True)

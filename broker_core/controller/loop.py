@@ -36,7 +36,7 @@ from broker_core.controller.reassignments import Outcome
 from broker_core.controller.snapshot import ControllerSnapshot, take_snapshot
 from broker_core.controller.term import TERM_EVENTS, Term
 from broker_core.controller.watches import Watches
-from broker_core.coordination.store import SessionExpired, SessionState
+from broker_core.coordination.store import Malformed, SessionExpired, SessionState
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.seams import Node, TimerHandle
@@ -71,6 +71,7 @@ class Controller:
         self._balance: TimerHandle | None = None
         self._retry: TimerHandle | None = None
         self._was_suspended = False
+        self._obstacle = ""
 
     @property
     def is_active(self) -> bool:
@@ -179,11 +180,20 @@ class Controller:
                 log.warning("The term is over: %s", error)
                 self._end_term()
                 self._post_unless_expired(error)
+            except Malformed as error:
+                self._tell_obstacle(str(error))
+                await self._fail()
             except Exception:
                 log.exception("The controller failed at %s and gives up its office", type(event).__name__)
                 await self._fail()
             finally:
                 _leave_no_caller(event)
+
+    def _tell_obstacle(self, obstacle: str) -> None:
+        """Once: it is met again at each try, until somebody has mended the znode."""
+        if obstacle != self._obstacle:
+            self._obstacle = obstacle
+            log.error("The controller's office cannot be taken, which is tried again every second: %s", obstacle)
 
     async def _process(self, event: Event) -> None:
         if isinstance(event, ControllerChange):
@@ -231,6 +241,7 @@ class Controller:
 
     async def _begin_term(self, won: Won) -> None:
         log.info("Broker %d is the controller of epoch %d", self._broker_id, won.epoch)
+        self._obstacle = ""
         self._controller_id = self._broker_id
         self._term = Term(self._node, self._broker_id, self._config, won, sender=self._sender, post=self._post, give_up=self._give_up)
         await self._term.begin()

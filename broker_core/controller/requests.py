@@ -14,12 +14,13 @@ from uuid import UUID
 
 from broker_core.controller.context import ControllerContext, Leadership
 from broker_core.controller.reassignment import ReplicaAssignment
-from broker_core.model import LEADER_DURING_DELETE, BrokerInfo, TopicPartition
+from broker_core.model import LEADER_DURING_DELETE, NO_EPOCH, NO_LEADER, BrokerInfo, LeaderAndIsr, TopicPartition
 
 LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY = 4, 5, 6
 VERSIONS = {LEADER_AND_ISR_KEY: 7, STOP_REPLICA_KEY: 4, UPDATE_METADATA_KEY: 8}
 
 NO_TOPIC_ID = UUID(int=0)
+UNREADABLE = Leadership(LeaderAndIsr(NO_LEADER, NO_EPOCH, ()), NO_EPOCH)
 _SECURITY_PROTOCOLS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 
 Payload = dict[str, Any]
@@ -76,11 +77,16 @@ class RequestBatch:
         }
 
     def update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """The live brokers and these partitions' leadership; partitions that never had a leader are left out."""
+        """The live brokers and these partitions' leadership; partitions that never had a leader are left out.
+
+        Those of a topic being deleted are told all the same: where the state znode became unreadable before this term, the brokers
+        know a leader that the controller does not, and would keep the partition for ever.
+        """
         self._metadata_brokers.update(brokers)
         for tp in partitions:
-            if tp in self._context.leadership:
-                self._metadata[tp] = self._metadata_part(tp)
+            leadership = self._context.leadership.get(tp, UNREADABLE if self._context.is_going(tp.topic) else None)
+            if leadership is not None:
+                self._metadata[tp] = self._metadata_part(tp, leadership)
 
     def build(self) -> list[ControlRequest]:
         """The requests, brokers by id; the batch is empty afterwards."""
@@ -96,8 +102,8 @@ class RequestBatch:
     def _registered(self, by_broker: dict[int, dict[TopicPartition, Payload]]) -> list[tuple[int, dict[TopicPartition, Payload]]]:
         return [(broker_id, parts) for broker_id, parts in sorted(by_broker.items()) if broker_id in self._context.brokers]
 
-    def _metadata_part(self, tp: TopicPartition) -> Payload:
-        state, controller_epoch = self._context.leadership[tp]
+    def _metadata_part(self, tp: TopicPartition, leadership: Leadership) -> Payload:
+        state, controller_epoch = leadership
         replicas = self._context.assignment(tp).replicas
         return {
             "partition_index": tp.partition,

@@ -22,6 +22,10 @@ class StoreError(Exception):
     index: int = 0
 
 
+class Malformed(StoreError):
+    """What a znode holds cannot be read as what it should be."""
+
+
 class NoNode(StoreError):
     """The znode, or the parent of the one to create, is not there."""
 

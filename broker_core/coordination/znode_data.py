@@ -1,6 +1,6 @@
 """What the znodes hold: Kafka's JSON (kafka.zk.ZkData of 3.9), encoded and decoded.
 
-Every decoder raises `StoreError` for bytes that are not what Kafka or Highwater would have written; the caller names the
+Every decoder raises `Malformed` for bytes that are not what Kafka or Highwater would have written; the caller names the
 path. Topic ids are written as Kafka prints them: 16 bytes in URL-safe base64 without padding.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from broker_core.coordination.store import StoreError
+from broker_core.coordination.store import Malformed
 from broker_core.model import BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
 
 
@@ -36,9 +36,9 @@ def load(data: bytes, what: str) -> dict[str, Any]:
     try:
         value = json.loads(data)
     except ValueError as error:
-        raise StoreError(f"{what} is not JSON: {error}") from error
+        raise Malformed(f"{what} is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise StoreError(f"{what} is not a JSON object: {data[:80]!r}")
+        raise Malformed(f"{what} is not a JSON object: {data[:80]!r}")
     return value
 
 
@@ -50,7 +50,7 @@ def parse_topic_id(text: str) -> UUID:
     try:
         return UUID(bytes=base64.urlsafe_b64decode(text + "=="))
     except ValueError as error:
-        raise StoreError(f"{text!r} is not a topic id: {error}") from error
+        raise Malformed(f"{text!r} is not a topic id: {error}") from error
 
 
 def encode_broker(info: BrokerInfo, timestamp_ms: int) -> bytes:
@@ -80,7 +80,7 @@ def decode_broker(broker_id: int, data: bytes, epoch: int) -> BrokerInfo:
         rack = value.get("rack")
         return BrokerInfo(broker_id, endpoints, rack if rack is None else str(rack), epoch)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise StoreError(f"the registration of broker {broker_id} is malformed: {error!r}") from error
+        raise Malformed(f"the registration of broker {broker_id} is malformed: {error!r}") from error
 
 
 def _bracketed(host: str) -> str:
@@ -117,7 +117,7 @@ def decode_topic(topic: str, data: bytes) -> TopicAssignment:
             _parse_lists(value.get("removing_replicas", {})),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise StoreError(f"the assignment of topic {topic!r} is malformed: {error!r}") from error
+        raise Malformed(f"the assignment of topic {topic!r} is malformed: {error!r}") from error
 
 
 def _replica_lists(lists: Mapping[int, Sequence[int]]) -> dict[str, list[int]]:
@@ -148,7 +148,7 @@ def decode_partition_state(tp: TopicPartition, data: bytes, zk_version: int) -> 
         isr = tuple(int(replica) for replica in value["isr"])
         return LeaderAndIsr(int(value["leader"]), int(value["leader_epoch"]), isr, zk_version), int(value["controller_epoch"])
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"the state of {tp} is malformed: {error!r}") from error
+        raise Malformed(f"the state of {tp} is malformed: {error!r}") from error
 
 
 def encode_broker_epochs(epochs: Mapping[int, int]) -> bytes:
@@ -160,7 +160,7 @@ def decode_broker_epochs(data: bytes) -> dict[int, int]:
     try:
         return {int(broker_id): int(epoch) for broker_id, epoch in value["epochs"].items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise StoreError(f"/controller_brokers is malformed: {error!r}") from error
+        raise Malformed(f"/controller_brokers is malformed: {error!r}") from error
 
 
 def encode_controller(broker_id: int, timestamp_ms: int) -> bytes:
@@ -173,7 +173,15 @@ def decode_controller(data: bytes) -> int:
     try:
         return int(value["brokerid"])
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"/controller is malformed: {error!r}") from error
+        raise Malformed(f"/controller is malformed: {error!r}") from error
+
+
+def decode_controller_epoch(data: bytes) -> int:
+    """The epoch of the last controller, in plain digits."""
+    try:
+        return int(data)
+    except ValueError as error:
+        raise Malformed(f"/controller_epoch is malformed: {error}") from error
 
 
 def encode_isr_change(partitions: Iterable[TopicPartition]) -> bytes:
@@ -200,7 +208,7 @@ def _parse_partitions(value: Mapping[str, Any]) -> list[TopicPartition]:
     try:
         return [TopicPartition(str(item["topic"]), int(item["partition"])) for item in value["partitions"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"a list of partitions is malformed: {error!r}") from error
+        raise Malformed(f"a list of partitions is malformed: {error!r}") from error
 
 
 def encode_reassignment(targets: Mapping[TopicPartition, Sequence[int]]) -> bytes:
@@ -217,7 +225,7 @@ def decode_reassignment(data: bytes) -> dict[TopicPartition, tuple[int, ...]]:
             for item in value["partitions"]
         }
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"/admin/reassign_partitions is malformed: {error!r}") from error
+        raise Malformed(f"/admin/reassign_partitions is malformed: {error!r}") from error
 
 
 def encode_log_dir_event(broker_id: int) -> bytes:
@@ -230,7 +238,7 @@ def decode_log_dir_event(data: bytes) -> int:
     try:
         return int(value["broker"])
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"a log dir event is malformed: {error!r}") from error
+        raise Malformed(f"a log dir event is malformed: {error!r}") from error
 
 
 def encode_config(overrides: Mapping[str, str]) -> bytes:
@@ -241,7 +249,7 @@ def decode_config(data: bytes) -> dict[str, str]:
     value = load(data, "a config znode")
     config = value.get("config", {})
     if not isinstance(config, dict):
-        raise StoreError("a config znode is malformed: config is not an object")
+        raise Malformed("a config znode is malformed: config is not an object")
     return {str(name): str(text) for name, text in config.items()}
 
 
@@ -255,7 +263,7 @@ def decode_config_change(data: bytes) -> str:
     if value.get("version") == 1 and "entity_type" in value:
         return f"{value['entity_type']}/{value.get('entity_name', '')}"
     if not isinstance(value.get("entity_path"), str):
-        raise StoreError("a config change notification has no entity_path")
+        raise Malformed("a config change notification has no entity_path")
     return str(value["entity_path"])
 
 
@@ -266,5 +274,5 @@ def encode_cluster_id(cluster_id: str) -> bytes:
 def decode_cluster_id(data: bytes) -> str:
     value = load(data, "/cluster/id")
     if not isinstance(value.get("id"), str):
-        raise StoreError("/cluster/id has no id")
+        raise Malformed("/cluster/id has no id")
     return str(value["id"])

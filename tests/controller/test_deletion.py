@@ -43,6 +43,20 @@ async def test_all_replicas_are_deleted_before_the_znodes(world: World) -> None:
     assert world.active.snapshot().topics == 0
 
 
+async def test_a_partition_whose_state_became_unreadable_goes_too(world: World) -> None:
+    """The next controller knows no leader of it, but the brokers do: they are told that it is deleted."""
+    await world.start(0, 1)
+    await world.create_topic("t", (0, 1), (1, 0))
+    await world.operator.set(layout.state_path(T0), b"rubbish")
+    await world.operator.delete(layout.CONTROLLER)
+    await world.settle()
+    assert world.told[1].metadata[T0]["leader"] == 0
+    await world.delete_topic("t")
+    assert await gone(world)
+    assert world.told[0].replicas == {} == world.told[1].replicas
+    assert world.told[0].metadata[T0]["leader"] == -2 == world.told[1].metadata[T0]["leader"]
+
+
 async def test_a_replica_s_broker_is_down_then_up(world: World) -> None:
     """The live replica is deleted, the topic stays until the other broker is back, then it goes."""
     await world.start(0, 1, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
@@ -103,6 +104,22 @@ async def test_lost_reply_of_the_election_is_still_a_victory(world: World) -> No
     assert (await world.operator.get(layout.CONTROLLER_EPOCH))[0] == b"2"
     await world.create_topic("t", (0, 1))
     assert (await world.state("t")).leader == 0
+
+
+async def test_an_unreadable_epoch_is_said_once_and_mended_by_hand(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """Z2: nobody may guess an epoch: without one no write can be fenced. No trace, no line at each try."""
+    await world.operator.connect(1_000)
+    await layout.ensure_layout(world.operator)
+    await world.operator.create(layout.CONTROLLER_EPOCH, b"rubbish")
+    await world.start(0)
+    await world.advance(5_000)
+    assert not world.brokers[0].controller.is_active
+    (said,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert "/controller_epoch is malformed" in said.getMessage()
+    assert said.exc_info is None
+    await world.operator.set(layout.CONTROLLER_EPOCH, b"41")
+    await world.advance(1_000)
+    assert world.active.epoch == 42
 
 
 async def test_a_predecessor_s_office_is_not_one_s_own(world: World) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from broker_core.coordination import layout
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
+from broker_core.seams import Node
 from tests.support.broker_cluster import BrokerCluster
 
 T0 = TopicPartition("t", 0)
@@ -139,3 +141,20 @@ def test_a_paused_controller_is_replaced_and_fenced(cluster: BrokerCluster) -> N
     assert len(epochs) == 1
     cluster.until(lambda: len(cluster.isr(first, "t")) == 3)
     assert cluster.consume("t") == ["a", "b"]
+
+
+def test_deleting_a_topic_with_an_unreadable_state_is_answered(cluster: BrokerCluster) -> None:
+    """Z4: brokers know its leader, the next controller does not; it used to wait for them until the client gave up."""
+    cluster.create("t", factor=3)
+
+    async def spoil(node: Node) -> None:
+        await node.store.connect(10_000)
+        await node.store.set(layout.state_path(T0), b"rubbish")
+        await node.store.delete(layout.CONTROLLER)
+
+    cluster.world.run("client", spoil)
+    cluster.until(lambda: any(broker.services.controller.epoch > 1 for broker in cluster.brokers.values()))
+    answer = cluster.ask(cluster.controller(), ApiKey.DELETE_TOPICS, 5, {"topic_names": ["t"], "timeout": 30_000})
+    assert [row.error_code for row in answer.responses] == [ErrorCode.NONE]
+    cluster.until(lambda: not any(broker.services.metadata.has_topic("t") for broker in cluster.brokers.values()))
+    cluster.until(lambda: hosts(cluster) == [])
