@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Callable
 from datetime import timedelta
 from types import ModuleType
 
@@ -24,6 +25,8 @@ from workers.kinds.step import Step
 log = logging.getLogger(__name__)
 LEASE_S = 25
 PATIENCE_S = 1800
+AWAY_SINCE = "away_since"
+"""In a plan: when the cluster was found away that has not answered since, seconds since 1970."""
 LOG_KEPT = 200
 KINDS: dict[str, ModuleType] = {
     "preferred_leader_election": election,
@@ -59,22 +62,29 @@ def _take(job_id: int, owner: str) -> Job | None:
 
 def _step(job: Job) -> Step:
     kind = KINDS[job.kind]
+    away_since = job.plan.pop(AWAY_SINCE, timezone.now().timestamp())
     try:
         return kind.cancel(job) if job.cancel_requested else kind.advance(job)  # type: ignore[no-any-return]
     except (GatewayError, SnapshotUnavailable) as error:
-        return _after(job, error)
+        return _after(job, kind, error, away_since)
     except Exception as error:
         log.exception("job %d failed", job.pk)
         said = f"An error of ours: {type(error).__name__}: {error}"
-        return Step(job.step, job.plan, job.done, job.total, job.unit, said[:1000], said[:300], Job.FAILED)
+        return _failed(job, kind, said)
 
 
-def _after(job: Job, error: Exception) -> Step:
-    """A cluster that does not answer is waited for; one that refuses ends the job."""
-    age_s = (timezone.now() - job.created_at).total_seconds()
-    if getattr(error, "retriable", True) and age_s < PATIENCE_S:
-        return Step(job.step, job.plan, job.done, job.total, job.unit, f"Waiting: {error}"[:1000])
-    return Step(job.step, job.plan, job.done, job.total, job.unit, str(error)[:1000], str(error)[:300], Job.FAILED)
+def _failed(job: Job, kind: ModuleType, said: str) -> Step:
+    """The end of the job, unless its kind has something to clear away first (`failing`)."""
+    step = Step(job.step, job.plan, job.done, job.total, job.unit, said[:1000], said[:300], Job.FAILED)
+    clear_away: Callable[[Job, Step], Step] = getattr(kind, "failing", lambda _job, step: step)
+    return clear_away(job, step)
+
+
+def _after(job: Job, kind: ModuleType, error: Exception, away_since: float) -> Step:
+    """A cluster that does not answer is waited for, counted from the first time; one that refuses ends the job."""
+    if getattr(error, "retriable", True) and timezone.now().timestamp() - away_since < PATIENCE_S:
+        return Step(job.step, {**job.plan, AWAY_SINCE: away_since}, job.done, job.total, job.unit, f"Waiting: {error}"[:1000])
+    return _failed(job, kind, str(error))
 
 
 def _write(job: Job, step: Step, owner: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ from workers.enqueue import enqueue_job
 from workers.rules.words import whole
 
 ASSIGNMENTS_LIMIT = 1_000
+UNITS = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
+RATE = re.compile(r"(?P<number>\d{1,12}(?:\.\d{1,6})?) ?(?P<unit>[kmg]i?b|b)?(?:/s)?", re.ASCII | re.IGNORECASE)
 
 
 def create_job(actor: Actor, cluster: Cluster, kind: str, params: Mapping[str, Any]) -> Job:
@@ -39,7 +42,8 @@ def _announce(job: Job) -> None:
 def check_params(kind: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """What of `params` the kind knows, in its canonical form; `Invalid` names the field that is wrong."""
     if kind == "reassignment":
-        return {"assignments": _assignments(params.get("assignments"))}
+        throttle = _throttle(params.get("throttle"))
+        return {"assignments": _assignments(params.get("assignments"))} | ({"throttle": throttle} if throttle else {})
     if kind == "preferred_leader_election":
         topics = params.get("topics")
         if topics is not None and not (isinstance(topics, list) and all(isinstance(t, str) and t for t in topics)):
@@ -48,6 +52,14 @@ def check_params(kind: str, params: Mapping[str, Any]) -> dict[str, Any]:
     if kind in Job.KINDS:
         return {}
     raise Invalid("kind", f"A job is one of {', '.join(Job.KINDS)}.")
+
+
+def _throttle(rate: Any) -> int | None:
+    if rate is None:
+        return None
+    if not isinstance(rate, int) or isinstance(rate, bool) or not 1 <= rate < 2**63:
+        raise Invalid("throttle", "Give a throttle of at least 1 byte a second, or none.")
+    return rate
 
 
 def _assignments(rows: Any) -> list[dict[str, Any]]:
@@ -90,6 +102,16 @@ def parse_assignments(text: str) -> Any:
     return [_line(line) for line in text.splitlines() if line.strip()]
 
 
+def parse_rate(text: str) -> int | None:
+    """The form's throttle: bytes a second as `1000000`, `500 KiB` or `10 MiB`; None where it is empty."""
+    if not text.strip():
+        return None
+    match = RATE.fullmatch(text.strip())
+    if match is None:
+        raise Invalid("throttle", f"{text.strip()[:40]!r} is not a rate: give bytes a second, as 10 MiB or 1000000.")
+    return int(float(match["number"]) * UNITS[(match["unit"] or "b").lower()])
+
+
 def _line(line: str) -> dict[str, Any]:
     words = line.split(None, 2)
     brokers = words[2].replace(",", " ").split() if len(words) == 3 else []
@@ -106,6 +128,8 @@ def _refuse_clash(cluster: Cluster, kind: str, params: Mapping[str, Any]) -> Non
         return
     wanted = {(a["topic"], a["partition"]) for a in params["assignments"]}
     for other in active:
+        if params.get("throttle") and other.params.get("throttle"):
+            raise Conflict(f"Job {other.pk} throttles brokers and is {other.state}: one throttle at a time, or one would undo the other.")
         for taken in other.params["assignments"]:
             if (taken["topic"], taken["partition"]) in wanted:
                 raise Conflict(f"{taken['topic']}-{taken['partition']} is being moved by job {other.pk}, which is {other.state}.")

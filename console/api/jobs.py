@@ -13,7 +13,7 @@ from console.api.shapes import Limit, NewJob, listed, number_cursor
 from console.models import Job, job_value
 
 router = Router(tags=["jobs"])
-ALLOWED = {"reassignment": {"assignments"}, "preferred_leader_election": {"topics"}}
+ALLOWED = {"reassignment": {"assignments", "throttle"}, "preferred_leader_election": {"topics"}}
 
 
 @router.get("/jobs")

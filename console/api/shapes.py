@@ -58,6 +58,9 @@ class NewJob(Strict):
     kind: Literal["preferred_leader_election", "reassignment", "health_report", "analytics"]
     topics: list[Name] | None = Field(default=None, max_length=1000)
     assignments: list[Assignment] | None = Field(default=None, min_length=1, max_length=1000)
+    throttle: Annotated[int, Field(strict=True, ge=1, lt=2**63, description="Bytes a second on each broker, of a reassignment")] | None = (
+        None
+    )
 
 
 def listed(items: Sequence[Any], limit: int, mark: Callable[[Any], str]) -> dict[str, Any]:

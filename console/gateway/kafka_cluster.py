@@ -124,19 +124,34 @@ class KafkaCluster:
     def broker_configs(self, broker_id: int) -> list[dict[str, Any]]:
         return self._configs(ConfigResourceType.BROKER, str(broker_id))
 
-    def _configs(self, kind: ConfigResourceType, name: str) -> list[dict[str, Any]]:
-        """`[{name, value, source, read_only, sensitive, doc}]` by name."""
+    def own_broker_configs(self, broker_id: int) -> dict[str, str]:
+        """What is set for this one broker while it runs, by name."""
+        found = self._entries(ConfigResourceType.BROKER, str(broker_id))
+        return {key: entry["value"] for key, entry in found.items() if str(entry.get("config_source")) == "DYNAMIC_BROKER_CONFIG"}
+
+    def _entries(self, kind: ConfigResourceType, name: str) -> dict[str, Any]:
         with self._admin() as admin:
             found = admin.describe_configs([ConfigResource(kind, name)], config_filter="all")
-        entries = found.get(kind.name.lower(), {}).get(name, {})
+        return dict(found.get(kind.name.lower(), {}).get(name, {}))
+
+    def _configs(self, kind: ConfigResourceType, name: str) -> list[dict[str, Any]]:
+        """`[{name, value, source, read_only, sensitive, doc}]` by name."""
+        entries = self._entries(kind, name)
         return sorted((_config_row(key, entry) for key, entry in entries.items()), key=lambda row: row["name"])
 
     def alter_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
         """Sets the values; None takes an override away."""
+        self._alter(ConfigResourceType.TOPIC, name, changes)
+
+    def alter_broker_config(self, broker_id: int, changes: Mapping[str, str | None]) -> None:
+        """Sets the values for this one broker, which answers itself; None takes its own value away."""
+        self._alter(ConfigResourceType.BROKER, str(broker_id), changes)
+
+    def _alter(self, kind: ConfigResourceType, name: str, changes: Mapping[str, str | None]) -> None:
         configs = {key: ("DELETE", None) if value is None else ("SET", value) for key, value in changes.items()}
         with self._admin() as admin:
-            answer = admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, configs)], raise_on_unknown=False)
-        outcome = answer.get("topic", {}).get(name, "OK")
+            answer = admin.alter_configs([ConfigResource(kind, name, configs)], raise_on_unknown=False)
+        outcome = answer.get(kind.name.lower(), {}).get(name, "OK")
         if outcome != "OK":
             raise _from_text(outcome)
 

@@ -9,13 +9,15 @@ from django.urls import reverse
 
 from console import queries
 from console.actions.audit import Invalid
-from console.actions.jobs import cancel_job, check_params, create_job, parse_assignments
+from console.actions.jobs import cancel_job, check_params, create_job, parse_assignments, parse_rate
+from console.actions.throttle import preview_throttle
 from console.context import live_needs
 from console.models import Job, job_value
 from console.roles import OPERATOR, actor_of
 from console.snapshot.read import Snapshot
 from console.views.support import KNOWN, done, explain, number, page, pages, show
 from workers.rules.moves import plan_sentence, planned
+from workers.rules.throttle import least_seconds
 
 
 def _context(request: Any) -> dict[str, Any]:
@@ -55,7 +57,8 @@ def _planned(request: Any) -> dict[str, Any]:
     actor_of(request).require(OPERATOR, "start reassignment")
     snapshot = Snapshot(request.cluster.pk)
     rows = []
-    for asked in check_params("reassignment", _params(request))["assignments"]:
+    params = check_params("reassignment", _params(request))
+    for asked in params["assignments"]:
         now = snapshot.partition(asked["topic"], asked["partition"])
         if now is None:
             raise Invalid("assignments", f"There is no partition {asked['topic']}-{asked['partition']}.")
@@ -65,7 +68,15 @@ def _planned(request: Any) -> dict[str, Any]:
     for row in rows:
         row["cells"] = [_cell(row, broker) for broker in named]
     away = [b for b in named if known.get(b) != "online" and any(b in row["to"] for row in rows)]
-    return {"sentence": plan_sentence(rows), "rows": rows, "brokers": named, "away": away}
+    return {"sentence": plan_sentence(rows), "rows": rows, "brokers": named, "away": away, "throttle": _throttled(request, rows, params)}
+
+
+def _throttled(request: Any, rows: list[dict[str, Any]], params: dict[str, Any]) -> dict[str, Any] | None:
+    """The settings that the throttle changes, and the least time that the copying takes with it."""
+    rate = params.get("throttle")
+    if rate is None:
+        return None
+    return {"rate": rate, "least_s": least_seconds(rows, rate), "diff": preview_throttle(request.cluster, rows, rate)}
 
 
 def _cell(row: dict[str, Any], broker: int) -> dict[str, Any]:
@@ -75,7 +86,9 @@ def _cell(row: dict[str, Any], broker: int) -> dict[str, Any]:
 
 def _params(request: Any) -> dict[str, Any]:
     if request.POST.get("kind") == "reassignment":
-        return {"assignments": parse_assignments(request.POST.get("assignments", ""))}
+        params = {"assignments": parse_assignments(request.POST.get("assignments", ""))}
+        rate = parse_rate(request.POST.get("throttle", ""))
+        return params if rate is None else {**params, "throttle": rate}
     topics = [t for t in request.POST.get("topics", "").replace(",", " ").split() if t]
     return {"topics": topics} if topics else {}
 

@@ -19,6 +19,8 @@ class FakeKafka:
         self.topics_: dict[str, dict[int, list[int]]] = {}
         self.leaders: dict[tuple[str, int], int] = {}
         self.configs: dict[str, dict[str, str]] = {}
+        self.broker_configs_: dict[int, dict[str, str]] = {}
+        self.online = {1, 2, 3}
         self.committed: dict[str, dict[tuple[str, int], int]] = {}
         self.members: dict[str, list[dict[str, Any]]] = {}
         self.moving: dict[tuple[str, int], list[int]] = {}
@@ -36,7 +38,7 @@ class FakeKafka:
 
     def brokers(self) -> set[int]:
         self._called("brokers")
-        return {1, 2, 3}
+        return set(self.online)
 
     def topics(self, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
         self._called("topics")
@@ -65,14 +67,25 @@ class FakeKafka:
 
     def topic_configs(self, name: str) -> list[dict[str, Any]]:
         self._called("topic_configs", name)
-        rows = {"min.insync.replicas": "2", **self.configs.get(name, {})}
-        return [{"name": k, "value": v, "source": "broker", "read_only": False, "sensitive": False, "doc": ""} for k, v in rows.items()]
+        own = self.configs.get(name, {})
+        rest = {"read_only": False, "sensitive": False, "doc": ""}
+        rows = {"min.insync.replicas": "2", **own}
+        return [{"name": k, "value": v, "source": "topic" if k in own else "broker", **rest} for k, v in rows.items()]
 
     def broker_configs(self, broker_id: int) -> list[dict[str, Any]]:
         return self.topic_configs("")
 
     def alter_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
         self._called("alter_topic_config", name, dict(changes))
+        _apply(self.configs.setdefault(name, {}), changes)
+
+    def own_broker_configs(self, broker_id: int) -> dict[str, str]:
+        self._called("own_broker_configs", broker_id)
+        return dict(self.broker_configs_.get(broker_id, {}))
+
+    def alter_broker_config(self, broker_id: int, changes: Mapping[str, str | None]) -> None:
+        self._called("alter_broker_config", broker_id, dict(changes))
+        _apply(self.broker_configs_.setdefault(broker_id, {}), changes)
 
     def describe_group(self, group: str) -> dict[str, Any]:
         self._called("describe_group", group)
@@ -126,6 +139,14 @@ class FakeKafka:
 
     def changes(self, name: str) -> list[tuple[Any, ...]]:
         return [call for call in self.asked if call[0] == name]
+
+
+def _apply(present: dict[str, str], changes: Mapping[str, str | None]) -> None:
+    for key, value in changes.items():
+        if value is None:
+            present.pop(key, None)
+        else:
+            present[key] = value
 
 
 def claim(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient, ConfigResource
 
 from tests.support.clients import produce, read_all
 from tests.support.cluster import eventually
@@ -122,6 +123,55 @@ def test_a_killed_worker_and_a_killed_broker_only_delay_it(
     found = rest.until(job, 90)
     assert (found["state"], found["result"]) == ("succeeded", {"partitions": 3, "moved": 3}), found
     eventually(lambda: assigned(rest, topic) == [places[1]] * 3, SECONDS, "the new assignment")
+    assert len(read_all(system, topic, RECORDS, 3)) == RECORDS
+
+
+SLOW, QUICK = 20_000, 50_000_000
+RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+
+
+def throttles(system: ConsoleSystem, topic: str) -> dict[str, str]:
+    """What of a throttle is set on brokers and the topic, by any client's eyes."""
+    admin = AdminClient({"bootstrap.servers": system.bootstrap_servers})
+    asked = {ConfigResource(ConfigResource.Type.BROKER, str(broker)): RATES for broker in (1, 2, 3)}
+    asked[ConfigResource(ConfigResource.Type.TOPIC, topic)] = LISTS
+    found = {}
+    for resource, keys in asked.items():
+        entries = admin.describe_configs([resource])[resource].result(30)
+        found |= {f"{resource.name}: {key}": entries[key].value for key in keys if not entries[key].is_default}
+    return found
+
+
+def test_a_throttle_holds_while_records_are_copied_and_a_cancel_takes_it_away(
+    system: ConsoleSystem, rest: Rest, make_topic: MakeTopic, places: tuple[list[int], list[int]], bystander: int
+) -> None:
+    """4 MB at 20 kB/s (a fetch may run ahead by a MiB of each partition) do not end while the worker is killed and comes back."""
+    topic = filled(system, make_topic, [places[0]] * 3)
+    job = rest.start("reassignment", assignments=assignments(topic, 3, places[1]), throttle=SLOW)
+    eventually(lambda: under_way(rest, topic), SECONDS, "a move under way")
+    senders = ",".join(f"{p}:{b}" for p in range(3) for b in places[0])
+    expected = {f"{b}: {key}": str(SLOW) for b in (1, 2, 3) for key in RATES}
+    expected |= {f"{topic}: {LISTS[0]}": senders, f"{topic}: {LISTS[1]}": ",".join(f"{p}:{bystander}" for p in range(3))}
+    assert throttles(system, topic) == expected
+    system.kill_program("worker")
+    system.start_program("worker")
+    rest.until(job, SECONDS, "running")
+    assert throttles(system, topic) == expected
+    assert rest.ask("DELETE", f"/api/v1/jobs/{job['id']}").status == 202
+    assert rest.until(job, SECONDS)["state"] == "cancelled"
+    assert throttles(system, topic) == {}
+    eventually(lambda: not any(p["reassigning"] for p in rest.partitions(topic)), SECONDS, "no move under way")
+    assert len(read_all(system, topic, RECORDS, 3)) == RECORDS
+
+
+def test_a_throttle_is_gone_when_the_move_is_done(
+    system: ConsoleSystem, rest: Rest, make_topic: MakeTopic, places: tuple[list[int], list[int]]
+) -> None:
+    topic = filled(system, make_topic, [places[0]] * 3)
+    found = rest.until(rest.start("reassignment", assignments=assignments(topic, 3, places[1]), throttle=QUICK), SECONDS)
+    assert (found["state"], found["result"]) == ("succeeded", {"partitions": 3, "moved": 3}), found
+    assert throttles(system, topic) == {}
     assert len(read_all(system, topic, RECORDS, 3)) == RECORDS
 
 

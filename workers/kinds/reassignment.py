@@ -1,7 +1,8 @@
 """Moving replicas: check, ask the controller, watch until each move is over, and undo what is under way when cancelled.
 
 A row of the plan is {topic, partition, from, to, state: waiting | moving | done | failed | cancelled, done, total (records), message}.
-Steps: start → submit → watch, and cancel → cancelled. Asking twice for the same move changes nothing, so any step may be repeated.
+Steps: start → submit → watch, and cancel → cancelled; with a throttle start → throttle → submit → watch and, however it ends, release,
+with the plan's `outcome` = {state, message, said, result} for the end. Asking twice for the same changes nothing: any step may be repeated.
 """
 
 from __future__ import annotations
@@ -9,21 +10,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils import timezone
+
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Job
 from console.snapshot.read import Snapshot, SnapshotUnavailable
+from workers.kinds import throttle
 from workers.kinds.step import Step
 from workers.rules.moves import progress, settle
-from workers.rules.words import counted, whole
+from workers.rules.partitions import brokers
+from workers.rules.throttle import RATES
+from workers.rules.words import counted, size, whole
 
 NONE_UNDER_WAY = "(85)"
+RELEASE = "release"
+RELEASE_PATIENCE_S = 600
+"""So long the end waits for brokers that are down, to take their rates away."""
 Row = dict[str, Any]
 TopicPartition = tuple[str, int]
 
 
 def advance(job: Job) -> Step:
     kafka = KafkaCluster(job.cluster.bootstrap_servers)
-    return {"start": _check, "submit": _submit, "watch": _watch}[job.step](job, kafka)
+    steps = {"start": _check, "throttle": _throttle, "submit": _submit, "watch": _watch, RELEASE: _release}
+    return steps[job.step](job, kafka)
 
 
 def _check(job: Job, kafka: KafkaCluster) -> Step:
@@ -49,7 +59,44 @@ def _check(job: Job, kafka: KafkaCluster) -> Step:
     ]
     same = sum(row["from"] == row["to"] for row in rows)
     said = f"{counted(len(rows), 'partition')} to move" + (f", {whole(same)} of them are where they should be." if same else ".")
-    return Step("submit", {"detail": rows}, 0, len(rows), message=said, said=said, again=True)
+    plan: dict[str, Any] = {"detail": rows}
+    if rate := job.params.get("throttle"):
+        plan["throttle"] = throttle.plan(kafka, rows, rate, online)
+    step = "throttle" if plan.get("throttle") else "submit"
+    return Step(step, plan, 0, len(rows), message=said, said=said, again=True)
+
+
+def _throttle(job: Job, kafka: KafkaCluster) -> Step:
+    throttle.put(kafka, job.plan["throttle"])
+    said = f"Copying is held to {size(job.plan['throttle']['rate'])}/s on each broker."
+    return Step("submit", job.plan, 0, job.total, message=said, said=said, again=True)
+
+
+def _release(job: Job, kafka: KafkaCluster) -> Step:
+    """Takes the throttle away, then ends as it would have ended without one."""
+    away, outcome = throttle.take_away(kafka, job.plan["throttle"]), job.plan["outcome"]
+    waited_s = timezone.now().timestamp() - outcome["at_s"]
+    if away and waited_s < RELEASE_PATIENCE_S:
+        message = f"{outcome['message']} Waiting for {brokers(away)}, to take the rate of the throttle away there."
+        return Step(RELEASE, job.plan, job.done, job.total, job.unit, message)
+    left = f" {', '.join(RATES)} of {brokers(away)} stay set, without effect: delete them once the broker is back." if away else ""
+    said = outcome["said"] + (left or " The throttle is taken away.")
+    end = outcome["message"] + left
+    return Step("end", job.plan, job.done, job.total, job.unit, end, said, outcome["state"], outcome["result"])
+
+
+def _released(job: Job, step: Step) -> Step:
+    """The end, or first the release where a throttle may be set."""
+    if not job.plan.get("throttle") or job.step == RELEASE:
+        return step
+    outcome = {"state": step.state, "message": step.message, "said": step.said, "result": step.result, "at_s": timezone.now().timestamp()}
+    plan = {**job.plan, **step.plan, "outcome": outcome}
+    return Step(RELEASE, plan, step.done, step.total, step.unit, "Taking the throttle away.", again=True)
+
+
+def failing(job: Job, step: Step) -> Step:
+    """Called by the runner before it ends the job for an error."""
+    return _released(job, step)
 
 
 def _refused(why: str) -> Step:
@@ -79,7 +126,7 @@ def _submit(job: Job, kafka: KafkaCluster) -> Step:
     if all(row["state"] == "failed" for row in rows):
         return _ended(job, rows, Job.FAILED)
     said = f"The controller has taken {counted(sum(row['state'] == 'moving' for row in rows), 'move')}."
-    return Step("watch", {"detail": rows}, 0, len(rows), message=said, said=said)
+    return Step("watch", {**job.plan, "detail": rows}, 0, len(rows), message=said, said=said)
 
 
 def _watch(job: Job, kafka: KafkaCluster) -> Step:
@@ -95,7 +142,14 @@ def _watch(job: Job, kafka: KafkaCluster) -> Step:
         return _ended(job, rows, Job.FAILED if failed else Job.SUCCEEDED)
     done, total, unit = progress(rows)
     left = sum(row["state"] == "moving" for row in rows)
-    return Step("watch", {"detail": rows}, done, total, unit, message=f"{whole(left)} of {whole(len(rows))} partitions are still moving.")
+    return Step(
+        "watch",
+        {**job.plan, "detail": rows},
+        done,
+        total,
+        unit,
+        message=f"{whole(left)} of {whole(len(rows))} partitions are still moving.",
+    )
 
 
 def _measure(cluster_id: str, rows: list[Row]) -> None:
@@ -125,14 +179,16 @@ def _ended(job: Job, rows: list[Row], state: str) -> Step:
     if wrong:
         said += f" {wrong[0]['topic']}-{wrong[0]['partition']}: {wrong[0]['message']}."
     done, total, unit = progress(rows)
-    return Step("end", {"detail": rows}, done, total, unit, said, said, state, {"partitions": len(rows), "moved": moved})
+    return _released(job, Step("end", {"detail": rows}, done, total, unit, said, said, state, {"partitions": len(rows), "moved": moved}))
 
 
 def cancel(job: Job) -> Step:
     """Takes back what is under way (null replicas), then waits until the controller lists none of it."""
+    if job.step == RELEASE:
+        return _release(job, KafkaCluster(job.cluster.bootstrap_servers))
     rows = job.plan.get("detail") or []
     moving = [row for row in rows if row["state"] == "moving"]
-    if job.step in ("start", "submit") and not moving:
+    if job.step in ("start", "throttle", "submit") and not moving:
         return _cancelled(job, rows)
     kafka = KafkaCluster(job.cluster.bootstrap_servers)
     moves = kafka.reassignments()
@@ -142,7 +198,7 @@ def cancel(job: Job) -> Step:
         wrong = [error for error in answers.values() if error and NONE_UNDER_WAY not in error]
         said = "" if job.step == "cancel" else f"Taking back {counted(len(open_moves), 'move')}."
         message = f"Taking back {counted(len(open_moves), 'move')}" + (f": {wrong[0]}" if wrong else ".")
-        return Step("cancel", {"detail": rows}, job.done, job.total, job.unit, message, said)
+        return Step("cancel", {**job.plan, "detail": rows}, job.done, job.total, job.unit, message, said)
     now = _replicas(kafka, sorted({row["topic"] for row in moving})) if moving else {}
     for row in moving:
         row["state"] = "done" if now.get(_tp(row)) == row["to"] else "cancelled"
@@ -154,6 +210,5 @@ def _cancelled(job: Job, rows: list[Row]) -> Step:
         row["state"] = "cancelled" if row["state"] == "waiting" else row["state"]
     moved = sum(row["state"] == "done" for row in rows)
     said = f"Cancelled; {whole(moved)} of {whole(len(rows) or len(job.params['assignments']))} partitions had moved."
-    return Step(
-        "end", {"detail": rows}, job.done, job.total, job.unit, said, said, Job.CANCELLED, {"partitions": len(rows), "moved": moved}
-    )
+    result = {"partitions": len(rows), "moved": moved}
+    return _released(job, Step("end", {"detail": rows}, job.done, job.total, job.unit, said, said, Job.CANCELLED, result))
