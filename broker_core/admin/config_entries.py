@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile
 
 from broker_core.config import BROKER_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, TopicConfig
+
+_UNITS = (
+    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+    ("log.roll.ms", "log.roll.hours"),
+    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+)
+_FAMILIES = {name: family for family in _UNITS for name in family}
+"""Settings that say the same in different units."""
 
 
 class ConfigSource(enum.IntEnum):
@@ -79,33 +88,44 @@ def _topic_entry(
 ) -> ConfigEntry:
     value = key.show(getattr(effective, key.attribute))
     synonyms = [ConfigSynonym(key.name, overrides[key.name], ConfigSource.TOPIC)] if key.name in overrides else []
-    for name in key.synonyms:
-        synonyms += _broker_synonyms(config, dynamic, BROKER_KEYS[name])
+    synonyms += _broker_synonyms(config, dynamic, key.synonyms)
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
     return _entry(key, value, source, False, tuple(synonyms))
 
 
 def _broker_entry(config: ConfigHolder, dynamic: DynamicBrokerConfigs, key: Key) -> ConfigEntry:
-    synonyms = _broker_synonyms(config, dynamic, key)
+    synonyms = _broker_synonyms(config, dynamic, _FAMILIES.get(key.name, (key.name,)), key.name)
     value = key.show(getattr(config.current, key.attribute))
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
     return _entry(key, value, source, not key.dynamic, tuple(synonyms))
 
 
-def _broker_synonyms(config: ConfigHolder, dynamic: DynamicBrokerConfigs, key: Key) -> list[ConfigSynonym]:
+def _broker_synonyms(
+    config: ConfigHolder, dynamic: DynamicBrokerConfigs, names: Sequence[str], described: str | None = None
+) -> list[ConfigSynonym]:
+    """Where the value of the first of `names` comes from, strongest first; as in Kafka nothing before that very name is told."""
     found = []
-    for overrides, source in ((dynamic.own, ConfigSource.DYNAMIC_BROKER), (dynamic.default, ConfigSource.DYNAMIC_DEFAULT_BROKER)):
-        if key.name in overrides:
-            found.append(ConfigSynonym(key.name, None if key.sensitive else overrides[key.name], source))
-    static = key.show(getattr(config.static, key.attribute))
+    for source in (ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKER, ConfigSource.STATIC_BROKER, ConfigSource.DEFAULT):
+        for name in names:
+            value = _value_from(source, config, dynamic, BROKER_KEYS[name])
+            if value is not None:
+                found.append(ConfigSynonym(name, None if BROKER_KEYS[name].sensitive else value, source))
+    first = described or (names[0] if names else "")
+    return list(dropwhile(lambda synonym: synonym.name != first, found))
+
+
+def _value_from(source: ConfigSource, config: ConfigHolder, dynamic: DynamicBrokerConfigs, key: Key) -> str | None:
     default = key.show(key.default)
-    if static != default:
-        found.append(ConfigSynonym(key.name, None if key.sensitive else static, ConfigSource.STATIC_BROKER))
-    if default is not None:
-        found.append(ConfigSynonym(key.name, None if key.sensitive else default, ConfigSource.DEFAULT))
-    return found
+    if source is ConfigSource.DYNAMIC_BROKER:
+        return dynamic.own.get(key.name)
+    if source is ConfigSource.DYNAMIC_DEFAULT_BROKER:
+        return dynamic.default.get(key.name)
+    if source is ConfigSource.STATIC_BROKER:
+        static = key.show(getattr(config.static, key.attribute))
+        return static if static != default else None
+    return default
 
 
 def _entry(key: Key, value: str | None, source: ConfigSource, read_only: bool, synonyms: tuple[ConfigSynonym, ...]) -> ConfigEntry:
     shown = None if key.sensitive else value
-    return ConfigEntry(key.name, shown, source, read_only, key.sensitive, key.type, key.doc, synonyms)
+    return ConfigEntry(key.name, shown, source, read_only, key.sensitive, key.shown_as or key.type, key.doc, synonyms)

@@ -19,13 +19,13 @@ from broker_core.admin.config_entries import (
     override_entries,
     topic_entries,
 )
-from broker_core.admin.names import CONFIG_CHANGE_PREFIX, DEFAULT_ENTITY
+from broker_core.admin.names import CONFIG_CHANGE_PREFIX, DEFAULT_ENTITY, check_topic_name
 from broker_core.admin.topics import store_errors
 from broker_core.config import BROKER_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, validate_dynamic, validate_topic_overrides
 from broker_core.coordination import layout
 from broker_core.coordination.store import BadVersion, NodeExists, NoNode, Stat
 from broker_core.coordination.znode_data import decode_config, encode_config, encode_config_change
-from broker_core.errors import ErrorCode, KafkaError
+from broker_core.errors import ConfigError, ErrorCode, KafkaError
 from broker_core.seams import Node
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ class ConfigAdmin:
 
     def describe(self, kind: ResourceType, name: str) -> list[ConfigEntry]:
         """All settings of a resource; for all brokers (empty name) only those set for all."""
+        if kind is ResourceType.TOPIC:
+            check_topic_name(name)
         self._check_resource(kind, name)
         if kind is ResourceType.TOPIC:
             return topic_entries(self._config, self._dynamic, name)
@@ -122,7 +124,7 @@ class ConfigAdmin:
             for _ in range(WRITE_ATTEMPTS):
                 present, stat = await self._read(entity)
                 wanted = change(present)
-                (validate_topic_overrides if kind is ResourceType.TOPIC else validate_dynamic)(wanted)
+                (validate_topic_overrides if kind is ResourceType.TOPIC else _validate_dynamic)(wanted)
                 if validate_only:
                     return
                 try:
@@ -148,16 +150,25 @@ class ConfigAdmin:
         await self._node.store.create(CONFIG_CHANGE_PREFIX, encode_config_change(entity), sequence=True)
 
 
+def _validate_dynamic(overrides: Mapping[str, str]) -> None:
+    """What is wrong with a topic's setting is INVALID_CONFIG to Kafka, with a broker's INVALID_REQUEST."""
+    try:
+        validate_dynamic(overrides)
+    except ConfigError as error:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
+
+
 def apply_changes(present: Mapping[str, str], changes: Sequence[ConfigChange], keys: Mapping[str, Key]) -> dict[str, str]:
     """The settings after the changes; a list that was not set is appended to its default."""
     wanted = dict(present)
     for change in changes:
+        if change.operation is ConfigOperation.DELETE:
+            wanted.pop(change.name, None)
+            continue
         key = keys.get(change.name)
         if key is None:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {change.name}")
-        if change.operation is ConfigOperation.DELETE:
-            wanted.pop(change.name, None)
-        elif change.operation is ConfigOperation.SET:
+        if change.operation is ConfigOperation.SET:
             wanted[change.name] = change.value or ""
         else:
             wanted[change.name] = _changed_list(key, wanted.get(change.name), change)

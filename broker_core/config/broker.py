@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from broker_core.config.key import INT_MAX, LONG_MAX, Key, KeyType, setting
+from broker_core.config.key import INT_MAX, LONG_MAX, SHORT_MAX, Key, KeyType, setting
 from broker_core.errors import ConfigError
 from broker_core.model import Endpoint
 
 _B, _I, _L, _D, _S, _T = KeyType.BOOLEAN, KeyType.INT, KeyType.LONG, KeyType.DOUBLE, KeyType.STRING, KeyType.LIST
+_SHORT = KeyType.SHORT
 _DAY_MS = 24 * 60 * 60 * 1000
 _CODECS = ("producer", "uncompressed", "none", "gzip", "snappy", "lz4", "zstd")
 
@@ -24,8 +25,12 @@ class BrokerConfig:
 
     broker_id: int = setting("broker.id", _I, 0, "This broker's id in the cluster.", low=0)
     broker_rack: str | None = setting("broker.rack", _S, None, "The rack the broker stands in; used to spread replicas.")
-    listeners: tuple[str, ...] = setting("listeners", _T, ("PLAINTEXT://127.0.0.1:9092",), "Where the broker listens: NAME://host:port.")
-    advertised_listeners: tuple[str, ...] = setting("advertised.listeners", _T, (), "What clients are told; empty: the listeners.")
+    listeners: tuple[str, ...] = setting(
+        "listeners", _T, ("PLAINTEXT://127.0.0.1:9092",), "Where the broker listens: NAME://host:port.", shown_as=_S
+    )
+    advertised_listeners: tuple[str, ...] | None = setting(
+        "advertised.listeners", _T, None, "What clients are told; else the listeners.", shown_as=_S
+    )
     inter_broker_protocol_version: str = setting(
         "inter.broker.protocol.version",
         _S,
@@ -36,7 +41,7 @@ class BrokerConfig:
     zookeeper_connect: str = setting("zookeeper.connect", _S, "127.0.0.1:2181", "host:port[,host:port…][/chroot] of ZooKeeper.")
     zookeeper_session_timeout_ms: int = setting("zookeeper.session.timeout.ms", _I, 18000, "A broker silent for longer is dead.", low=100)
     zookeeper_connection_timeout_ms: int = setting("zookeeper.connection.timeout.ms", _I, 18000, "Longest wait at start.", low=1)
-    log_dirs: tuple[str, ...] = setting("log.dirs", _T, ("/tmp/kafka-logs",), "The data folder (exactly one).")
+    log_dirs: tuple[str, ...] = setting("log.dirs", _T, ("/tmp/kafka-logs",), "The data folder (exactly one).", shown_as=_S)
 
     auto_create_topics_enable: bool = setting("auto.create.topics.enable", _B, True, "Create a topic that a client asks for.")
     delete_topic_enable: bool = setting("delete.topic.enable", _B, True, "Allow the deletion of topics.")
@@ -73,7 +78,7 @@ class BrokerConfig:
     )
     replica_selector_class: str | None = setting(
         "replica.selector.class",
-        KeyType.CLASS,
+        _S,
         None,
         "Who serves a consumer's fetch (KIP-392).",
         choices=(
@@ -87,6 +92,9 @@ class BrokerConfig:
 
     message_max_bytes: int = setting("message.max.bytes", _I, 1048588, "Largest record batch.", low=0, dynamic=True)
     compression_type: str = setting("compression.type", _S, "producer", "Kept as the producer sent it.", choices=_CODECS, dynamic=True)
+    compression_gzip_level: int = setting("compression.gzip.level", _I, -1, "Level of gzip; -1: its own.", low=-1, high=9, dynamic=True)
+    compression_lz4_level: int = setting("compression.lz4.level", _I, 9, "Level of lz4.", low=1, high=17, dynamic=True)
+    compression_zstd_level: int = setting("compression.zstd.level", _I, 3, "Level of zstd.", low=-131072, high=22, dynamic=True)
     log_segment_bytes: int = setting("log.segment.bytes", _I, 1073741824, "Size at which a segment is rolled.", low=14, dynamic=True)
     log_roll_ms: int | None = setting("log.roll.ms", _L, None, "Age at which a segment is rolled.", low=1, dynamic=True)
     log_roll_hours: int = setting("log.roll.hours", _I, 168, "The same in hours.", low=1)
@@ -97,6 +105,10 @@ class BrokerConfig:
     log_retention_hours: int = setting("log.retention.hours", _I, 168, "The same in hours.", low=-1)
     log_retention_bytes: int = setting(
         "log.retention.bytes", _L, -1, "Size of a partition above which old segments go.", low=-1, dynamic=True
+    )
+    log_local_retention_ms: int = setting("log.local.retention.ms", _L, -2, "For tiered storage; has no effect.", low=-2, dynamic=True)
+    log_local_retention_bytes: int = setting(
+        "log.local.retention.bytes", _L, -2, "For tiered storage; has no effect.", low=-2, dynamic=True
     )
     log_retention_check_interval_ms: int = setting("log.retention.check.interval.ms", _L, 300000, "How often that is checked.", low=1)
     log_cleanup_policy: frozenset[str] = setting(
@@ -124,6 +136,15 @@ class BrokerConfig:
     )
     log_message_timestamp_type: str = setting(
         "log.message.timestamp.type", _S, "CreateTime", "Whose clock.", choices=("CreateTime", "LogAppendTime"), dynamic=True
+    )
+    log_message_format_version: str = setting("log.message.format.version", _S, "3.0-IV1", "Has no effect since Kafka 3.0.")
+    log_message_timestamp_difference_max_ms: int = setting(
+        "log.message.timestamp.difference.max.ms",
+        _L,
+        LONG_MAX,
+        "The older form of the next two, where not set.",
+        low=0,
+        dynamic=True,
     )
     log_message_timestamp_before_max_ms: int = setting(
         "log.message.timestamp.before.max.ms", _L, LONG_MAX, "Oldest timestamp accepted, before now.", low=0, dynamic=True
@@ -174,7 +195,9 @@ class BrokerConfig:
     max_connections_per_ip: int = setting("max.connections.per.ip", _I, INT_MAX, "Connections of one address.", low=0, dynamic=True)
 
     offsets_topic_num_partitions: int = setting("offsets.topic.num.partitions", _I, 50, "Partitions of __consumer_offsets.", low=1)
-    offsets_topic_replication_factor: int = setting("offsets.topic.replication.factor", _I, 3, "Its replicas.", low=1)
+    offsets_topic_replication_factor: int = setting(
+        "offsets.topic.replication.factor", KeyType.SHORT, 3, "Its replicas.", low=1, high=SHORT_MAX
+    )
     offsets_topic_segment_bytes: int = setting("offsets.topic.segment.bytes", _I, 104857600, "Its segments' size.", low=1)
     offsets_retention_minutes: int = setting("offsets.retention.minutes", _I, 10080, "How long offsets of an empty group stay.", low=1)
     offsets_retention_check_interval_ms: int = setting(
@@ -190,7 +213,9 @@ class BrokerConfig:
     transaction_state_log_num_partitions: int = setting(
         "transaction.state.log.num.partitions", _I, 50, "Partitions of __transaction_state.", low=1
     )
-    transaction_state_log_replication_factor: int = setting("transaction.state.log.replication.factor", _I, 3, "Its replicas.", low=1)
+    transaction_state_log_replication_factor: int = setting(
+        "transaction.state.log.replication.factor", KeyType.SHORT, 3, "Its replicas.", low=1, high=SHORT_MAX
+    )
     transaction_state_log_min_isr: int = setting("transaction.state.log.min.isr", _I, 2, "Its least ISR.", low=1)
     transaction_max_timeout_ms: int = setting("transaction.max.timeout.ms", _I, 900000, "Longest transaction.", low=1)
     producer_id_expiration_ms: int = setting(
@@ -232,7 +257,7 @@ class BrokerConfig:
         if self.group_min_session_timeout_ms > self.group_max_session_timeout_ms:
             raise ConfigError("group.min.session.timeout.ms must not exceed group.max.session.timeout.ms")
         parse_listeners("listeners", self.listeners)
-        parse_listeners("advertised.listeners", self.advertised_listeners)
+        parse_listeners("advertised.listeners", self.advertised_listeners or ())
         return self
 
     @property

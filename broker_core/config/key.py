@@ -9,6 +9,7 @@ from typing import Any
 
 from broker_core.errors import ConfigError
 
+SHORT_MAX = 2**15 - 1
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 
@@ -42,6 +43,8 @@ class Key:
     sensitive: bool = False
     synonyms: tuple[str, ...] = ()
     """For a topic key: the broker keys that give its default, first match first."""
+    shown_as: KeyType | None = None
+    """The type that Kafka gives it where that is another."""
 
     @property
     def attribute(self) -> str:
@@ -94,10 +97,11 @@ def setting(
     dynamic: bool = False,
     sensitive: bool = False,
     synonyms: tuple[str, ...] = (),
+    shown_as: KeyType | None = None,
 ) -> Any:
     """A dataclass field that carries its `Key`."""
     low, high = _type_range(type_, low, high)
-    key = Key(name, type_, default, doc, low, high, tuple(choices), dynamic, sensitive, synonyms)
+    key = Key(name, type_, default, doc, low, high, tuple(choices), dynamic, sensitive, synonyms, shown_as)
     return field(default=default, metadata={"key": key})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -12,6 +13,8 @@ from broker_core.errors import ConfigError
 
 _B, _I, _L, _D, _S, _T = KeyType.BOOLEAN, KeyType.INT, KeyType.LONG, KeyType.DOUBLE, KeyType.STRING, KeyType.LIST
 _DAY_MS = 24 * 60 * 60 * 1000
+_REPLICA = re.compile(r"\d+:\d+")
+_VERSION = re.compile(r"\d+\.\d+(\.\d+)?(-IV\d+)?")
 _CODECS = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
 
 
@@ -29,6 +32,15 @@ class TopicConfig:
     )
     compression_type: str = setting(
         "compression.type", _S, "producer", "Codec of the stored batches.", choices=_CODECS, synonyms=("compression.type",)
+    )
+    compression_gzip_level: int = setting(
+        "compression.gzip.level", _I, -1, "Level of gzip; -1: its own.", low=-1, high=9, synonyms=("compression.gzip.level",)
+    )
+    compression_lz4_level: int = setting(
+        "compression.lz4.level", _I, 9, "Level of lz4.", low=1, high=17, synonyms=("compression.lz4.level",)
+    )
+    compression_zstd_level: int = setting(
+        "compression.zstd.level", _I, 3, "Level of zstd.", low=-131072, high=22, synonyms=("compression.zstd.level",)
     )
     delete_retention_ms: int = setting(
         "delete.retention.ms", _L, _DAY_MS, "How long tombstones stay.", low=0, synonyms=("log.cleaner.delete.retention.ms",)
@@ -49,12 +61,21 @@ class TopicConfig:
     leader_replication_throttled_replicas: tuple[str, ...] = setting(
         "leader.replication.throttled.replicas", _T, (), "partition:broker,… or * whose serving is throttled."
     )
+    local_retention_bytes: int = setting(
+        "local.retention.bytes", _L, -2, "For tiered storage; has no effect.", low=-2, synonyms=("log.local.retention.bytes",)
+    )
+    local_retention_ms: int = setting(
+        "local.retention.ms", _L, -2, "For tiered storage; has no effect.", low=-2, synonyms=("log.local.retention.ms",)
+    )
     max_compaction_lag_ms: int = setting(
         "max.compaction.lag.ms", _L, LONG_MAX, "Oldest record left uncompacted.", low=1, synonyms=("log.cleaner.max.compaction.lag.ms",)
     )
     max_message_bytes: int = setting("max.message.bytes", _I, 1048588, "Largest record batch.", low=0, synonyms=("message.max.bytes",))
     message_downconversion_enable: bool = setting(
         "message.downconversion.enable", _B, True, "Convert for old consumers.", synonyms=("log.message.downconversion.enable",)
+    )
+    message_format_version: str = setting(
+        "message.format.version", _S, "3.0-IV1", "Has no effect since Kafka 3.0.", synonyms=("log.message.format.version",)
     )
     message_timestamp_after_max_ms: int = setting(
         "message.timestamp.after.max.ms",
@@ -71,6 +92,14 @@ class TopicConfig:
         "Oldest timestamp accepted, before now.",
         low=0,
         synonyms=("log.message.timestamp.before.max.ms",),
+    )
+    message_timestamp_difference_max_ms: int = setting(
+        "message.timestamp.difference.max.ms",
+        _L,
+        LONG_MAX,
+        "The older form of message.timestamp.before.max.ms and after.max.ms, where they are not set.",
+        low=0,
+        synonyms=("log.message.timestamp.difference.max.ms",),
     )
     message_timestamp_type: str = setting(
         "message.timestamp.type",
@@ -94,6 +123,9 @@ class TopicConfig:
     )
     min_insync_replicas: int = setting("min.insync.replicas", _I, 1, "Least ISR for acks=all.", low=1, synonyms=("min.insync.replicas",))
     preallocate: bool = setting("preallocate", _B, False, "Give a new segment its full size at once.", synonyms=("log.preallocate",))
+    remote_log_copy_disable: bool = setting("remote.log.copy.disable", _B, False, "For tiered storage, which there is none of.")
+    remote_log_delete_on_disable: bool = setting("remote.log.delete.on.disable", _B, False, "For tiered storage, which there is none of.")
+    remote_storage_enable: bool = setting("remote.storage.enable", _B, False, "For tiered storage, which there is none of.")
     retention_bytes: int = setting(
         "retention.bytes", _L, -1, "Size above which old segments go.", low=-1, synonyms=("log.retention.bytes",)
     )
@@ -136,7 +168,30 @@ class TopicConfig:
             raise ConfigError(
                 f"min.compaction.lag.ms ({self.min_compaction_lag_ms}) must not exceed max.compaction.lag.ms ({self.max_compaction_lag_ms})"
             )
+        if self.remote_storage_enable or self.remote_log_copy_disable or self.remote_log_delete_on_disable:
+            raise ConfigError("Tiered storage is not supported: remote.storage.enable and remote.log.… must be false")
+        if self.compression_gzip_level == 0:
+            raise ConfigError("compression.gzip.level must be -1 or lie between 1 and 9")
+        for replicas in (self.leader_replication_throttled_replicas, self.follower_replication_throttled_replicas):
+            if replicas != ("*",) and not all(_REPLICA.fullmatch(replica) for replica in replicas):
+                raise ConfigError(f"throttled replicas are * or partition:broker,… and not {','.join(replicas)[:100]}")
+        if not _VERSION.fullmatch(self.message_format_version):
+            raise ConfigError(f"message.format.version {self.message_format_version!r} is no version of Kafka")
         return self
+
+    @property
+    def oldest_ms(self) -> int:
+        """How old a record may be."""
+        return _first_limit(self.message_timestamp_before_max_ms, self.message_timestamp_difference_max_ms)
+
+    @property
+    def newest_ms(self) -> int:
+        """How far ahead of now a record may be."""
+        return _first_limit(self.message_timestamp_after_max_ms, self.message_timestamp_difference_max_ms)
+
+
+def _first_limit(value: int, older: int) -> int:
+    return older if value == LONG_MAX else value
 
 
 def broker_defaults(broker: BrokerConfig) -> dict[str, Any]:

@@ -22,6 +22,8 @@ async def _resource(request: Request, resource: Any) -> dict[str, Any]:
     try:
         kind = ResourceType.of(resource.resource_type)
         changes = {config.name: config.value for config in resource.configs}
+        if len(changes) != len(resource.configs):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "a setting is named more than once")
         for name, value in changes.items():
             if value is None:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {name}")

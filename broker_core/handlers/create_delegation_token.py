@@ -1,4 +1,4 @@
-"""CreateDelegationToken v0–3: tokens need authenticated users; DELEGATION_TOKEN_AUTH_DISABLED says that there are none (SOURCES N3)."""
+"""CreateDelegationToken v0–3: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, as nobody is authenticated (SOURCES N3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from broker_core.protocol.api import ApiKey
 @handler(ApiKey.CREATE_DELEGATION_TOKEN, versions=range(0, 4))
 async def handle(request: Request) -> Answer:
     return {
-        "error_code": int(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED),
+        "error_code": int(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED),
         "throttle_time": 0,
         "principal_type": "User",
         "principal_name": "ANONYMOUS",

@@ -9,7 +9,7 @@ from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
-BROKERS = 1
+BROKERS, CONTROLLERS = 1, 2
 
 
 @handler(ApiKey.DESCRIBE_CLUSTER, versions=range(0, 2))
@@ -17,18 +17,19 @@ async def handle(request: Request) -> Answer:
     """Only brokers can be asked for: there are no separate controllers here."""
     endpoint_type = field(request.body, "endpoint_type", BROKERS)
     if endpoint_type != BROKERS:
-        return _answer(request, endpoint_type, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, "only brokers (endpoint type 1) can be described")
-    return _answer(request, endpoint_type, ErrorCode.NONE, None)
+        code = ErrorCode.MISMATCHED_ENDPOINT_TYPE if endpoint_type == CONTROLLERS else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
+        return _answer(request, code, "only brokers (endpoint type 1) can be described")
+    return _answer(request, ErrorCode.NONE, None)
 
 
-def _answer(request: Request, endpoint_type: int, error_code: ErrorCode, message: str | None) -> Answer:
+def _answer(request: Request, error_code: ErrorCode, message: str | None) -> Answer:
     asked = field(request.body, "include_cluster_authorized_operations", False)
     brokers = [{**row, "broker_id": row["node_id"]} for row in broker_rows(request)] if error_code is ErrorCode.NONE else []
     return {
         "throttle_time": 0,
         "error_code": int(error_code),
         "error_message": message,
-        "endpoint_type": endpoint_type,
+        "endpoint_type": BROKERS,
         "cluster_id": request.broker.cluster_id,
         "controller_id": request.broker.metadata.controller_id if error_code is ErrorCode.NONE else -1,
         "brokers": brokers,

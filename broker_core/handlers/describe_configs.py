@@ -12,12 +12,10 @@ from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
-DEFAULT_SOURCES = (4, 5)
-
 
 @handler(ApiKey.DESCRIBE_CONFIGS, versions=range(0, 5))
 async def handle(request: Request) -> Answer:
-    """One row per resource; a null list of keys asks for all. Topics' settings are as the store has them now, as in Kafka."""
+    """One row per resource; a null or empty list of keys asks for all. Topics' settings are as the store has them now, as in Kafka."""
     broker = request.broker
     topics = [row.resource_name for row in request.body.resources if row.resource_type == ResourceType.TOPIC]
     await broker.admin.watcher.refresh(topic for topic in topics if broker.metadata.partitions(topic))
@@ -32,8 +30,8 @@ def _resource(request: Request, resource: Any) -> dict[str, Any]:
         code, message = failure(error)
         return row | {"error_code": int(code), "error_message": message, "configs": []}
     keys = resource.configuration_keys
-    wanted = [entry for entry in entries if keys is None or entry.name in keys]
-    return row | {"error_code": int(ErrorCode.NONE), "error_message": None, "configs": [_entry(request, entry) for entry in wanted]}
+    wanted = [entry for entry in entries if not keys or entry.name in keys]
+    return row | {"error_code": int(ErrorCode.NONE), "error_message": "", "configs": [_entry(request, entry) for entry in wanted]}
 
 
 def _entry(request: Request, entry: ConfigEntry) -> dict[str, Any]:
@@ -42,7 +40,7 @@ def _entry(request: Request, entry: ConfigEntry) -> dict[str, Any]:
         "name": entry.name,
         "value": entry.value,
         "read_only": entry.read_only,
-        "is_default": entry.source in DEFAULT_SOURCES,
+        "is_default": False,
         "config_source": int(entry.source),
         "is_sensitive": entry.sensitive,
         "synonyms": [{"name": s.name, "value": s.value, "source": int(s.source)} for s in synonyms],

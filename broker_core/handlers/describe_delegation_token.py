@@ -1,4 +1,4 @@
-"""DescribeDelegationToken v0–3: DELEGATION_TOKEN_AUTH_DISABLED, as there are no authenticated users (SOURCES N3)."""
+"""DescribeDelegationToken v0–3: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, as nobody is authenticated (SOURCES N3)."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from broker_core.protocol.api import ApiKey
 
 @handler(ApiKey.DESCRIBE_DELEGATION_TOKEN, versions=range(0, 4))
 async def handle(request: Request) -> Answer:
-    return {"error_code": int(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED), "tokens": [], "throttle_time": 0}
+    return {"error_code": int(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED), "tokens": [], "throttle_time": 0}

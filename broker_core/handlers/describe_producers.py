@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_core.admin.names import check_topic_name
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.handlers.common import failure, known_partition
 from broker_core.handlers.registry import Answer, Request, handler
@@ -24,6 +25,7 @@ async def handle(request: Request) -> Answer:
 
 def _partition(request: Request, partition: TopicPartition) -> dict[str, Any]:
     try:
+        check_topic_name(partition.topic)
         known_partition(request, partition)
         log = request.broker.replicas.leader_log(partition)
     except KafkaError as error:

@@ -1,4 +1,4 @@
-"""ExpireDelegationToken v0–2: tokens need authenticated users; DELEGATION_TOKEN_AUTH_DISABLED says that there are none (SOURCES N3)."""
+"""ExpireDelegationToken v0–2: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, as nobody is authenticated (SOURCES N3)."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from broker_core.protocol.api import ApiKey
 
 @handler(ApiKey.EXPIRE_DELEGATION_TOKEN, versions=range(0, 3))
 async def handle(request: Request) -> Answer:
-    return {"error_code": int(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED), "throttle_time": 0, "expiry_timestamp": -1}
+    return {"error_code": int(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED), "throttle_time": 0, "expiry_timestamp": -1}

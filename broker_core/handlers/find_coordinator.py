@@ -37,7 +37,7 @@ def _row(request: Request, key: str) -> dict[str, Any]:
         "host": endpoint.host,
         "port": endpoint.port,
         "error_code": int(ErrorCode.NONE),
-        "error_message": ErrorCode.NONE.name,
+        "error_message": ErrorCode.NONE.name if request.version < LIST_SINCE_VERSION else "",
     }
 
 

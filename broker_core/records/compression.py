@@ -11,6 +11,7 @@ import enum
 import struct
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 import cramjam
 
@@ -28,6 +29,8 @@ _XERIAL_BLOCK_BYTES = 32 << 10
 _LZ4_HEADER = b"\x04\x22\x4d\x18\x60\x40\x82"
 _LZ4_BLOCK_BYTES = 64 << 10
 _LZ4_STORED = 1 << 31
+_LZ4_DEFAULT_LEVEL = 9
+_ZSTD_DEFAULT_LEVEL = 3
 _GZIP_STEP_BYTES = 16 << 10
 _GUNZIP_STEP_BYTES = 256 << 10
 _FIRST_GUESS_BYTES = 64 << 10
@@ -43,12 +46,13 @@ class Codec(enum.IntEnum):
     ZSTD = 4
 
 
-def compress(codec: int, data: Buffer) -> bytes:
-    return finish(compressing(codec, data))
+def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
+    """`level` is the codec's own (gzip -1 to 9, lz4 1 to 17, zstd -131072 to 22); None: Kafka's default of it."""
+    return finish(compressing(codec, data, level))
 
 
-def compressing(codec: int, data: Buffer) -> Steps[bytes]:
-    return (yield from _COMPRESSORS[codec](data))
+def compressing(codec: int, data: Buffer, level: int | None = None) -> Steps[bytes]:
+    return (yield from _COMPRESSORS[codec](data, level))
 
 
 def decompress(codec: int, data: Buffer, limit_bytes: int = MAX_OUTPUT_BYTES) -> bytes:
@@ -72,7 +76,7 @@ def _too_large(limit_bytes: int) -> CorruptData:
     return CorruptData(f"compressed records exceed {limit_bytes} bytes when decompressed")
 
 
-def _plain(data: Buffer) -> Steps[bytes]:
+def _plain(data: Buffer, level: int | None) -> Steps[bytes]:
     yield from ()
     return bytes(data)
 
@@ -84,8 +88,8 @@ def _plain_within(data: Buffer, limit_bytes: int) -> Steps[bytes]:
     return bytes(data)
 
 
-def _gzip(data: Buffer) -> Steps[bytes]:
-    stream = zlib.compressobj(wbits=_GZIP_WBITS)
+def _gzip(data: Buffer, level: int | None) -> Steps[bytes]:
+    stream = zlib.compressobj(-1 if level is None else level, wbits=_GZIP_WBITS)
     out = bytearray()
     with memoryview(data) as view:
         for start in range(0, len(data), _GZIP_STEP_BYTES):
@@ -116,7 +120,7 @@ def _gunzip(data: Buffer, limit_bytes: int) -> Steps[bytes]:
                 raise CorruptData(f"a gzip stream of {len(data)} bytes ends early")
 
 
-def _snappy(data: Buffer) -> Steps[bytes]:
+def _snappy(data: Buffer, level: int | None) -> Steps[bytes]:
     out = bytearray(_XERIAL_HEADER)
     for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
         block = bytes(cramjam.snappy.compress_raw(bytes(data[start : start + _XERIAL_BLOCK_BYTES])))
@@ -149,11 +153,14 @@ def _unsnappy_block(block: bytes, limit_bytes: int) -> bytes:
     return bytes(cramjam.snappy.decompress_raw(block))
 
 
-def _lz4(data: Buffer) -> Steps[bytes]:
+def _lz4(data: Buffer, level: int | None) -> Steps[bytes]:
+    """The default level means the fast compressor, as in Kafka."""
+    fast = level is None or level == _LZ4_DEFAULT_LEVEL
+    options: dict[str, Any] = {} if fast else {"mode": "high_compression", "compression": level}
     out = bytearray(_LZ4_HEADER)
     for start in range(0, len(data), _LZ4_BLOCK_BYTES):
         plain = bytes(data[start : start + _LZ4_BLOCK_BYTES])
-        block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
+        block = bytes(cramjam.lz4.compress_block(plain, store_size=False, **options))
         if len(block) < len(plain):
             out += _LITTLE_UINT32.pack(len(block)) + block
         else:
@@ -167,9 +174,9 @@ def _unlz4(data: Buffer, limit_bytes: int) -> Steps[bytes]:
     return _grow_until_it_fits(cramjam.lz4.decompress_into, bytes(data), limit_bytes)
 
 
-def _zstd(data: Buffer) -> Steps[bytes]:
+def _zstd(data: Buffer, level: int | None) -> Steps[bytes]:
     yield from ()
-    return bytes(cramjam.zstd.compress(bytes(data)))
+    return bytes(cramjam.zstd.compress(bytes(data), level=_ZSTD_DEFAULT_LEVEL if level is None else level))
 
 
 def _unzstd(data: Buffer, limit_bytes: int) -> Steps[bytes]:
@@ -195,5 +202,5 @@ def _grow_until_it_fits(into: Callable[[bytes, bytearray], int], data: bytes, li
         return bytes(out)
 
 
-_COMPRESSORS: dict[int, Callable[[Buffer], Steps[bytes]]] = {0: _plain, 1: _gzip, 2: _snappy, 3: _lz4, 4: _zstd}
+_COMPRESSORS: dict[int, Callable[[Buffer, int | None], Steps[bytes]]] = {0: _plain, 1: _gzip, 2: _snappy, 3: _lz4, 4: _zstd}
 _DECOMPRESSORS: dict[int, Callable[[Buffer, int], Steps[bytes]]] = {0: _plain_within, 1: _gunzip, 2: _unsnappy, 3: _unlz4, 4: _unzstd}

@@ -1,7 +1,8 @@
-"""A topic's own `compression.type`: batches in another codec are compressed anew when they arrive."""
+"""A topic's own `compression.type` and level: batches in another codec are compressed anew when they arrive."""
 
 from __future__ import annotations
 
+from broker_core.config import TopicConfig
 from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.records.batch import check_batch, parse_header, read_records
 from broker_core.records.compression import Codec
@@ -12,11 +13,11 @@ _CODECS = {"uncompressed": Codec.NONE, "gzip": Codec.GZIP, "snappy": Codec.SNAPP
 _CODEC_MASK = 0x07
 
 
-def in_codec(data: bytes | bytearray | memoryview, compression_type: str) -> bytes | bytearray | memoryview:
+def in_codec(data: bytes | bytearray | memoryview, config: TopicConfig) -> bytes | bytearray | memoryview:
     """The batches, each in the topic's codec; `KafkaError` CORRUPT_MESSAGE when one cannot be read."""
-    if compression_type == AS_PRODUCED:
+    if config.compression_type == AS_PRODUCED:
         return data
-    codec = _CODECS[compression_type]
+    codec = _CODECS[config.compression_type]
     found, position = bytearray(), 0
     try:
         while position < len(data):
@@ -27,8 +28,17 @@ def in_codec(data: bytes | bytearray | memoryview, compression_type: str) -> byt
             else:
                 records = read_records(data, position, header)
                 header.attributes = header.attributes & ~_CODEC_MASK | codec
-                found += rewrite_batch(header, records, None)
+                found += rewrite_batch(header, records, None, _level(codec, config))
             position += header.size_bytes
     except CorruptData as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
     return found
+
+
+def _level(codec: Codec, config: TopicConfig) -> int | None:
+    levels = {
+        Codec.GZIP: config.compression_gzip_level,
+        Codec.LZ4: config.compression_lz4_level,
+        Codec.ZSTD: config.compression_zstd_level,
+    }
+    return levels.get(codec)

@@ -22,15 +22,15 @@ def delete_horizon(header: BatchHeader) -> int | None:
     return header.base_timestamp if header.attributes & DELETE_HORIZON_BIT else None
 
 
-def rewrite_batch(header: BatchHeader, records: Sequence[Record], horizon_ms: int | None) -> bytes:
-    """A batch like `header`'s with just these records (perhaps none) and this delete horizon."""
+def rewrite_batch(header: BatchHeader, records: Sequence[Record], horizon_ms: int | None, level: int | None = None) -> bytes:
+    """A batch like `header`'s with just these records (perhaps none) and this delete horizon, compressed at `level`."""
     base_timestamp = horizon_ms if horizon_ms is not None else header.base_timestamp
     max_timestamp = header.max_timestamp
     if records and header.timestamp_type != LOG_APPEND_TIME:
         max_timestamp = max(record.timestamp_ms for record in records)
     attributes = header.attributes & ~DELETE_HORIZON_BIT | (DELETE_HORIZON_BIT if horizon_ms is not None else 0)
     plain = b"".join(encode_record(record, header.base_offset, base_timestamp) for record in records)
-    body = compress(header.compression, plain) if records else b""
+    body = compress(header.compression, plain, level) if records else b""
     changed = replace(
         header, magic=2, attributes=attributes, base_timestamp=base_timestamp, max_timestamp=max_timestamp, record_count=len(records)
     )

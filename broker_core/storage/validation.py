@@ -83,7 +83,7 @@ def prepare_leader(data: bytes | bytearray | memoryview, next_offset: int, leade
     if len(data) > rules.config.segment_bytes:
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{len(data)} bytes are more than segment.bytes={rules.config.segment_bytes}")
     if rules.origin is AppendOrigin.CLIENT:
-        data = in_codec(data, rules.config.compression_type)
+        data = in_codec(data, rules.config)
     buffer = data if isinstance(data, memoryview) and not data.readonly else bytearray(data)
     prepared = Prepared(buffer, [], [], [], rules.now_ms if rules.sets_time else NO_TIMESTAMP)
     position = 0
@@ -150,7 +150,7 @@ def _check_batch_rules(buffer: bytearray | memoryview, position: int, header: Ba
 
 def _check_timestamps(buffer: bytearray | memoryview, position: int, header: BatchHeader, rules: Rules) -> None:
     """Looks at single records only where a topic limits how old they may be, or the newest is too new."""
-    before_ms, after_ms = rules.config.message_timestamp_before_max_ms, rules.config.message_timestamp_after_max_ms
+    before_ms, after_ms = rules.config.oldest_ms, rules.config.newest_ms
     if before_ms == LONG_MAX and header.max_timestamp - rules.now_ms <= after_ms:
         return
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from broker_core.protocol.api import ApiKey
+
 INTENDED: dict[str, str] = {
     "assignment to nobody": "Kafka makes a partition without replicas that nothing can mend",
     "negative broker": "Kafka makes a partition that no broker can ever lead",
@@ -9,6 +11,71 @@ INTENDED: dict[str, str] = {
     "null name without an id": "Kafka fails with an internal error",
     "neither name nor id": "Kafka says that authorization failed, with no authorizer configured",
     "producer without an epoch": "no producer sends a producer id without an epoch, and Kafka stores what none can fence",
+    "election of another kind": "Kafka fails with an internal error",
+    "unknown operation": "Kafka fails with an internal error",
+    "unknown setting of a broker": "Kafka keeps it for plug-ins that it may have; ours has none",
     "ends version 0": "one offset by the records' time for clients before 0.10.1; Kafka lists segments by their files' time",
     "in many segments version 0": "as above",
 }
+
+BROKER_SETTINGS: dict[str, str] = {
+    "inter.broker.protocol.version": "brokers speak 2.7-IV1 with each other",
+    "max.connections": "limited by default",
+    "queued.max.request.bytes": "limited by default",
+    "replica.lag.time.max.ms": "may be changed in a running broker",
+    "broker.id": "no id is made up",
+    "log.dirs": "Kafka's default is in another setting, log.dir",
+    "listeners": "loopback only by default, and not changed in a running broker",
+    "advertised.listeners": "not changed in a running broker",
+    "zookeeper.connect": "has a default",
+    "zookeeper.connection.timeout.ms": "Kafka has no default of its own and takes the session's timeout",
+}
+"""Broker settings that are described otherwise, and why."""
+
+BROKER_SETTINGS_OURS = {
+    "highwater.metrics.port",
+    "highwater.watch.max.clients",
+    # Dynamic settings of brokers in Kafka as well, which describes them only once they are set.
+    "follower.replication.throttled.rate",
+    "leader.replication.throttled.rate",
+}
+BROKER_SETTINGS_MISSING = (
+    # KRaft, tiered storage, share groups, newer consumer groups: not in ZooKeeper mode.
+    "broker.heartbeat.", "broker.session.", "controller.listener.", "controller.quorum.", "early.", "eligible.", "group.consumer.",
+    "group.coordinator.", "group.share.", "initial.", "metadata.", "node.id", "process.roles", "remote.", "telemetry.",
+    "zookeeper.metadata.",
+    # Security, quotas and plug-ins.
+    "alter.config.policy.", "alter.log.dirs.", "authorizer.", "client.quota.", "connection.failed.", "connections.max.reauth.",
+    "controller.quota.", "create.topic.policy.", "delegation.token.", "listener.security.", "max.connection.creation.",
+    "max.connections.per.ip.overrides", "password.encoder.", "principal.", "quota.", "replication.quota.", "sasl.", "security.", "ssl.",
+    "zookeeper.set.acl", "zookeeper.ssl.", "zookeeper.clientCnxnSocket",
+    # The JVM's metrics, threads and sockets.
+    "auto.include.jmx.reporter", "background.threads", "kafka.metrics.", "metric.", "metrics.", "num.io.threads", "num.network.threads",
+    "num.recovery.", "num.replica.alter.", "replica.socket.receive.", "request.timeout.ms", "socket.", "zookeeper.max.in.flight.",
+    "log.cleaner.io.", "log.cleaner.threads", "delete.records.purgatory.", "max.request.partition.size.limit",
+    # One folder, one listener, ids given by hand; and what brokers between each other and transactions have.
+    "broker.id.generation.", "control.plane.", "inter.broker.listener.name", "log.dir", "offsets.commit.required.acks",
+    "offsets.topic.compression.codec", "transaction.", "transactional.id.",
+)  # fmt: skip
+"""Beginnings of the names of broker settings that ours has not."""
+
+NOT_SERVED: dict[ApiKey, str] = {
+    ApiKey.SASL_HANDSHAKE: "listeners are PLAINTEXT only",
+    ApiKey.SASL_AUTHENTICATE: "as above",
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: "as above",
+    ApiKey.ALTER_CLIENT_QUOTAS: "there are no client quotas",
+    ApiKey.ADD_PARTITIONS_TO_TXN: "there are no transactions",
+    ApiKey.ADD_OFFSETS_TO_TXN: "as above",
+    ApiKey.END_TXN: "as above",
+    ApiKey.WRITE_TXN_MARKERS: "as above",
+    ApiKey.TXN_OFFSET_COMMIT: "as above",
+    ApiKey.DESCRIBE_TRANSACTIONS: "as above",
+    ApiKey.LIST_TRANSACTIONS: "as above",
+    ApiKey.ALTER_PARTITION: "brokers speak 2.7-IV1: the ISR goes to ZooKeeper",
+    ApiKey.ENVELOPE: "as above: nothing is forwarded",
+    ApiKey.ALLOCATE_PRODUCER_IDS: "as above: blocks of ids are taken from ZooKeeper",
+    ApiKey.UPDATE_FEATURES: "there are no features to finalize",
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: "KIP-848 does not exist in ZooKeeper mode: Kafka names it and refuses every request",
+    ApiKey.CONSUMER_GROUP_DESCRIBE: "as above",
+}
+"""Requests that Kafka serves and ours does not, and why."""

@@ -10,8 +10,8 @@ import socket
 import struct
 import time
 import uuid
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from broker_core.errors import ErrorCode
 from broker_core.protocol.api import ApiKey
@@ -19,12 +19,13 @@ from broker_core.protocol.codec import decode_response
 from broker_core.protocol.headers import encode_request_frame, parse_response_header
 from broker_core.records.batch import LOG_OVERHEAD_BYTES, Record, build_batch, iter_headers, read_records
 
+T = TypeVar("T")
 ANSWER_SECONDS = 40.0
 CLOSED = "the connection was closed"
 DROPPED = frozenset({"throttle_time", "host", "port", "cluster_id", "log_dir", "client_host", "total_bytes", "usable_bytes"})
 RANDOM = {"member_id": "member", "leader": "member", "producer_id": "producer", "session_id": "session"}
 NULL_IS_EMPTY = frozenset({"aborted_transactions"})
-NOBODY: tuple[Any, ...] = ("", None, -1, 0)
+NOBODY: tuple[Any, ...] = ("", None, 0)
 AN_HOUR_MS = 3_600_000
 TIME_MS = 1_700_000_000_000
 """The timestamp of records made for comparisons."""
@@ -107,7 +108,7 @@ class Side:
         if field.endswith("error_code"):
             return _error_name(value)
         if field.endswith("error_message"):
-            return None if value is None else "a message"
+            return "a message" if value else None
         if isinstance(value, uuid.UUID):
             return "an id" if value.int else "no id"
         if isinstance(value, int) and abs(value - time.time() * 1000) < AN_HOUR_MS:
@@ -115,7 +116,8 @@ class Side:
         if isinstance(value, (bytes, memoryview)):
             return (whole_batches(bytes(value)) if field == "records" else bytes(value)).hex()
         kind = RANDOM.get(field)
-        if kind is None or value in NOBODY or (field == "leader" and isinstance(value, int)):
+        nobody = value < 0 if field == "producer_id" else value in NOBODY
+        if kind is None or nobody or (field == "leader" and isinstance(value, int)):
             return value
         return self._names.setdefault((kind, value), f"{kind}-{sum(known == kind for known, _ in self._names) + 1}")
 
@@ -129,17 +131,23 @@ class Side:
         assert answer.topics[0].error_code == ErrorCode.NONE, answer
         self.until_led(topic, partitions)
 
+    def until(self, find: Callable[[], T], holds: Callable[[T], bool]) -> T:
+        """The first finding that holds, or the last one when none does in time."""
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while not holds(found := find()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return found
+
     def until_led(self, topic: str, partitions: int = 1) -> None:
         """Until every partition has a leader that says so itself."""
         rows = [{"partition_index": index, "timestamp": -1, "current_leader_epoch": -1} for index in range(partitions)]
         payload = {"replica_id": -1, "isolation_level": 0, "topics": [{"name": topic, "partitions": rows}]}
-        deadline = time.monotonic() + ANSWER_SECONDS
-        while time.monotonic() < deadline:
-            found = self.raw(ApiKey.LIST_OFFSETS, 5, payload).topics[0].partitions
-            if all(row.error_code == ErrorCode.NONE for row in found):
-                return
-            time.sleep(0.02)
-        raise AssertionError(f"{topic} has no leader")
+
+        def errors() -> set[int]:
+            return {row.error_code for row in self.raw(ApiKey.LIST_OFFSETS, 5, payload).topics[0].partitions}
+
+        found = self.until(errors, lambda codes: codes == {ErrorCode.NONE})
+        assert found == {ErrorCode.NONE}, f"{topic} has no leader: {found}"
 
     def topic_id(self, topic: str) -> uuid.UUID:
         answer = self.raw(ApiKey.METADATA, 12, {"topics": [{"name": topic, "topic_id": uuid.UUID(int=0)}]})

@@ -121,6 +121,7 @@ def life(one: Group) -> Any:
 def two_members(one: Group) -> Any:
     """The second joins while the first is stable: a rebalance that both see."""
     leader = one.stable()
+    plain(one, leader)
     other = one.side.connect("other")
     other.send(ApiKey.JOIN_GROUP, 9, one.join_request())
     required = other.receive(ApiKey.JOIN_GROUP, 9)

@@ -67,6 +67,12 @@ def test_settings_of_a_topic_may_not_contradict_each_other() -> None:
         validate_topic_overrides({"min.compaction.lag.ms": "6", "max.compaction.lag.ms": "5"})
 
 
+def test_the_older_limit_of_timestamps_counts_where_the_newer_is_not_set() -> None:
+    older = {"message.timestamp.difference.max.ms": "7"}
+    config = TopicConfig.from_overrides(BrokerConfig(), {**older, "message.timestamp.after.max.ms": "5"})
+    assert (config.oldest_ms, config.newest_ms) == (7, 5)
+
+
 def test_a_dynamic_change_reaches_topics_and_listeners() -> None:
     """O1: parameters change while running."""
     holder = ConfigHolder(BrokerConfig())

@@ -59,6 +59,16 @@ def test_cut_and_damaged_streams(codec: Codec) -> None:
             continue
 
 
+@pytest.mark.parametrize(("codec", "levels"), [(Codec.GZIP, (-1, 1, 9)), (Codec.LZ4, (1, 9, 17)), (Codec.ZSTD, (-131072, 0, 22))], ids=str)
+def test_levels(codec: Codec, levels: tuple[int, ...]) -> None:
+    """Kafka's ranges; a high level packs no worse than a low one."""
+    rng = random.Random(3)
+    data = b"".join(rng.choice((b"alpha", b"beta", b"gamma", b"delta")) for _ in range(5000))
+    packed = [compress(codec, data, level) for level in levels]
+    assert all(decompress(codec, each) == data for each in packed)
+    assert len(packed[-1]) <= len(packed[0])
+
+
 def test_an_unknown_codec() -> None:
     with pytest.raises(CorruptData, match="codec 7"):
         decompress(7, b"")

@@ -109,6 +109,15 @@ async def test_a_topics_own_compression(wanted: str, codec: int) -> None:
         assert (header.base_sequence, header.leader_epoch) == (other.base_sequence, 4)
 
 
+async def test_a_topics_own_level_of_compression() -> None:
+    sizes = []
+    for level in (1, 9):
+        log = await log_with(compression_type="gzip", compression_gzip_level=level)
+        log.append_as_leader(batch(200, value="".join(chr(97 + n * n % 23) for n in range(300))), 4, CLIENT, START_MS)
+        sizes.append(log.size_bytes)
+    assert sizes[1] < sizes[0]
+
+
 async def test_duplicates_answer_with_the_old_offset() -> None:
     """G4: an idempotent producer's retry is not written again."""
     log = await log_with()
