@@ -6,6 +6,7 @@ import pytest
 
 from broker_core.config import BROKER_KEYS, TOPIC_KEYS, BrokerConfig, ConfigHolder, TopicConfig, validate_dynamic, validate_topic_overrides
 from broker_core.errors import ConfigError
+from broker_core.model import Endpoint
 
 
 def test_a_name_gives_an_attribute_and_its_text_the_typed_value() -> None:
@@ -26,11 +27,57 @@ def test_a_name_gives_an_attribute_and_its_text_the_typed_value() -> None:
         ({"listeners": "SSL://127.0.0.1:9092"}, "SSL"),
         ({"log.dirs": "/a,/b"}, "log.dirs"),
         ({"replica.fetch.wait.max.ms": "40000"}, "replica.lag.time.max.ms"),
+        ({"group.min.session.timeout.ms": "10", "group.max.session.timeout.ms": "9"}, "group.max.session.timeout.ms"),
+        ({"log.dirs": ""}, "log.dirs"),
+        ({"advertised.listeners": "here:9092"}, "advertised.listeners"),
+        ({"listeners": "PLAINTEXT://127.0.0.1:65536"}, "listeners"),
+        ({"listeners": "PLAINTEXT://:9092"}, "listeners"),
+        ({"listeners": "://127.0.0.1:9092"}, "listeners"),
+        ({"auto.create.topics.enable": "yes"}, "auto.create.topics.enable"),
+        ({"log.cleaner.min.cleanable.ratio": "1.1"}, "log.cleaner.min.cleanable.ratio"),
+        ({"min.insync.replicas": "0"}, "min.insync.replicas"),
+        ({"num.partitions": "0"}, "num.partitions"),
+        ({"log.retention.ms": "-2"}, "log.retention.ms"),
+        ({"log.segment.bytes": "13"}, "log.segment.bytes"),
+        ({"num.replica.fetchers": "0"}, "num.replica.fetchers"),
+        ({"offsets.topic.num.partitions": "0"}, "offsets.topic.num.partitions"),
+        ({"replica.lag.time.max.ms": "0"}, "replica.lag.time.max.ms"),
     ],
 )
 def test_a_wrong_setting_is_refused_and_named(properties: dict[str, str], named: str) -> None:
     with pytest.raises(ConfigError, match=named.replace(".", r"\.")):
         BrokerConfig.load(properties)
+
+
+def test_a_wrong_value_is_not_shown_at_full_length() -> None:
+    """It goes into logs and into answers to clients."""
+    with pytest.raises(ConfigError) as told:
+        BrokerConfig.load({"num.partitions": "x" * 5000})
+    assert "x" * 100 in str(told.value)
+    assert len(str(told.value)) < 200
+
+
+def test_limits_that_just_hold() -> None:
+    text = {"replica.fetch.wait.max.ms": "30000", "log.cleaner.min.cleanable.ratio": "1", "highwater.metrics.port": "65535"}
+    config = BrokerConfig.load({**text, "listeners": "PLAINTEXT://127.0.0.1:65535", "group.max.session.timeout.ms": "6000"})
+    assert (config.replica_fetch_wait_max_ms, config.highwater_metrics_port) == (30_000, 65_535)
+
+
+def test_blanks_around_values_and_items_do_not_count() -> None:
+    config = BrokerConfig.load({"broker.rack": " eu-1 ", "log.dirs": " /data ", "log.cleanup.policy": " compact , delete,"})
+    assert (config.broker_rack, config.log_dirs, config.log_cleanup_policy) == ("eu-1", ("/data",), frozenset({"compact", "delete"}))
+
+
+def test_listeners_are_endpoints_and_what_is_advertised_may_differ() -> None:
+    own = BrokerConfig.load({"listeners": "plaintext://[::1]:9092"})
+    assert own.endpoints() == own.advertised_endpoints() == (Endpoint("PLAINTEXT", "::1", 9092),)
+    told = BrokerConfig.load({"listeners": "PLAINTEXT://127.0.0.1:9092", "advertised.listeners": "PLAINTEXT://kafka.example:19092"})
+    assert told.endpoints() == (Endpoint("PLAINTEXT", "127.0.0.1", 9092),)
+    assert told.advertised_endpoints() == (Endpoint("PLAINTEXT", "kafka.example", 19092),)
+
+
+def test_no_replica_selector_is_written_as_nothing() -> None:
+    assert BrokerConfig.load({"replica.selector.class": ""}).replica_selector_class is None
 
 
 def test_the_old_lag_by_messages_is_refused_with_what_replaced_it() -> None:
@@ -51,6 +98,22 @@ def test_the_finer_unit_wins() -> None:
     millis = BrokerConfig.load({"log.retention.minutes": "3", "log.retention.ms": "4"})
     assert TopicConfig.from_overrides(minutes, {}).retention_ms == 180_000
     assert TopicConfig.from_overrides(millis, {}).retention_ms == 4
+
+
+def test_the_finer_unit_wins_for_rolling_too() -> None:
+    hours = BrokerConfig.load({"log.roll.hours": "2", "log.roll.jitter.hours": "1"})
+    millis = BrokerConfig.load({"log.roll.hours": "2", "log.roll.jitter.hours": "1", "log.roll.ms": "5", "log.roll.jitter.ms": "3"})
+    for broker, wanted in ((hours, (7_200_000, 3_600_000)), (millis, (5, 3))):
+        config = TopicConfig.from_overrides(broker, {})
+        assert (config.segment_ms, config.segment_jitter_ms) == wanted
+
+
+def test_zero_minutes_are_not_the_same_as_none() -> None:
+    assert TopicConfig.from_overrides(BrokerConfig.load({"log.retention.minutes": "0"}), {}).retention_ms == 0
+
+
+def test_a_brokers_none_is_a_topics_uncompressed() -> None:
+    assert TopicConfig.from_overrides(BrokerConfig.load({"compression.type": "none"}), {}).compression_type == "uncompressed"
 
 
 def test_retention_without_end_stays_without_end() -> None:
@@ -85,6 +148,20 @@ def test_a_dynamic_change_reaches_topics_and_listeners() -> None:
     assert told == ["orders", "orders"]
 
 
+def test_what_is_taken_back_is_as_it_was() -> None:
+    """A change names all overrides that are left: those it does not name are gone."""
+    holder = ConfigHolder(BrokerConfig())
+    assert holder.topic("orders").min_insync_replicas == 1
+    holder.set_topic("orders", {"retention.ms": "5"})
+    holder.set_broker({"min.insync.replicas": "2"})
+    assert (holder.topic("other").min_insync_replicas, dict(holder.broker_overrides)) == (2, {"min.insync.replicas": "2"})
+    holder.set_broker({"message.max.bytes": "100"})
+    assert (holder.current.min_insync_replicas, holder.topic("orders").min_insync_replicas) == (1, 1)
+    assert (holder.topic("other").min_insync_replicas, holder.topic("other").max_message_bytes) == (1, 100)
+    holder.set_topic("orders", {})
+    assert (holder.topic("orders").retention_ms, dict(holder.topic_overrides("orders"))) == (604_800_000, {})
+
+
 def test_a_wrong_change_leaves_everything_as_it_was() -> None:
     holder = ConfigHolder(BrokerConfig())
     holder.set_topic("orders", {"retention.ms": "5"})
@@ -99,6 +176,15 @@ def test_a_wrong_change_leaves_everything_as_it_was() -> None:
 def test_what_needs_a_restart_cannot_be_changed_while_running() -> None:
     with pytest.raises(ConfigError, match="restart"):
         validate_dynamic({"zookeeper.connect": "127.0.0.1:1"})
+    with pytest.raises(ConfigError, match="restart"):
+        ConfigHolder(BrokerConfig()).set_broker({"log.dirs": "/elsewhere"})
+
+
+def test_a_change_is_checked_before_it_is_written_down() -> None:
+    with pytest.raises(ConfigError, match=r"message\.max\.bytes"):
+        validate_dynamic({"message.max.bytes": "many"})
+    with pytest.raises(ConfigError, match="Unknown"):
+        validate_dynamic({"message.max.byte": "1"})
 
 
 def test_every_setting_says_what_it_is_and_shows_its_default_as_it_would_be_written() -> None:
@@ -107,6 +193,15 @@ def test_every_setting_says_what_it_is_and_shows_its_default_as_it_would_be_writ
         text = key.show(key.default)
         if text:
             assert key.show(key.parse(text)) == text, key.name
+
+
+def test_values_are_shown_as_kafka_writes_them() -> None:
+    """What DescribeConfigs answers: tools compare these texts."""
+    assert BROKER_KEYS["auto.create.topics.enable"].show(True) == "true"
+    assert TOPIC_KEYS["preallocate"].show(False) == "false"
+    assert TOPIC_KEYS["cleanup.policy"].show(frozenset({"delete", "compact"})) == "compact,delete"
+    assert BROKER_KEYS["listeners"].show(("PLAINTEXT://b:2", "PLAINTEXT://a:1")) == "PLAINTEXT://b:2,PLAINTEXT://a:1"
+    assert BROKER_KEYS["broker.rack"].show(None) is None
 
 
 def test_every_topic_settings_synonyms_are_broker_settings() -> None:

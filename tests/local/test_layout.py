@@ -68,6 +68,12 @@ def test_a_secret_is_generated_once_and_private(tmp_path: Path) -> None:
     assert (tmp_path / "secrets" / "redis").stat().st_mode & 0o077 == 0
 
 
+def test_the_folders_are_private(tmp_path: Path) -> None:
+    found = layout(tmp_path / "data")
+    found.prepare()
+    assert [path.stat().st_mode & 0o077 for path in (found.root, found.folder("run"), found.folder("secrets"))] == [0, 0, 0]
+
+
 def test_the_local_brokers_settings_are_ones_a_broker_takes(tmp_path: Path) -> None:
     config = BrokerConfig.load(properties(layout(tmp_path), 2))
     assert (config.broker_id, config.min_insync_replicas, config.default_replication_factor) == (2, 2, 3)

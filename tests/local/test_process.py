@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,6 +84,25 @@ def test_a_paused_process_is_seen_and_stopped(process: LocalProcess, tmp_path: P
     assert process.stop()
 
 
+def test_a_process_that_starts_is_not_taken_for_its_predecessor(
+    process: LocalProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pid file that was left behind is gone before anybody could ask."""
+    seen: list[bool] = []
+    spawn = LocalProcess._spawn
+
+    def spy(own: LocalProcess, *arguments: Any) -> None:
+        seen.append(own.pid_path.exists())
+        spawn(own, *arguments)
+
+    monkeypatch.setattr(LocalProcess, "_spawn", spy)
+    process.run_folder.mkdir()
+    process.pid_path.write_text("1\n")
+    start(process, tmp_path)
+    assert seen == [False]
+    assert process.pid() != 1
+
+
 def test_one_that_ignores_sigterm_is_killed(process: LocalProcess, tmp_path: Path) -> None:
     start(process, tmp_path, STUBBORN)
     assert process.stop(wait_seconds=0.3)
@@ -117,6 +138,21 @@ def test_the_environment_holds_no_secret(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("DJANGO_SECRET_KEY", "hush")
     monkeypatch.setenv("DATABASE_URL", "postgres://u:p@h/d")
     assert not {"DJANGO_SECRET_KEY", "DATABASE_URL"} & set(allowed_environment())
+
+
+def test_the_environment_has_what_a_process_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    assert allowed_environment({"TZ": "CET", "PYTHONPATH": "/x"})["TZ"] == "CET"
+    assert allowed_environment({"PYTHONPATH": "/x"})["PYTHONPATH"] == "/x"
+    assert allowed_environment()["TZ"] == "UTC"
+
+
+def test_two_that_look_at_once_do_not_take_each_other_for_the_process(process: LocalProcess, tmp_path: Path) -> None:
+    start(process, tmp_path)
+    process.kill()
+    with open(process.lock_path) as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        assert not process.alive()
 
 
 def test_two_commands_do_not_change_the_cluster_at_once(tmp_path: Path) -> None:
