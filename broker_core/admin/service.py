@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from broker_core.admin.config_entries import DynamicBrokerConfigs
 from broker_core.admin.config_watcher import ConfigWatcher
@@ -19,6 +19,8 @@ from broker_core.seams import Node
 
 if TYPE_CHECKING:
     from broker_core.metadata.cache import MetadataCache
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -38,15 +40,15 @@ class AdminService:
         metadata.on_change(self._metadata_changed)
 
     async def create_topic(self, topic: NewTopic, *, validate_only: bool = False) -> CreatedTopic:
-        return await self.topics.create(topic, validate_only=validate_only)
+        return await self._in_session(self.topics.create(topic, validate_only=validate_only), topic.name)
 
     async def delete_topic(self, name: str) -> None:
-        await self.topics.delete(name)
+        await self._in_session(self.topics.delete(name), name)
 
     async def create_partitions(
         self, name: str, count: int, assignments: Sequence[tuple[int, ...]] | None, *, validate_only: bool = False
     ) -> None:
-        await self.topics.grow(name, count, assignments, validate_only=validate_only)
+        await self._in_session(self.topics.grow(name, count, assignments, validate_only=validate_only), name)
 
     async def auto_create(self, name: str) -> None:
         """Creates a topic a client asked for, with the broker's defaults; one that is there already is fine."""
@@ -65,6 +67,15 @@ class AdminService:
         except KafkaError as error:
             if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise
+
+    async def _in_session(self, work: Coroutine[Any, Any, T], topic: str) -> T:
+        """The work's result, unless ZooKeeper is silent for as long as a session lasts: by then this broker's is over, and its office."""
+        limit_ms = self._config.current.zookeeper_session_timeout_ms
+        try:
+            return await self._node.clock.wait_for(work, limit_ms)
+        except TimeoutError:
+            message = f"Topic '{topic}': ZooKeeper did not answer within {limit_ms} ms; the change may still be carried out"
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, message) from None
 
     async def wait_for_leaders(self, counts: Mapping[str, int], timeout_ms: float) -> list[str]:
         """Waits until each topic has so many partitions, all with a leader; returns the topics that are late."""

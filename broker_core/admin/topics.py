@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from broker_core.admin.names import CONFIG_CHANGE_PREFIX, check_topic_name, coll
 from broker_core.config import ConfigHolder, validate_topic_overrides
 from broker_core.controller.assignment import PlacementBroker, place, place_more, random_start
 from broker_core.coordination import layout
-from broker_core.coordination.store import BadVersion, ConnectionLoss, NodeExists, NoNode, SessionExpired
+from broker_core.coordination.store import BadVersion, Check, ConnectionLoss, Create, NodeExists, NoNode, SessionExpired
 from broker_core.coordination.znode_data import TopicAssignment, decode_topic, encode_config, encode_config_change, encode_topic
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.seams import Node
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 USE_DEFAULT = -1
 PARTITIONS_PER_TOPIC_MAX = 10_000
 WRITE_ATTEMPTS = 3
+ANY_VERSION = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +86,12 @@ class TopicAdmin:
         return CreatedTopic(topic.name, topic_id, assignment, topic.configs)
 
     async def delete(self, name: str) -> None:
-        """Marks a topic for deletion; asking twice is fine while it is still there."""
-        with store_errors(f"Topic '{name}'"):
-            if await self._node.store.exists(layout.topic_path(name)) is None:
-                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
-            try:
-                await self._node.store.create(layout.deletion_path(name), b"")
-            except NodeExists:
-                return
+        """Marks a topic for deletion; asking twice is fine while it is still there.
+
+        In one step with the look whether it is: an order that outlived its topic would delete the next one of that name.
+        """
+        with store_errors(f"Topic '{name}'"), suppress(NodeExists):
+            await self._node.store.multi([Check(layout.topic_path(name), ANY_VERSION), Create(layout.deletion_path(name), b"")])
 
     async def grow(self, name: str, count: int, assignments: Sequence[tuple[int, ...]] | None, *, validate_only: bool = False) -> None:
         """Adds partitions until there are `count`; `assignments` are the new ones' replicas, None: placed by us."""
@@ -112,12 +111,14 @@ class TopicAdmin:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"Topic '{name}' kept changing while partitions were added")
 
     async def _check_name(self, name: str) -> None:
+        """Raises where the name cannot be taken. The order to delete a topic may outlive it by a moment, if its controller dies in it:
+        a topic made under that order would be deleted by the next controller, and whoever made it would wait for leaders in vain."""
         check_topic_name(name)
         existing = await self._node.store.children(layout.TOPICS)
+        if await self._node.store.exists(layout.deletion_path(name)) is not None:
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is marked for deletion.")
         if name in existing:
-            deleting = await self._node.store.exists(layout.deletion_path(name)) is not None
-            state = "is marked for deletion" if deleting else "already exists"
-            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' {state}.")
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         if clashing := collisions(name, existing):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(clashing)}")
 

@@ -12,7 +12,7 @@ from broker_core.controller.context import Leadership
 from broker_core.controller.guarded_store import CHANGED_MEANWHILE, OPERATION_FAILED, OPS_PER_MULTI_LIMIT, GuardedStore
 from broker_core.controller.reassignment import ReplicaAssignment
 from broker_core.coordination import layout
-from broker_core.coordination.store import Create, NodeExists, NoNode, NotEmpty, Op, SetData, Stat, StoreError, Watcher
+from broker_core.coordination.store import Create, Delete, NodeExists, NoNode, NotEmpty, Op, SetData, Stat, StoreError, Watcher
 from broker_core.coordination.znode_data import (
     TopicAssignment,
     decode_broker,
@@ -173,15 +173,25 @@ class Znodes:
         return dict(zip(topics, found, strict=True))
 
     async def delete_topic(self, topic: str) -> None:
-        """Topic, config and the order to delete it, in this order: a controller that dies in between leaves the order."""
-        orders = (layout.config_path("topics", topic), layout.deletion_path(topic))
+        """All below the topic, then topic, config and the order to delete it in one step.
+
+        While the order is there nobody creates a topic of that name. Where a reply was lost and both are gone by now, or another topic
+        stands there, this was done by an earlier try: what is found is the next topic's.
+        """
+        paths = (layout.deletion_path(topic), layout.config_path("topics", topic), layout.topic_path(topic))
+        first = await self.store.exists(paths[-1])
         while True:
-            paths = await self.store.subtree(layout.topic_path(topic))
-            try:
-                await self.store.delete_all([*paths, *orders])
+            found = {path: await self.store.exists(path) for path in paths}
+            order, _, present = found.values()
+            if (order is None and present is None) or (present is not None and first is not None and present.czxid != first.czxid):
                 return
-            except NotEmpty:
-                log.info("Topic %s grew while it was deleted", topic)
+            try:
+                if present is not None:
+                    await self.store.delete_all((await self.store.subtree(paths[-1]))[:-1])
+                await self.store.write([Delete(path) for path, stat in found.items() if stat is not None])
+                return
+            except (NotEmpty, NoNode):
+                log.info("Topic %s changed while it was deleted", topic)
 
     async def take_notifications(
         self, parent: str, names: Sequence[str], decode: Callable[[bytes], list[TopicPartition]]

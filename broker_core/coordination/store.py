@@ -101,6 +101,8 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Check:
+    """The znode is there in this version; -1: in any."""
+
     path: str
     version: int
 

@@ -41,6 +41,41 @@ async def test_creates_assignment_settings_and_notification(world: AdminWorld) -
     assert decode_config_change((await world.store.get(f"{CONFIG_CHANGES}/{change}"))[0]) == "topics/orders"
 
 
+async def test_no_topic_is_made_under_an_order_to_delete_it(world: AdminWorld) -> None:
+    """Z4: its controller died between topic and order; the next one would delete the new topic, whose maker waits for leaders."""
+    await world.store.create(deletion_path("t"), b"")
+    assert await refused(world, NewTopic("t", 1, 1)) is ErrorCode.TOPIC_ALREADY_EXISTS
+    assert await world.store.exists(topic_path("t")) is None
+
+
+async def test_an_order_to_delete_is_given_only_to_a_topic_that_is_there(world: AdminWorld) -> None:
+    with pytest.raises(KafkaError) as caught:
+        await world.admin.delete_topic("t")
+    assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert await world.store.exists(deletion_path("t")) is None
+    await world.admin.create_topic(NewTopic("t", 1, 1))
+    for _ in range(2):
+        await world.admin.delete_topic("t")
+    assert await world.store.exists(deletion_path("t")) is not None
+
+
+async def test_a_silent_store_is_not_waited_for_longer_than_a_session() -> None:
+    """Else nobody would be answered before it is back; a change not sent by then is never made."""
+    world = await AdminWorld.start(**{"zookeeper.session.timeout.ms": "100"})
+    world.store.disconnect()
+    for change in (
+        world.admin.create_topic(NewTopic("t", 1, 1)),
+        world.admin.delete_topic("t"),
+        world.admin.create_partitions("t", 2, None),
+    ):
+        with pytest.raises(KafkaError, match="did not answer") as caught:
+            await change
+        assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
+    world.store.reconnect()
+    assert await world.store.exists(topic_path("t")) is None
+    await world.close()
+
+
 async def test_defaults_stand_in_for_minus_one() -> None:
     world = await AdminWorld.start(**{"num.partitions": "4", "default.replication.factor": "2"})
     created = await world.admin.create_topic(NewTopic("t"))

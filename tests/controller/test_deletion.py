@@ -7,14 +7,17 @@ from collections.abc import AsyncIterator
 import pytest
 
 from broker_core.controller.context import ControllerContext, Replica
+from broker_core.controller.guarded_store import RETRY_MS, GuardedStore
 from broker_core.controller.reassignment import ReplicaAssignment
 from broker_core.controller.replica_states import ReplicaState
 from broker_core.controller.requests import STOP_REPLICA_KEY
 from broker_core.controller.topic_deletion import plan
+from broker_core.controller.znodes import Znodes
 from broker_core.coordination import layout
+from broker_core.coordination.memory import MemoryStore
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
-from tests.support.controller_world import SESSION_TIMEOUT_MS, World
+from tests.support.controller_world import SESSION_TIMEOUT_MS, World, spawn
 
 T0 = TopicPartition("t", 0)
 
@@ -41,6 +44,28 @@ async def test_all_replicas_are_deleted_before_the_znodes(world: World) -> None:
     assert {part["leader_epoch"] for request in deletes for part in request.partitions.values()} == {-2}
     assert world.told[0].metadata[T0]["leader"] == -2
     assert world.active.snapshot().topics == 0
+
+
+async def test_the_next_topic_of_the_name_outlives_a_deletion_s_lost_reply(world: World) -> None:
+    """The deletion took effect, its reply was lost; a topic made before it is tried again is another one."""
+    await world.operator.connect(1_000)
+    await layout.ensure_layout(world.operator)
+    await world.operator.create(layout.CONTROLLER_EPOCH, b"1")
+    store = MemoryStore(world.ensemble, world.clock, session_timeout_ms=1e12)
+    await store.connect(1_000)
+    paths = (layout.config_path("topics", "t"), layout.topic_path("t"))
+    for path in (*paths, layout.deletion_path("t")):
+        await world.operator.create(path, b"old")
+    store.lose_reply("multi")
+    deleting = spawn(Znodes(GuardedStore(store, world.clock, spawn, 0)).delete_topic("t"), name="deletion")
+    await world.settle()
+    assert await gone(world)
+    for path in paths:
+        await world.operator.create(path, b"new")
+    await world.advance(RETRY_MS)
+    await deleting
+    assert [(await world.operator.get(path))[0] for path in paths] == [b"new", b"new"]
+    await store.close()
 
 
 async def test_a_partition_whose_state_became_unreadable_goes_too(world: World) -> None:

@@ -146,6 +146,7 @@ def test_a_paused_controller_is_replaced_and_fenced(cluster: BrokerCluster) -> N
 def test_deleting_a_topic_with_an_unreadable_state_is_answered(cluster: BrokerCluster) -> None:
     """Z4: brokers know its leader, the next controller does not; it used to wait for them until the client gave up."""
     cluster.create("t", factor=3)
+    cluster.until(lambda: all(broker.services.metadata.has_topic("t") for broker in cluster.brokers.values()))
 
     async def spoil(node: Node) -> None:
         await node.store.connect(10_000)

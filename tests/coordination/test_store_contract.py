@@ -156,6 +156,16 @@ async def test_a_multi_is_all_or_nothing_and_says_which_failed(store: Store) -> 
     assert await store.exists("/epoch") is not None
 
 
+async def test_a_check_of_any_version_asks_whether_the_znode_is_there(store: Store) -> None:
+    await store.create("/t", b"")
+    await store.set("/t", b"1")
+    await store.multi([Check("/t", -1), Create("/order", b"")])
+    with pytest.raises(NoNode) as missing:
+        await store.multi([Check("/u", -1), Create("/other", b"")])
+    assert missing.value.index == 0
+    assert await store.children("/") == ["order", "t"]
+
+
 async def test_a_multi_sees_its_own_changes(store: Store) -> None:
     await store.multi([Create("/t", b""), Create("/t/p", b""), Create("/t/p/0", b""), SetData("/t", b"x", 0)])
     assert await store.children("/t") == ["p"]
