@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.security import HttpBearer
 
 from console.actions.audit import Conflict, Invalid
 from console.api import brokers, clusters, groups, jobs, topics
+from console.api.described import Described
 from console.gateway.errors import GatewayError
 from console.middleware import problem
 from console.models import ApiToken
@@ -28,7 +28,7 @@ class Bearer(HttpBearer):
         return Actor(row.name, row.role, "api") if row else None
 
 
-api = NinjaAPI(
+api = Described(
     title="Highwater",
     version="1",
     description="Clusters, brokers, topics, groups, events and jobs. Lists answer {items, next}; unknown figures are null.",

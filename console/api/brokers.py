@@ -8,6 +8,8 @@ from ninja import Router
 
 from console import queries
 from console.actions.brokers import act_on_broker
+from console.api.answers import Broker, BrokerAction, Listed
+from console.api.described import answers
 from console.api.shapes import Limit, listed, number_cursor
 from console.snapshot.read import Snapshot
 
@@ -15,6 +17,7 @@ router = Router(tags=["brokers"])
 
 
 @router.get("/clusters/{cluster_id}/brokers")
+@answers(Listed[Broker])
 def brokers(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
     after = number_cursor(cursor)
     found = [b for b in Snapshot(queries.cluster_of(cluster_id).pk).brokers() if after is None or b["broker_id"] > after]
@@ -22,6 +25,7 @@ def brokers(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | Non
 
 
 @router.get("/clusters/{cluster_id}/brokers/{int:broker_id}")
+@answers(Broker)
 def broker(request: Any, cluster_id: str, broker_id: int) -> dict[str, Any]:
     found = Snapshot(queries.cluster_of(cluster_id).pk).get(f"broker/{broker_id}")
     if found is None:
@@ -30,6 +34,7 @@ def broker(request: Any, cluster_id: str, broker_id: int) -> dict[str, Any]:
 
 
 @router.post("/clusters/{cluster_id}/brokers/{int:broker_id}/{action}")
+@answers(BrokerAction)
 def broker_action(request: Any, cluster_id: str, broker_id: int, action: str) -> dict[str, Any]:
     """Admin only, local cluster only. Answers when it is done."""
     act_on_broker(request.auth, queries.cluster_of(cluster_id), broker_id, action, confirm=None)

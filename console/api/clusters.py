@@ -7,6 +7,9 @@ from typing import Any
 from ninja import Router
 
 from console import queries
+from console.api.answers import Cluster as ClusterAnswer
+from console.api.answers import Event, Listed
+from console.api.described import answers
 from console.api.shapes import Limit, listed, number_cursor, text_cursor
 from console.models import Cluster
 
@@ -14,17 +17,20 @@ router = Router(tags=["clusters"])
 
 
 @router.get("/clusters")
+@answers(Listed[ClusterAnswer])
 def clusters(request: Any, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
     found = Cluster.objects.filter(pk__gt=text_cursor(cursor)).order_by("pk")[: limit + 1]
     return listed([queries.cluster_value(c) for c in found], limit, lambda c: c["id"])
 
 
 @router.get("/clusters/{cluster_id}")
+@answers(ClusterAnswer)
 def cluster(request: Any, cluster_id: str) -> dict[str, Any]:
     return queries.cluster_value(queries.cluster_of(cluster_id))
 
 
 @router.get("/clusters/{cluster_id}/events")
+@answers(Listed[Event])
 def events(
     request: Any,
     cluster_id: str,

@@ -9,7 +9,10 @@ from ninja import Router
 
 from console import queries
 from console.actions.groups import delete_group, plan_offsets, set_offsets
+from console.api.answers import Listed
+from console.api.described import answers
 from console.api.shapes import Limit, OffsetMove, listed, number_cursor, text_cursor
+from console.api.topic_answers import Group, Lag, OffsetMoved
 from console.roles import OPERATOR
 from console.snapshot.read import Snapshot
 
@@ -18,6 +21,7 @@ ONE = "/clusters/{cluster_id}/groups/{path:group_id}"
 
 
 @router.get("/clusters/{cluster_id}/groups")
+@answers(Listed[Group])
 def groups(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
     """By name."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
@@ -26,6 +30,7 @@ def groups(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None
 
 
 @router.get(ONE + "/offsets")
+@answers(Listed[Lag])
 def offsets(request: Any, cluster_id: str, group_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
     """Committed, end and lag of each partition."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
@@ -37,6 +42,7 @@ def offsets(request: Any, cluster_id: str, group_id: str, limit: Limit = 100, cu
 
 
 @router.post(ONE + "/offsets")
+@answers(Listed[OffsetMoved])
 def move_offsets(request: Any, cluster_id: str, group_id: str, payload: OffsetMove) -> dict[str, Any]:
     """Moves committed offsets of a group without members; `dry_run` only tells where they would go."""
     cluster = queries.cluster_of(cluster_id)
@@ -48,11 +54,13 @@ def move_offsets(request: Any, cluster_id: str, group_id: str, payload: OffsetMo
 
 
 @router.get(ONE)
+@answers(Group)
 def group(request: Any, cluster_id: str, group_id: str) -> dict[str, Any]:
     return queries.group_or_fail(Snapshot(queries.cluster_of(cluster_id).pk), group_id)
 
 
 @router.delete(ONE, response={204: None})
+@answers(s204=None)
 def delete(request: Any, cluster_id: str, group_id: str) -> HttpResponse:
     delete_group(request.auth, queries.cluster_of(cluster_id), group_id, confirm=group_id)
     return HttpResponse(status=204)

@@ -9,6 +9,9 @@ from ninja import Router, Status
 from console import queries
 from console.actions.audit import Invalid
 from console.actions.jobs import cancel_job, create_job
+from console.api.answers import Job as JobAnswer
+from console.api.answers import Listed
+from console.api.described import answers
 from console.api.shapes import Limit, NewJob, listed, number_cursor
 from console.models import Job, job_value
 
@@ -17,6 +20,7 @@ ALLOWED = {"reassignment": {"assignments", "throttle"}, "preferred_leader_electi
 
 
 @router.get("/jobs")
+@answers(Listed[JobAnswer])
 def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: str = "", state: str = "") -> dict[str, Any]:
     """Newest first."""
     rows = Job.objects.order_by("-id")
@@ -28,6 +32,7 @@ def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: s
 
 
 @router.post("/jobs", response={202: dict[str, Any]})
+@answers(s202=JobAnswer)
 def create(request: Any, payload: NewJob) -> Status:
     """409 where an active job already does this."""
     params = {name: value for name, value in payload.dict(exclude={"cluster", "kind"}).items() if value is not None}
@@ -37,11 +42,13 @@ def create(request: Any, payload: NewJob) -> Status:
 
 
 @router.get("/jobs/{int:job_id}")
+@answers(JobAnswer)
 def job(request: Any, job_id: int) -> dict[str, Any]:
     return job_value(queries.job_or_fail(job_id))
 
 
 @router.delete("/jobs/{int:job_id}", response={202: dict[str, Any]})
+@answers(s202=JobAnswer)
 def cancel(request: Any, job_id: int) -> Status:
     """Asks for the end; the job is `cancelling` until the cluster has let go. 409 when it is over."""
     return Status(202, job_value(cancel_job(request.auth, queries.job_or_fail(job_id))))

@@ -9,7 +9,10 @@ from ninja import Router, Status
 
 from console import queries
 from console.actions.topics import add_partitions, check_topic, create_topic, delete_topic, preview_topic, set_config
+from console.api.answers import Listed
+from console.api.described import answers
 from console.api.shapes import Limit, NewPartitions, NewTopic, TopicChange, listed, number_cursor, text_cursor
+from console.api.topic_answers import Partition, Topic, TopicConfigs, TopicPlan, TopicSize, TopicWithConfigs
 from console.gateway.errors import GatewayError
 from console.models import Cluster
 from console.roles import OPERATOR
@@ -20,6 +23,7 @@ ONE = "/clusters/{cluster_id}/topics/{name}"
 
 
 @router.get("/clusters/{cluster_id}/topics")
+@answers(Listed[Topic])
 def topics(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
     """By name."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
@@ -28,6 +32,7 @@ def topics(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None
 
 
 @router.post("/clusters/{cluster_id}/topics", response={201: dict[str, Any], 200: dict[str, Any]})
+@answers(s200=TopicPlan, s201=Topic)
 def create(request: Any, cluster_id: str, payload: NewTopic) -> Status:
     """Partitions and replication_factor left out are the brokers' defaults; `validate_only` only asks whether it could be done."""
     cluster = queries.cluster_of(cluster_id)
@@ -37,10 +42,16 @@ def create(request: Any, cluster_id: str, payload: NewTopic) -> Status:
         request.auth.require(OPERATOR, "create topic")
         return Status(200, {"topic": payload.name, "changes": preview_topic(cluster, payload.name, **asked)})
     create_topic(request.auth, cluster, payload.name, **asked)
-    return Status(201, Snapshot(cluster.pk).topic(payload.name) or {"topic": payload.name})
+    return Status(201, Snapshot(cluster.pk).topic(payload.name) or _unseen(payload.name))
+
+
+def _unseen(name: str) -> dict[str, Any]:
+    """A topic that the live feed has not told of yet: nothing is known but its name."""
+    return dict.fromkeys(Topic.model_fields) | {"topic": name, "internal": name.startswith("__"), "groups": 0}
 
 
 @router.get(ONE)
+@answers(TopicWithConfigs)
 def topic(request: Any, cluster_id: str, name: str) -> dict[str, Any]:
     """The topic with its settings (null when no broker answers)."""
     cluster = queries.cluster_of(cluster_id)
@@ -56,6 +67,7 @@ def _configs(cluster: Cluster, name: str) -> list[dict[str, Any]] | None:
 
 
 @router.patch(ONE)
+@answers(TopicConfigs)
 def change(request: Any, cluster_id: str, name: str, payload: TopicChange) -> dict[str, Any]:
     """Sets settings; null takes the topic's own value away."""
     cluster = queries.cluster_of(cluster_id)
@@ -64,12 +76,14 @@ def change(request: Any, cluster_id: str, name: str, payload: TopicChange) -> di
 
 
 @router.delete(ONE, response={204: None})
+@answers(s204=None)
 def delete(request: Any, cluster_id: str, name: str) -> HttpResponse:
     delete_topic(request.auth, queries.cluster_of(cluster_id), name, confirm=name)
     return HttpResponse(status=204)
 
 
 @router.get(ONE + "/partitions")
+@answers(Listed[Partition])
 def partitions(request: Any, cluster_id: str, name: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
     total = queries.topic_or_fail(snapshot, name)["partitions"] or 0
@@ -79,6 +93,7 @@ def partitions(request: Any, cluster_id: str, name: str, limit: Limit = 100, cur
 
 
 @router.post(ONE + "/partitions")
+@answers(TopicSize)
 def grow(request: Any, cluster_id: str, name: str, payload: NewPartitions) -> dict[str, Any]:
     cluster = queries.cluster_of(cluster_id)
     now = (Snapshot(cluster.pk).topic(name) or {}).get("partitions")

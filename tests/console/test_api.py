@@ -13,6 +13,7 @@ from console.live.state import ClusterState
 from console.models import AuditEntry, Event, Job
 from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS
+from tests.support.openapi import check_answer
 
 BASE = "/api/v1/clusters/local"
 READS = (
@@ -52,7 +53,10 @@ def stage(local: Any, shown: Any, kafka: Any, sent: Any, monkeypatch: pytest.Mon
 
 def ask(headers: dict[str, str], method: str, path: str, body: Any = None) -> Any:
     text = body if isinstance(body, str) else "" if body is None else json.dumps(body)
-    return Client().generic(method, path, text, content_type="application/json", headers=headers)
+    answer = Client().generic(method, path, text, content_type="application/json", headers=headers)
+    body = json.loads(answer.content) if "json" in answer.headers.get("Content-Type", "") else answer.content
+    check_answer(method, path, answer.status_code, answer.headers.get("Content-Type", "").partition(";")[0], body)
+    return answer
 
 
 def assert_problem(answer: Any, status: int) -> dict[str, Any]:
@@ -241,6 +245,35 @@ def test_the_description_names_every_route(client: Client) -> None:
         )
         shape = shape.replace("brokers/1", "brokers/{broker_id}")
         assert shape in paths
+
+
+def test_the_description_types_every_answer_and_problem(client: Client) -> None:
+    found = client.get("/api/v1/openapi.json").json()
+    for path, operations in found["paths"].items():
+        for method, operation in operations.items():
+            wanted = {"401", "422", "503"} | ({"403", "404", "409"} if method != "get" else set()) | ({"404"} if "{" in path else set())
+            assert operation["responses"].keys() >= wanted, f"{method} {path}"
+            for status, answer in operation["responses"].items():
+                kinds = set() if status == "204" else {"application/json" if status < "4" else "application/problem+json"}
+                assert answer.get("content", {}).keys() == kinds, f"{method} {path} {status}"
+                for content in answer.get("content", {}).values():
+                    name = content["schema"]["$ref"].rpartition("/")[2]
+                    assert found["components"]["schemas"][name]["properties"], f"{method} {path} {status}"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        (f"{BASE}/brokers/1/pause", {"broker_id": "1", "action": "pause", "done": True}, "body.broker_id is '1', not of type integer"),
+        (f"{BASE}/brokers/1/pause", {"broker_id": 1, "action": "pause"}, "body has no done"),
+        (f"{BASE}/brokers/1/pause", {"broker_id": 1, "action": "pause", "done": True, "x": 1}, "body.x is not described"),
+    ],
+)
+def test_what_is_not_as_described_is_noticed(path: str, body: Any, words: str) -> None:
+    with pytest.raises(AssertionError, match=words):
+        check_answer("POST", path, 200, "application/json", body)
+    with pytest.raises(AssertionError, match="answers 418"):
+        check_answer("POST", path, 418, "application/json", {})
 
 
 def test_metrics_are_prometheus_text(client: Client) -> None:

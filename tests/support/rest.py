@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.support.cluster import eventually
+from tests.support.openapi import check_answer
 
 LOCAL = "/api/v1/clusters/local"
 OVER = ("succeeded", "failed", "cancelled")
@@ -52,7 +53,9 @@ class Rest:
 
     def ask(self, method: str, path: str, body: Any = None) -> Answer:
         data = None if body is None else json.dumps(body).encode()
-        return ask(self.port, method, path, data, {**self._headers, "Content-Type": "application/json"})
+        answer = ask(self.port, method, path, data, {**self._headers, "Content-Type": "application/json"})
+        check_answer(method, path, answer.status, answer.kind, answer.body)
+        return answer
 
     def get(self, path: str) -> Any:
         answer = self.ask("GET", path)

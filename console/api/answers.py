@@ -1,0 +1,161 @@
+"""What REST answers, typed for its description (`described.py`); a figure that is not known is null.
+
+The values come from the live snapshot as they are: more fields may be there than these, never fewer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Item = TypeVar("Item")
+Count = int | None
+Figure = float | None
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Problem(Answer):
+    """RFC 9457: what was wrong, in the broker's words where it said so."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    field: str | None = Field(None, description="what of the request is wrong")
+    errors: list[dict[str, str]] | None = None
+    code: int | None = Field(None, description="Kafka's error code")
+
+
+class Listed(Answer, Generic[Item]):
+    """A page of a list; `next` is the cursor of the next one, null on the last."""
+
+    items: list[Item]
+    next: str | None
+
+
+class Part(Answer):
+    level: str
+    text: str
+    about: str | None
+
+
+class Verdict(Answer):
+    level: Literal["ok", "notice", "warn", "bad", "unknown"]
+    text: str
+    parts: list[Part]
+
+
+class FeedState(Answer):
+    state: Literal["live", "stale", "lost"]
+    age_ms: Count
+
+
+class Feed(Answer):
+    state: Literal["live", "partial", "lost"]
+    brokers: dict[str, FeedState]
+
+
+class Cluster(Answer):
+    id: str
+    name: str
+    bootstrap_servers: str
+    is_local: bool
+    controller_id: Count
+    controller_epoch: Count
+    brokers_online: Count
+    brokers_total: Count
+    topics: Count
+    partitions: Count
+    under_replicated: Count
+    under_min_isr: Count
+    offline: Count
+    out_of_sync_replicas: Count
+    not_preferred: Count
+    deleting: Count
+    groups: Count
+    produce_bytes_per_s: Figure
+    fetch_bytes_per_s: Figure
+    messages_per_s: Figure
+    requests_per_s: Figure
+    verdict: Verdict | None
+    feed: Feed | None
+    at_ms: Count
+
+
+class RequestFigures(Answer):
+    per_s: Figure
+    p50_ms: Figure
+    p99_ms: Figure
+
+
+class Broker(Answer):
+    broker_id: int
+    host: str | None
+    port: Count
+    rack: str | None
+    state: Literal["online", "offline"]
+    process: str | None = Field(description="of a local broker: running, starting, paused or stopped")
+    is_controller: bool
+    broker_epoch: Count
+    leaders: Count
+    preferred: Count
+    replicas: Count
+    out_of_sync: Count
+    under_replicated: Count
+    size_bytes: Count
+    bytes_in_per_s: Figure
+    bytes_out_per_s: Figure
+    messages_in_per_s: Figure
+    requests: dict[str, RequestFigures]
+    purgatory: dict[str, Count] | None = Field(description="requests that wait, by kind")
+    produce_by_acks: dict[str, int] | None
+    leader_skew: Figure
+    replica_skew: Figure
+    feed: FeedState
+    since_ms: Count
+    at_ms: int
+
+
+class BrokerAction(Answer):
+    broker_id: int
+    action: str
+    done: Literal[True]
+
+
+class Event(Answer):
+    id: int
+    at_ms: int
+    kind: str
+    level: str
+    sentence: str
+    broker_id: Count
+    topic: str | None
+    partition: Count
+    group: str | None
+
+
+class Progress(Answer):
+    done: int
+    total: int
+    unit: str
+
+
+class Job(Answer):
+    id: int
+    cluster: str
+    kind: Literal["preferred_leader_election", "reassignment", "health_report", "analytics"]
+    state: Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
+    progress: Progress
+    message: str
+    result: dict[str, Any] | None
+    created_at: str
+    started_at: str | None
+    ended_at: str | None
+    params: dict[str, Any]
+    created_by: str
+    can_cancel: bool
+    cancel_means: str

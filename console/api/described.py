@@ -1,0 +1,78 @@
+"""The OpenAPI description: what each route answers, and with which problems (`/api/v1/openapi.json`).
+
+A route says its answers by `answers`. They describe and do not check: a figure that becomes null at night must not make an answer fail.
+That all answers are as described is checked where tests ask (`tests/support/openapi.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from console.api.answers import Problem
+
+View = TypeVar("View", bound=Callable[..., Any])
+Answers = Mapping[int, type[BaseModel] | None]
+REFS = "#/components/schemas/{model}"
+PROBLEMS = {
+    400: "The body is not JSON.",
+    401: "No token, or one that is not valid.",
+    403: "The token's role may not do this.",
+    404: "What the path names is not there.",
+    409: "Something is in the way: a name that is taken, a job or a deletion that is under way, a group with members.",
+    422: "Something in the request is wrong: `field` names it; or the cluster refused, in the broker's words with its code.",
+    503: "The cluster or the live snapshot does not answer; the same request may succeed later.",
+}
+
+
+def answers(model: type[BaseModel] | None = None, /, **by_status: type[BaseModel] | None) -> Callable[[View], View]:
+    """What a route answers with 200, or with other statuses: `answers(s201=Topic)`; None is an answer without a body."""
+    found: Answers = {200: model} if model else {int(name[1:]): one for name, one in by_status.items()}
+
+    def note(view: View) -> View:
+        view.answers = found  # type: ignore[attr-defined]
+        return view
+
+    return note
+
+
+class Described(NinjaAPI):
+    """The routes' own description, with the answers' shapes and problems put in."""
+
+    def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
+        found = super().get_openapi_schema(**options)
+        views = {self.get_openapi_operation_id(op): op.view_func for op in self._operations()}
+        models = {model for view in views.values() for model in view.answers.values() if model} | {Problem}
+        ordered = sorted(models, key=lambda model: model.__name__)
+        places, definitions = models_json_schema([(model, "serialization") for model in ordered], ref_template=REFS)
+        shapes = {model: places[model, "serialization"] for model in ordered}
+        found["components"]["schemas"] |= definitions["$defs"]
+        for path, operations in found["paths"].items():
+            for method, operation in operations.items():
+                view = views[operation["operationId"]]
+                operation["responses"] = dict(_answers(view.answers, shapes)) | dict(_problems(method, path, shapes[Problem]))
+        return found
+
+    def _operations(self) -> Iterator[Any]:
+        for _, router in self._routers:
+            for path in router.path_operations.values():
+                yield from path.operations
+
+
+def _answers(found: Answers, shapes: Mapping[type[BaseModel], Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for status, model in found.items():
+        content = {"content": {"application/json": {"schema": shapes[model]}}} if model else {}
+        yield status, {"description": "Done; no body." if model is None else "OK" if status == 200 else "Taken.", **content}
+
+
+def _problems(method: str, path: str, shape: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    for status, words in PROBLEMS.items():
+        reads = method == "get"
+        if (status in (400, 403, 409) and reads) or (status == 404 and "{" not in path and reads):
+            continue
+        yield status, {"description": words, "content": {"application/problem+json": {"schema": shape}}}

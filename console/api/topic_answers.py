@@ -1,0 +1,175 @@
+"""What REST answers of topics, partitions and groups (see `answers.py`)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from console.api.answers import Answer, Count, Figure
+
+
+class Deletion(Answer):
+    waits_for: list[int]
+    moving: bool
+    sentence: str
+
+
+class TopicConfig(Answer):
+    name: str
+    value: str | None
+    source: Literal["topic", "broker", "default"]
+    read_only: bool
+    sensitive: bool
+    doc: str
+    type: str
+    choices: list[str]
+    default: str
+
+
+class Topic(Answer):
+    topic: str
+    topic_id: str | None
+    internal: bool
+    partitions: Count
+    under_replicated: Count
+    under_min_isr: Count
+    offline: Count
+    out_of_sync_replicas: Count
+    size_bytes: Count
+    messages: Count
+    replication_factor: Count
+    min_insync_replicas: Count
+    unclean: bool | None
+    deleting: Deletion | None
+    messages_per_s: Figure
+    groups: int
+
+
+class TopicWithConfigs(Topic):
+    configs: list[TopicConfig] | None
+
+
+class Change(Answer):
+    label: str
+    before: Any
+    after: Any
+
+
+class TopicPlan(Answer):
+    topic: str
+    changes: list[Change]
+
+
+class TopicConfigs(Answer):
+    topic: str
+    configs: list[TopicConfig] | None
+
+
+class TopicSize(Answer):
+    topic: str
+    partitions: int
+
+
+class Cut(Answer):
+    """A truncation: the log end before and after it."""
+
+    from_: int = Field(alias="from")
+    to: int
+    at_ms: int
+
+
+class Replica(Answer):
+    broker_id: int
+    is_leader: bool
+    in_isr: bool
+    log_end_offset: Count
+    high_watermark: Count
+    age_ms: Count
+    last_seen_ms: Count
+    reason: str | None
+    truncated: Cut | None
+
+
+class Reassigning(Answer):
+    adding: list[int]
+    removing: list[int]
+
+
+class Claim(Answer):
+    broker_id: int
+    leader_epoch: int
+
+
+class Partition(Answer):
+    topic: str
+    partition: int
+    state: Literal["safe", "under_replicated", "under_min_isr", "offline", "deleting"]
+    leader: Count
+    preferred_leader: Count
+    leader_epoch: Count
+    isr: list[int]
+    assignment: list[int]
+    high_watermark: Count
+    log_end_offset: Count
+    log_start_offset: Count
+    size_bytes: Count
+    min_insync_replicas: Count
+    replicas: list[Replica]
+    reassigning: Reassigning | None
+    claims: list[Claim] | None
+    at_ms: int
+
+
+class Place(Answer):
+    topic: str
+    partition: int
+
+
+class Member(Answer):
+    member_id: str
+    client_id: str | None
+    host: str | None
+    instance_id: str | None
+    partitions: list[Place]
+
+
+class Group(Answer):
+    group: str
+    state: str | None
+    protocol_type: str | None
+    protocol: str | None
+    generation: Count
+    coordinator: Count
+    members: list[Member]
+    topics: list[str]
+    lag: Count
+    lag_s: Figure
+    trend: str
+    eta_s: Figure
+    sentence: str
+    at_ms: int
+
+
+class Lag(Answer):
+    group: str
+    topic: str
+    partition: int
+    committed: Count
+    log_end_offset: Count
+    high_watermark: Count
+    lag: Count
+    lag_s: Figure
+    member_id: str | None
+    client_id: str | None
+    host: str | None
+    committed_at_ms: Count
+    status: str
+
+
+class OffsetMoved(Answer):
+    topic: str
+    partition: int
+    before: Count
+    after: int
+    lag_after: int
