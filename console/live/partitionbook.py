@@ -155,6 +155,6 @@ class PartitionBook:
             members.pop(tp, None)
 
     def worst(self) -> Value | None:
-        """The value of the partition in the worst state, the first by name."""
+        """The value of the partition in the worst state, the first by name; an internal topic's only where there is no other."""
         members = self._trouble["bad"] or self._trouble["warn"]
-        return self.values[min(members)] if members else None
+        return self.values[min(members, key=lambda tp: (tp[0].startswith("__"), tp))] if members else None

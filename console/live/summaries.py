@@ -45,6 +45,7 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> Value:
     known, said = (state.registered or {}).get(broker, {}), state.said.get(broker, {})
     alive = state.alive()
     online = broker in alive
+    heard = said if online and broker in state.feeds.believed() else None
     return {
         "broker_id": broker,
         "host": known.get("host"),
@@ -55,8 +56,8 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> Value:
         "is_controller": broker == state.controller[0],
         "broker_epoch": known.get("epoch"),
         **{counter: state.counts.get("broker", broker, counter) for counter in BROKER_COUNTS},
-        **_rates(state, broker, said if online and broker in state.feeds.believed() else None),
-        "purgatory": said.get("purgatory"),
+        **_rates(state, broker, heard),
+        "purgatory": None if heard is None else heard.get("purgatory"),
         "produce_by_acks": said.get("produce_by_acks"),
         "leader_skew": _skew(state, broker, "leaders", alive) if online else None,
         "replica_skew": _skew(state, broker, "replicas", alive) if online else None,

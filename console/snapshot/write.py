@@ -69,12 +69,18 @@ def _places(cluster_id: str, key: str, value: Any) -> list[tuple[str, str, int |
     kind, _, rest = key.partition("/")
     there = None if value is None else 0
     if kind == "partition":
-        return [("trouble", rest, RANK.get(value["state"]) if value else None)]
+        return [("trouble", rest, _rank(value["state"], rest) if value else None)]
     if kind == "topic":
-        return [("topic_names", rest, there), ("trouble_topics", rest, RANK.get(worst_state(value)) if value else None)]
+        return [("topic_names", rest, there), ("trouble_topics", rest, _rank(worst_state(value), rest) if value else None)]
     if kind == "group":
         return [("group_names", keys.place(cluster_id, key)[1], there)]
     return []
+
+
+def _rank(state: str | None, name: str) -> int | None:
+    """The worst first; of the same state, what people made before what the system made for itself. None for what is safe."""
+    rank = RANK.get(state or "")
+    return None if rank is None else 2 * rank + name.startswith("__")
 
 
 def announce(pipe: Any, cluster_id: str, message: Mapping[str, Any]) -> None:

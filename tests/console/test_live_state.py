@@ -193,6 +193,14 @@ def test_a_broker_dies_and_returns(state: ClusterState) -> None:
     assert [e["kind"] for e in events if e["broker_id"] == 1 and e["topic"] != "clicks"] == ["broker_returned", "isr_expand"]
 
 
+def test_what_waited_at_a_broker_goes_with_it(state: ClusterState) -> None:
+    waiting = {"produce": 1, "fetch": 2, "join": 0, "heartbeat": 3}
+    state.apply_batch(batch(1, [], 1500, said={"purgatory": waiting}), 1500)
+    assert (state.take(1500)[0]["broker/1"] or {})["purgatory"] == waiting
+    state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)
+    assert (state.take(2000)[0]["broker/1"] or {})["purgatory"] is None
+
+
 def test_a_partition_whose_leader_is_gone_is_offline_at_once(state: ClusterState) -> None:
     """Before the controller has written anything: nobody can read or write it."""
     state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)

@@ -185,15 +185,18 @@ def test_a_list_is_cut_into_pages(people: dict[str, Client], redis: Any) -> None
 
 @pytest.fixture
 def torn(shown: Any, redis: Any) -> Any:
-    """300 topics of one partition and one of 120: three of the small ones and 70 partitions of the wide one lack a copy, two lack two."""
+    """300 topics of one partition, one of 120, and one of the system's own.
+
+    Three of the small ones, the system's own and 70 partitions of the wide one lack a copy, two lack two.
+    """
     from tests.support.console_fixtures import publish
     from tests.support.console_world import batch, claim, cluster_state
 
-    state = cluster_state(1000, {f"t{n:03}": 1 for n in range(300)} | {"wide": 120})
+    state = cluster_state(1000, {f"t{n:03}": 1 for n in range(300)} | {"wide": 120, "__own": 1})
     state.take(1000)
     publish(redis, state, 1000)
     worse = {("t005", 0), ("wide", 99)}
-    for topic, number in [*((f"t{n:03}", 0) for n in (3, 5, 7)), *(("wide", n) for n in range(30, 100))]:
+    for topic, number in [("__own", 0), *((f"t{n:03}", 0) for n in (3, 5, 7)), *(("wide", n) for n in range(30, 100))]:
         replicas = [(number + i) % 3 + 1 for i in range(3)]
         isr = replicas[: 1 if (topic, number) in worse else 2]
         row = claim(topic, number, replicas[0], replicas, leader=replicas[0], isr=isr, end=100)
@@ -213,9 +216,9 @@ def publish_changes(redis: Any, state: Any, now_ms: int) -> None:
 
 def test_troubled_topics_are_listed_alone_the_worst_first(people: dict[str, Client], torn: Any) -> None:
     found = people["viewer"].get("/topics?troubled=1").context
-    assert [row["topic"] for row in found["rows"]] == ["t005", "wide", "t003", "t007"]
-    assert [(v["label"], v["chosen"], v["count"]) for v in found["views"]] == [("All", False, None), ("Troubled only", True, 4)]
-    assert "topic_rows=t005,wide,t003,t007" in found["ws_url"]
+    assert [row["topic"] for row in found["rows"]] == ["t005", "wide", "t003", "t007", "__own"]
+    assert [(v["label"], v["chosen"], v["count"]) for v in found["views"]] == [("All", False, None), ("Troubled only", True, 5)]
+    assert "topic_rows=t005,wide,t003,t007,__own" in found["ws_url"]
     assert [row["topic"] for row in people["viewer"].get("/topics?troubled=1&q=T00").context["rows"]] == ["t005", "t003", "t007"]
     some = people["viewer"].get("/topics?q=t1&page=2").context
     assert [v["url"] for v in some["views"]] == ["/topics?q=t1", "/topics?q=t1&troubled=1"]
