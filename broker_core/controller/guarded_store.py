@@ -95,10 +95,12 @@ class GuardedStore:
                 del remaining[error.index]
 
     async def subtree(self, path: str) -> list[str]:
-        """The znode and all below it, children before parents; the znode itself even if it is gone."""
-        found = [path]
-        for parent in found:
-            found.extend(f"{parent}/{name}" for name in await self.children(parent))
+        """The znode and all below it, children before parents; the znode itself even if it is gone. A level is read at once."""
+        level, found = [path], [path]
+        while level:
+            below = await self.each([lambda parent=parent: self.children(parent) for parent in level])  # type: ignore[misc]
+            level = [f"{parent}/{name}" for parent, names in zip(level, below, strict=True) for name in names]
+            found += level
         return found[::-1]
 
     async def each(self, operations: Sequence[Callable[[], Coroutine[Any, Any, T]]]) -> list[T]:

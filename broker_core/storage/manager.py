@@ -16,6 +16,7 @@ from broker_core.storage.cleaner import LogCleaner
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.files import FilePool
 from broker_core.storage.log import PartitionLog
+from broker_core.storage.together import Together
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ class LogManager:
         self._cleaner = LogCleaner(node, config, self.all, self._folder)
         self._tasks: list[asyncio.Task[None]] = []
         self._changing = asyncio.Lock()
+        self._deleting = Together(self.checkpoint_all)
         self.offline: dict[TopicPartition, str] = {}
         """Partitions whose folder could not be opened, and why."""
         self.on_log_start_moved: Callable[[TopicPartition], None] = lambda tp: None
@@ -182,8 +184,9 @@ class LogManager:
         self._logs[partition] = log
 
     async def delete(self, partition: TopicPartition) -> None:
-        """Takes a log out of service at once and removes its files later (file.delete.delay.ms)."""
-        async with self._changing:
+        """Takes a log out of service at once and removes its files later (file.delete.delay.ms). When it returns, no checkpoint
+        has the log any more."""
+        async with self._deleting.before_action(), self._changing:
             log = self._logs.pop(partition, None)
             if log is None:
                 return
@@ -192,7 +195,6 @@ class LogManager:
             self._node.disk.rename(log.directory, folder)
             self._high_watermarks.pop(partition, None)
             self._node.spawn(self._remove_later(folder, log.config.file_delete_delay_ms), name=f"remove {partition}")
-            await self.checkpoint_all()
 
     async def _remove_later(self, folder: str, delay_ms: int) -> None:
         await self._node.clock.sleep(delay_ms)

@@ -158,6 +158,55 @@ async def test_deletion_is_at_once_for_readers_and_later_for_files() -> None:
     await stop(world, logs)
 
 
+async def test_logs_deleted_together_are_checkpointed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint names every log: one for each of a topic's partitions would cost their square. None is done before it is written."""
+    world = World()
+    logs = await running(world)
+    many = [TopicPartition("many", number) for number in range(30)]
+    for tp in [A, *many]:
+        await logs.get_or_create(tp)
+    await logs.checkpoint_all()
+    written: list[bytes] = []
+    write = world.disk.write_atomic
+
+    async def counted(path: str, data: bytes) -> None:
+        if path.endswith("recovery-point-offset-checkpoint"):
+            written.append(bytes(data))
+        await write(path, data)
+
+    monkeypatch.setattr(world.disk, "write_atomic", counted)
+    for tp, deletion in [(tp, world.spawn(logs.delete(tp), name="delete")) for tp in many]:
+        await deletion
+        assert f"many {tp.partition} ".encode() not in written[-1]
+    assert len(written) <= 2, "the first may have been alone"
+    await logs.delete(A)
+    assert b"a 0 " not in written[-1]
+    await stop(world, logs)
+
+
+async def test_a_log_that_cannot_be_deleted_keeps_no_other_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though it comes last, the checkpoint without the others is written."""
+    world = World()
+    logs = await running(world)
+    for tp in (A, B):
+        await logs.get_or_create(tp)
+    await logs.checkpoint_all()
+    rename = world.disk.rename
+
+    def refused(path: str, to: str) -> None:
+        if "/b-" in path:
+            raise OSError(5, "I/O error")
+        rename(path, to)
+
+    monkeypatch.setattr(world.disk, "rename", refused)
+    first, last = (world.spawn(logs.delete(tp), name="delete") for tp in (A, B))
+    await first
+    with pytest.raises(OSError, match="I/O error"):
+        await last
+    assert b"a 0" not in world.disk.files["/data/recovery-point-offset-checkpoint"]
+    await stop(world, logs)
+
+
 async def test_a_restart_removes_deleted_folders() -> None:
     world = World()
     logs = await running(world)
