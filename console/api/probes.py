@@ -1,4 +1,4 @@
-"""For machines that watch: `/healthz` and `/metrics` (Prometheus text)."""
+"""For machines that watch: `/healthz`, which tells a stranger nothing but yes or no, and `/metrics` (Prometheus text) for viewers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from console.models import Cluster
+from console.models import ApiToken, Cluster
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 
 LIVE_OLD_MS = 10_000
@@ -38,15 +39,30 @@ TOPIC_GAUGES = ("partitions", "under_replicated", "under_min_isr", "offline", "s
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 while pages can be served; `live` and `redis` tell what they can show. Without the database 503."""
-    state: dict[str, Any] = {"database": _database(), "redis": True, "live_age_ms": None}
+    """200 and `{"ok": true}` while pages can be served, 503 without the database. Whoever may look is also told what the pages can
+    show: `redis`, `live`."""
+    ok = _database()
+    state = _state() if ok and _may_look(request) else {}
+    return JsonResponse({"ok": ok, **state}, status=200 if ok else 503)
+
+
+def _may_look(request: HttpRequest) -> bool:
+    """A signed-in person, or a token: every role may look."""
+    if request.user.is_authenticated:
+        return True
+    kind, _, token = request.headers.get("Authorization", "").partition(" ")
+    return kind == "Bearer" and ApiToken.find(token.strip()) is not None
+
+
+def _state() -> dict[str, Any]:
+    state: dict[str, Any] = {"database": True, "redis": True, "live_age_ms": None}
     try:
         beat = Snapshot("local").beat_ms()
         state["live_age_ms"] = None if beat is None else max(_now_ms() - beat, 0)
     except SnapshotUnavailable:
         state["redis"] = False
     state["live"] = state["live_age_ms"] is not None and state["live_age_ms"] < LIVE_OLD_MS
-    return JsonResponse({"ok": state["database"], **state}, status=200 if state["database"] else 503)
+    return state
 
 
 def _database() -> bool:
@@ -59,7 +75,11 @@ def _database() -> bool:
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Gauges of every cluster, broker, topic and group, as last seen; what is unknown is left out."""
+    """Gauges of every cluster, broker, topic and group, as last seen; what is unknown is left out. 401 for strangers, unless
+    `HIGHWATER_METRICS_OPEN` is set."""
+    if not settings.METRICS_OPEN and not _may_look(request):
+        said = "Send Authorization: Bearer with a token made by: highwater token create NAME --role viewer\n"
+        return HttpResponse(said, status=401, content_type="text/plain; charset=utf-8", headers={"WWW-Authenticate": "Bearer"})
     lines: dict[str, list[str]] = {}
     for cluster in Cluster.objects.order_by("pk"):
         try:

@@ -276,17 +276,38 @@ def test_what_is_not_as_described_is_noticed(path: str, body: Any, words: str) -
         check_answer("POST", path, 418, "application/json", {})
 
 
-def test_metrics_are_prometheus_text(client: Client) -> None:
-    text = client.get("/metrics").content.decode()
+@pytest.mark.parametrize("role", RANK)
+def test_metrics_are_prometheus_text(tokens: dict[str, dict[str, str]], role: str) -> None:
+    text = ask(tokens[role], "GET", "/metrics").content.decode()
     assert 'highwater_cluster_partitions{cluster="local"} 5' in text
     assert 'highwater_broker_leaders{cluster="local",broker="1"} 2' in text
     assert 'highwater_group_lag{cluster="local",group="billing"} 40' in text
     assert "None" not in text
 
 
-def test_healthz_tells_what_lives(client: Client) -> None:
-    found = client.get("/healthz").json()
-    assert (found["ok"], found["live"], found["redis"]) == (True, True, True)
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic eDp5"}, {"Authorization": "Bearer"}])
+def test_metrics_are_not_for_strangers(local: Any, settings: Any, headers: dict[str, str]) -> None:
+    answer = ask(headers, "GET", "/metrics")
+    assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
+    assert b"highwater_" not in answer.content
+    settings.METRICS_OPEN = True
+    assert b"highwater_cluster_partitions" in ask(headers, "GET", "/metrics").content
+
+
+def test_a_person_who_is_signed_in_reads_metrics_too(people: dict[str, Client]) -> None:
+    assert b"highwater_cluster_partitions" in people["viewer"].get("/metrics").content
+
+
+def test_healthz_says_yes_or_no_to_strangers_and_what_lives_to_viewers(client: Client, tokens: dict[str, dict[str, str]]) -> None:
+    assert client.get("/healthz").json() == {"ok": True}
+    found = json.loads(ask(tokens["viewer"], "GET", "/healthz").content)
+    assert (found["ok"], found["database"], found["live"], found["redis"]) == (True, True, True, True)
+
+
+def test_healthz_is_503_without_the_database(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("console.api.probes._database", lambda: False)
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()) == (503, {"ok": False})
 
 
 def test_a_body_too_large_is_refused(tokens: dict[str, dict[str, str]]) -> None:

@@ -181,12 +181,14 @@ def _references(value: Any) -> list[str]:
     return own + [reference for item in value.values() for reference in _references(item)]
 
 
-def test_machines_that_watch_need_no_token(system: ConsoleSystem, rest: Rest, make_topic: MakeTopic) -> None:
+def test_machines_that_watch_read_with_a_token(system: ConsoleSystem, rest: Rest, make_topic: MakeTopic) -> None:
     topic = make_topic("watched", [[1, 2, 3]])
     stranger = Rest(system.layout.console_port, None)
-    health = stranger.get("/healthz")
+    assert stranger.get("/healthz") == {"ok": True}
+    assert stranger.ask("GET", "/metrics").status == 401
+    health = rest.get("/healthz")
     assert (health["ok"], health["database"], health["redis"], health["live"]) == (True, True, True, True)
-    answer = stranger.ask("GET", "/metrics")
+    answer = rest.ask("GET", "/metrics")
     assert (answer.status, answer.kind) == (200, "text/plain")
     lines = dict(line.rsplit(" ", 1) for line in answer.body.splitlines() if not line.startswith("#"))
     assert lines['highwater_cluster_brokers_online{cluster="local"}'] == "3"
