@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -24,6 +25,14 @@ def port(env: Mapping[str, str], name: str, default: int) -> int:
     if not value.isdigit() or not 0 < int(value) < 65536:
         raise ImproperlyConfigured(f"{name}={value!r} is not a port: give a number from 1 to 65535")
     return int(value)
+
+
+def minutes(env: Mapping[str, str], name: str, default: int) -> timedelta:
+    """0 to a week."""
+    value = env.get(name, "").strip() or str(default)
+    if not value.isascii() or not value.isdigit() or int(value) > 7 * 24 * 60:
+        raise ImproperlyConfigured(f"{name}={value!r} is not a number of minutes: give 0 (never) to 10080")
+    return timedelta(minutes=int(value))
 
 
 def flag(env: Mapping[str, str], name: str) -> bool:

@@ -6,6 +6,7 @@ import base64
 import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -16,6 +17,7 @@ from console.gateway.topic_keys import CREATE_KEYS, known
 from console.models import AuditEntry, Cluster, Event, HealthReport, Job, LagSummary, ThroughputSummary, event_value, job_value
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 from workers.rules.partitions import partition_sentence
+from workers.rules.schedule import next_due
 
 Value = dict[str, Any]
 Name = TypeVar("Name", str, int)
@@ -247,6 +249,14 @@ def report_value(report: HealthReport) -> Value:
 
 def reports(cluster: Cluster, count: int = 20) -> list[Value]:
     return [report_value(r) for r in HealthReport.objects.filter(cluster=cluster).order_by("-id")[:count]]
+
+
+def analytics_due(cluster: Cluster) -> datetime | None:
+    """When the next analysis starts by itself; None where only somebody asks for one. The samples are of the local cluster alone."""
+    if not cluster.is_local:
+        return None
+    last = Job.objects.filter(cluster=cluster, kind="analytics").order_by("-id").first()
+    return next_due(last.created_at if last else None, cluster.created_at, settings.ANALYTICS_EVERY)
 
 
 def throughput_series(cluster: Cluster, since: Any) -> Value:

@@ -21,6 +21,7 @@ BOOTSTRAP_SERVERS = env.bootstrap_servers(os.environ)
 ZOOKEEPER = env.zookeeper(os.environ)
 REDIS_URL = env.redis_url(os.environ, DATA_DIR)
 LOCAL_CLUSTER = "local"
+ANALYTICS_EVERY = env.minutes(os.environ, "HIGHWATER_ANALYTICS_MINUTES", 15)
 METRICS_OPEN = env.flag(os.environ, "HIGHWATER_METRICS_OPEN")
 
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]

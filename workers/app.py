@@ -20,6 +20,7 @@ django.setup()
 from django.conf import settings  # noqa: E402
 
 ADVANCE_EVERY_S = 2.0
+LOOK_EVERY_S = 60.0
 
 app = Celery("highwater")
 app.conf.update(
@@ -51,6 +52,10 @@ app.conf.update(
             "schedule": crontab(hour=6, minute=0),
             "options": {"queue": "health"},
         },
-        "analytics": {"task": "workers.tasks.analytics.periodic", "schedule": 300.0, "options": {"queue": "analytics", "expires": 290}},
+        "analytics": {
+            "task": "workers.tasks.analytics.periodic",
+            "schedule": LOOK_EVERY_S,
+            "options": {"queue": "analytics", "expires": LOOK_EVERY_S},
+        },
     },
 )

@@ -74,6 +74,7 @@ def analytics(request: Any) -> HttpResponse:
             ],
             "hours": hours,
             "job_last": last,
+            "due": queries.analytics_due(request.cluster),
         },
     )
 

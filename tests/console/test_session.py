@@ -86,6 +86,8 @@ def test_the_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
         ("HIGHWATER_REDIS_URL", "http://x", lambda e: env.redis_url(e, Path("/nowhere"))),
         ("HIGHWATER_BROKER_PORT", "99999", env.bootstrap_servers),
         ("HIGHWATER_BOOTSTRAP_SERVERS", "nohost", env.bootstrap_servers),
+        ("HIGHWATER_ANALYTICS_MINUTES", "-1", lambda e: env.minutes(e, "HIGHWATER_ANALYTICS_MINUTES", 15)),
+        ("HIGHWATER_ANALYTICS_MINUTES", "1e3", lambda e: env.minutes(e, "HIGHWATER_ANALYTICS_MINUTES", 15)),
         ("HIGHWATER_DEBUG", "maybe", lambda e: env.flag(e, "HIGHWATER_DEBUG")),
     ],
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from console.gateway import driver
 from console.live.samples import SAMPLES_TOPIC
@@ -113,9 +115,45 @@ def test_without_its_jars_the_page_says_what_to_run(job: Job, monkeypatch: pytes
     assert "x.jar is missing: run y" in people.get("/analytics").content.decode()
 
 
-def test_what_is_missing_is_said_once(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The beat asks every five minutes; only the first asks in vain."""
+def test_an_analysis_is_due_a_while_after_the_last(job: Job, settings: Any) -> None:
+    """Whoever asked for the last; the first one a while after the cluster became known."""
+    settings.ANALYTICS_EVERY = timedelta(minutes=20)
+    Job.objects.update(state="succeeded")
+    for ago, jobs in ((19, 1), (21, 2)):
+        Job.objects.update(created_at=timezone.now() - timedelta(minutes=ago))
+        periodical.periodic()
+        assert Job.objects.count() == jobs
+    Job.objects.all().delete()
+    periodical.periodic()
+    assert not Job.objects.exists()
+    Cluster.objects.update(created_at=timezone.now() - timedelta(minutes=21))
+    periodical.periodic()
+    assert Job.objects.get().created_by == "beat"
+
+
+def test_without_a_period_it_is_done_on_request_only(job: Job, settings: Any) -> None:
+    settings.ANALYTICS_EVERY = timedelta(0)
+    Job.objects.all().delete()
+    Cluster.objects.update(created_at=timezone.now() - timedelta(days=9))
+    periodical.periodic()
+    assert not Job.objects.exists()
+    people = Client()
+    people.force_login(User.objects.create_user("somebody"))
+    assert "It runs on request only." in people.get("/analytics").content.decode()
+
+
+def test_the_page_says_when_the_next_is_due(job: Job) -> None:
+    """A quarter of an hour after the last by default."""
+    Job.objects.update(created_at=datetime(2020, 5, 17, 11, 50, tzinfo=UTC))
+    people = Client()
+    people.force_login(User.objects.create_user("somebody"))
+    assert '<time datetime="2020-05-17T12:05:00+00:00">17 May 12:05</time>' in people.get("/analytics").content.decode()
+
+
+def test_what_is_missing_is_said_once(job: Job, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    """The beat looks each minute; only the first asks in vain."""
     job.delete()
+    settings.ANALYTICS_EVERY = timedelta(seconds=-1)
     for module in (analytics, periodical):
         monkeypatch.setattr(module, "missing", lambda: "x.jar is missing: run y")
     for _ in range(3):

@@ -1,12 +1,18 @@
-"""Queue `analytics`: asks for an analysis now and then; the steps are those of any job (`workers/kinds/analytics.py`)."""
+"""Queue `analytics`: asks for an analysis when one is due (`HIGHWATER_ANALYTICS_MINUTES` after the last, whoever asked for that).
+
+The steps are those of any job (`workers/kinds/analytics.py`).
+"""
 
 from __future__ import annotations
 
 import logging
 
+from django.utils import timezone
+
 from console.actions.audit import Conflict
 from console.actions.jobs import create_job
 from console.models import Cluster, Job
+from console.queries import analytics_due
 from workers.app import app
 from workers.kinds.analytics import missing
 from workers.tasks.health import BEAT
@@ -19,7 +25,8 @@ def periodic() -> None:
     """Only for the local cluster, which holds the samples. Where Spark's parts are missing, one failed job says so, not one each time."""
     why = missing()
     for cluster in Cluster.objects.filter(is_local=True):
-        if why and _said(cluster, why):
+        due = analytics_due(cluster)
+        if due is None or due > timezone.now() or (why and _said(cluster, why)):
             continue
         try:
             create_job(BEAT, cluster, "analytics", {})
