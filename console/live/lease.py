@@ -1,4 +1,8 @@
-"""One owner per cluster: a lease in Redis that is renewed while its holder works."""
+"""One owner per cluster: a lease in Redis that is renewed while its holder works, and checked in each transaction it writes.
+
+A holder that stood still longer than the lease lasts has a successor and does not know it: without the check it would write old
+values over the successor's. A Redis that came back empty has forgotten the lease together with the snapshot.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,14 @@ RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIR
 RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end"
 
 
+class LeaseLost(Exception):
+    """Somebody else owns the cluster: what this process knows is old."""
+
+
+class LeaseForgotten(Exception):
+    """Nobody owns the cluster: the lease ran out, or Redis lost it. It may be had again; the snapshot may be gone."""
+
+
 class Lease:
     def __init__(self, client: Any, cluster_id: str) -> None:
         self._redis, self._key = client, keys.named(cluster_id, "lease")
@@ -23,6 +35,18 @@ class Lease:
     async def take(self) -> bool:
         """True when the lease is now ours; False while another holds it."""
         return bool(await self._redis.set(self._key, self._owner, nx=True, px=TTL_MS))
+
+    async def transaction(self, pipe: Any) -> None:
+        """Makes what is queued on the pipe from now on take effect only while the lease is ours: else `execute` raises `WatchError`.
+
+        `LeaseLost` or `LeaseForgotten` where it is not ours now.
+        """
+        await pipe.watch(self._key)
+        held = await pipe.get(self._key)
+        if held != self._owner:
+            await pipe.reset()
+            raise LeaseForgotten if held is None else LeaseLost
+        pipe.multi()
 
     async def renew(self) -> bool:
         """False when it is lost: somebody else owns the cluster, or Redis forgot it and it could not be had again.

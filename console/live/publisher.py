@@ -9,13 +9,16 @@ When Redis was away, everything known is written anew in one step and readers st
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import redis
 from channels.db import database_sync_to_async
 
+from console.live.lease import Lease, LeaseForgotten, LeaseLost
 from console.live.state import ClusterState
 from console.models import Event, event_value, trim
 from console.snapshot import keys, write
@@ -31,8 +34,9 @@ VALUES_PER_STEP = 1_000
 
 
 class Publisher:
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, lease: Lease) -> None:
         self._state = state
+        self._lease = lease
         self._redis = async_client()
         self._wake = asyncio.Event()
         self._fresh = False
@@ -43,7 +47,7 @@ class Publisher:
         self._wake.set()
 
     async def run(self) -> None:
-        """Publishes until cancelled."""
+        """Publishes until cancelled, or until somebody else owns the cluster (`LeaseLost`)."""
         last, interval = 0.0, LEAST_INTERVAL_S
         while True:
             await self._wake.wait()
@@ -55,18 +59,26 @@ class Publisher:
                 if self._state.has_more(now_ms()):
                     interval = SLICE_INTERVAL_S
                     self._wake.set()
-            except (redis.RedisError, OSError) as error:
+            except (LeaseForgotten, redis.RedisError, OSError) as error:
                 _end_if_cancelled()
-                log.warning("the snapshot was not written: %s", error)
+                log.warning("the snapshot was not written: %s", str(error) or "Redis has forgotten the lease")
                 self._fresh = False
                 await asyncio.sleep(RETRY_S)
                 self._wake.set()
 
     async def _flush(self) -> None:
         values, events = self._state.take(now_ms(), SLICE)
-        for event in events:
-            if not self._events.full():
-                self._events.put_nowait(event)
+        try:
+            await self._carry(values)
+        except LeaseLost:
+            events = []
+            raise
+        finally:
+            for event in events:
+                if not self._events.full():
+                    self._events.put_nowait(event)
+
+    async def _carry(self, values: dict[str, Any]) -> None:
         if not self._fresh:
             if self._state.has_more(now_ms()):
                 return
@@ -78,33 +90,50 @@ class Publisher:
     async def _write(self, values: dict[str, Any]) -> None:
         items = list(values.items())
         for start in range(0, len(items), VALUES_PER_STEP):
-            pipe = self._redis.pipeline(transaction=True)
-            write.put(pipe, self._state.cluster_id, dict(items[start : start + VALUES_PER_STEP]))
-            write.beat(pipe, self._state.cluster_id, now_ms())
-            await pipe.execute()
+            await self._commit(functools.partial(self._put, dict(items[start : start + VALUES_PER_STEP])))
+
+    async def _put(self, values: dict[str, Any], pipe: Any) -> None:
+        write.put(pipe, self._state.cluster_id, values)
+        write.beat(pipe, self._state.cluster_id, now_ms())
+
+    async def _commit(self, build: Callable[[Any], Awaitable[None]]) -> None:
+        """One transaction under the lease; again where the lease was only renewed meanwhile."""
+        while True:
+            async with self._redis.pipeline(transaction=True) as pipe:
+                try:
+                    await self._lease.transaction(pipe)
+                    await build(pipe)
+                    await pipe.execute()
+                except redis.WatchError:
+                    continue
+                return
 
     async def _write_all(self) -> None:
         """What an owner before left goes, what is known comes, and readers start over, in one step."""
         cluster_id = self._state.cluster_id
         found = [name async for name in self._redis.scan_iter(match=_pattern(cluster_id), count=1000)]
-        pipe = self._redis.pipeline(transaction=True)
         jobs = keys.named(cluster_id, "jobs")
-        write.clear(pipe, cluster_id, [name for name in found if name != jobs])
-        items = list(self._state.everything(now_ms()).items())
-        for start in range(0, len(items), VALUES_PER_STEP):
-            write.store(pipe, cluster_id, dict(items[start : start + VALUES_PER_STEP]))
-            await asyncio.sleep(0)
-        write.announce(pipe, cluster_id, {"reset": True})
-        await pipe.execute()
+
+        async def build(pipe: Any) -> None:
+            write.clear(pipe, cluster_id, [name for name in found if name != jobs])
+            items = list(self._state.everything(now_ms()).items())
+            for start in range(0, len(items), VALUES_PER_STEP):
+                write.store(pipe, cluster_id, dict(items[start : start + VALUES_PER_STEP]))
+                await asyncio.sleep(0)
+            write.announce(pipe, cluster_id, {"reset": True})
+
+        await self._commit(build)
 
     async def beat(self) -> None:
         """Says that the owner lives, though nothing may have changed."""
         try:
-            pipe = self._redis.pipeline(transaction=True)
-            write.beat(pipe, self._state.cluster_id, now_ms())
-            await pipe.execute()
-        except (redis.RedisError, OSError):
+            await self._commit(self._beat)
+        except (LeaseForgotten, redis.RedisError, OSError):
+            _end_if_cancelled()
             self._fresh = False
+
+    async def _beat(self, pipe: Any) -> None:
+        write.beat(pipe, self._state.cluster_id, now_ms())
 
     async def add_point(self, point: dict[str, Any]) -> None:
         try:

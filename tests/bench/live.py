@@ -135,12 +135,17 @@ class _World:
 
 
 async def _death(partitions: int) -> dict[str, tuple[float, float]]:
+    from console.live.lease import Lease
     from console.live.owner import LiveOwner
     from console.live.publisher import Publisher
     from console.live.state import ClusterState
+    from console.snapshot.connect import async_client
 
     world, state, turns = _World(partitions), ClusterState("local"), _Turns()
-    publisher = Publisher(state)
+    client = async_client()
+    lease = Lease(client, "local")
+    await lease.take()
+    publisher = Publisher(state, lease)
     owner = LiveOwner("local", publisher, state, world.feed)
     everyone, left = set(BROKERS), set(BROKERS) - {DEAD}
     for broker in BROKERS:
@@ -184,6 +189,8 @@ async def _death(partitions: int) -> dict[str, tuple[float, float]]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await owner.close()
+        await lease.release()
+        await client.aclose()
     return found
 
 

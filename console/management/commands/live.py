@@ -17,7 +17,7 @@ from console.gateway import local
 from console.gateway.feed import batches
 from console.gateway.sample_topic import SampleTopic
 from console.gateway.zookeeper import ZooKeeperView, open_store
-from console.live.lease import RENEW_S, Lease
+from console.live.lease import RENEW_S, Lease, LeaseLost
 from console.live.owner import GC_THRESHOLD, LiveOwner
 from console.live.publisher import Publisher
 from console.live.recall import Recalled, recall
@@ -80,7 +80,7 @@ async def _wait_for(lease: Lease) -> None:
 async def _own(cluster: Cluster, lease: Lease, recalled: Recalled) -> None:
     """Runs all tasks until the lease is lost or one of them fails."""
     state = ClusterState(cluster.pk, recalled)
-    owner = LiveOwner(cluster.pk, Publisher(state), state, batches)
+    owner = LiveOwner(cluster.pk, Publisher(state, lease), state, batches)
     store = open_store(cluster.zookeeper)
     view = ZooKeeperView(store, owner, lambda: owner.broker_defaults)
     sink = SampleTopic(cluster.bootstrap_servers, SAMPLES_TOPIC, SAMPLES_PARTITIONS, SAMPLES_CONFIG)
@@ -101,6 +101,8 @@ async def _own(cluster: Cluster, lease: Lease, recalled: Recalled) -> None:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
+    except LeaseLost:
+        return
     finally:
         for task in tasks:
             task.cancel()
