@@ -36,7 +36,7 @@ from broker_core.telemetry.prometheus import Gauge, render
 log = logging.getLogger(__name__)
 
 PROPERTY_FILE_BYTES_MAX = 1024 * 1024
-CONTROLLER_WAIT_SECONDS = 3.0
+ELECTION_SECONDS = 3.0
 EXIT_FAILED, EXIT_USAGE, EXIT_HUNG = 1, 2, 75
 
 
@@ -165,12 +165,16 @@ async def _hand_over(broker: Broker, hurry: asyncio.Future[int]) -> None:
 
 
 async def _wait_for_controller(broker: Broker, stop: asyncio.Future[int]) -> None:
-    """Until the controller has told of itself, for a while: librdkafka takes "no controller" for an answer for minutes."""
+    """Until the controller has told of itself: librdkafka takes "no controller" for an answer for minutes.
+
+    Not for ever: a dead controller's office is free when its session is over, and then it takes a moment to be filled.
+    """
     metadata = broker.services.metadata
     told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     metadata.on_change(lambda: _finish(told, 0))
     if metadata.controller_id < 0:
-        await asyncio.wait((told, stop), timeout=CONTROLLER_WAIT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        limit_s = broker.config.static.zookeeper_session_timeout_ms / 1000 + ELECTION_SECONDS
+        await asyncio.wait((told, stop), timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
 
 
 async def _close(spawn: RealSpawn, store: ZooKeeperStore) -> None:

@@ -38,12 +38,13 @@ DEADLINE_SECONDS = 60.0
 class Process:
     """One broker process with its data in a folder of the test's."""
 
-    def __init__(self, folder: Path, zookeeper: str) -> None:
+    def __init__(self, folder: Path, zookeeper: str, broker_id: int = 1) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder = folder / "log"
         self.metrics_port = free_port()
         config = folder / "server.properties"
         config.write_text(
-            f"broker.id=1\nlisteners=PLAINTEXT://127.0.0.1:0\nzookeeper.connect={zookeeper}\nlog.dirs={self.folder}\n"
+            f"broker.id={broker_id}\nlisteners=PLAINTEXT://127.0.0.1:0\nzookeeper.connect={zookeeper}\nlog.dirs={self.folder}\n"
             f"zookeeper.session.timeout.ms=6000\noffsets.topic.replication.factor=1\nhighwater.metrics.port={self.metrics_port}\n"
         )
         self.command = [sys.executable, "-m", "broker_core", "--config", str(config), "--log-file", str(folder / "broker.log")]
@@ -119,6 +120,22 @@ async def test_a_killed_broker_registers_at_once_again(broker: Process) -> None:
     second = broker.start()
     assert second["broker_epoch"] > first["broker_epoch"]
     assert broker.end(signal.SIGINT) == 0
+
+
+async def test_a_broker_is_ready_once_it_knows_a_controller(tmp_path: Path, zookeeper: str) -> None:
+    """Also where the controller has just died and its session must end first: a client that starts then would wait for minutes."""
+    controller, other = Process(tmp_path / "1", zookeeper), Process(tmp_path / "2", zookeeper, broker_id=2)
+    try:
+        controller.start()
+        controller.end(signal.SIGKILL)
+        ready = other.start()
+        answer = await ask(ready["port"], ApiKey.METADATA, 12, {"topics": [], "allow_auto_topic_creation": False})
+        assert answer.controller_id == 2
+        assert other.end(signal.SIGTERM) == 0
+    finally:
+        for each in (controller, other):
+            if each.process is not None and each.process.poll() is None:
+                each.end(signal.SIGKILL)
 
 
 async def test_a_second_signal_leaves_the_handing_over() -> None:
