@@ -103,6 +103,17 @@ def test_a_process_that_starts_is_not_taken_for_its_predecessor(
     assert process.pid() != 1
 
 
+def test_a_programs_name_may_have_blanks_and_brackets(process: LocalProcess, tmp_path: Path) -> None:
+    """/proc shows the name before the state."""
+    program = tmp_path / "a) T (b"
+    program.symlink_to("/bin/sleep")
+    process.start([str(program), "600"], tmp_path / "log", allowed_environment(), tmp_path)
+    assert wait_until(lambda: process.pid() is not None, 20)
+    assert not process.paused()
+    process.send(signal.SIGSTOP)
+    assert wait_until(process.paused, 5)
+
+
 def test_one_that_ignores_sigterm_is_killed(process: LocalProcess, tmp_path: Path) -> None:
     start(process, tmp_path, STUBBORN)
     assert process.stop(wait_seconds=0.3)

@@ -103,19 +103,32 @@ async def test_kafkas_preallocated_index_of_a_killed_broker() -> None:
         assert again.segments.active.offset_index.count == 2
 
 
-async def test_epochs_and_producers_come_back_from_the_batches() -> None:
+@pytest.mark.parametrize(("stale", "end"), [((5, 1), 10), ((0, 12), 10), ((10, 1), 11), ((12, 1), 13)])
+async def test_a_good_batch_in_the_wrong_place_is_no_part_of_the_log(stale: tuple[int, int], end: int) -> None:
+    """What an earlier life left behind the end: whole, with a right CRC, but its offsets do not go on from there."""
+    world = World(segment_bytes=10_000)
+    log = await world.open()
+    append(log, 10)
+    world.disk.files[LOG] += batch(stale[1], base_offset=stale[0])
+    again = await world.next_process().open()
+    assert again.log_end_offset == end
+    assert [header.base_offset for _, header in iter_headers(all_bytes(again))][:10] == list(range(10))
+
+
+@pytest.mark.parametrize("producer_id", [0, 7])
+async def test_epochs_and_producers_come_back_from_the_batches(producer_id: int) -> None:
     """S6, R6: epoch entries and producer state are rebuilt with the indexes."""
     world = World(segment_bytes=1000)
     log = await world.open()
     for number in range(8):
-        data = batch(2, value="x" * 100, producer_id=7, producer_epoch=0, base_sequence=number * 2)
+        data = batch(2, value="x" * 100, producer_id=producer_id, producer_epoch=0, base_sequence=number * 2)
         log.append_as_leader(data, number // 3, AppendOrigin.CLIENT, START_MS)
     epochs, producers = log.epochs.entries, log.producer_state.entries
     world.disk.files.pop(f"{FOLDER}/leader-epoch-checkpoint", None)
     again = await world.next_process().open()
     assert again.epochs.entries == epochs == [(0, 0), (1, 6), (2, 12)]
     assert again.producer_state.entries == producers
-    repeat = batch(2, value="x" * 100, producer_id=7, producer_epoch=0, base_sequence=14)
+    repeat = batch(2, value="x" * 100, producer_id=producer_id, producer_epoch=0, base_sequence=14)
     info = again.append_as_leader(repeat, 2, AppendOrigin.CLIENT, START_MS)
     assert (info.duplicate, info.first_offset, info.last_offset) == (True, 14, 15)
 
