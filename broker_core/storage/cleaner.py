@@ -51,7 +51,10 @@ class LogCleaner:
         return self._cleaned
 
     async def clean_all(self) -> None:
-        """Compacts the dirtiest log, then the next, until none needs it."""
+        """Compacts the dirtiest log, then the next, until none needs it.
+
+        A log with a batch that cannot be read is left alone until the next start; any other failure is tried again the next time.
+        """
         stuck: dict[TopicPartition, CleanRange] = {}
         while (chosen := self.choose(stuck)) is not None:
             log, found = chosen
@@ -60,7 +63,8 @@ class LogCleaner:
                 await self.clean(log, found)
             except (CorruptData, KafkaError, OSError) as error:
                 logger.error("compaction failed", extra={"partition": str(log.topic_partition), "error": str(error)})
-                self._failed[log.topic_partition] = str(error)
+                if isinstance(error, CorruptData):
+                    self._failed[log.topic_partition] = str(error)
 
     def choose(self, tried: Mapping[TopicPartition, CleanRange]) -> tuple[PartitionLog, CleanRange] | None:
         """The log with the largest dirty share (or one overdue), of those that want compaction and where a try would be news."""

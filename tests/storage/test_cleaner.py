@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import struct
 from dataclasses import replace
 from typing import Any
@@ -330,3 +331,99 @@ async def test_the_dirtiest_log_comes_first() -> None:
     chosen = cleaner.choose({})
     assert chosen is not None and chosen[0] is c.log
     assert cleaner.choose({PARTITION: chosen[1]}) is None
+
+
+async def test_a_log_that_cannot_be_compacted_is_left_alone() -> None:
+    """A damaged batch will not mend itself: it is told once, and others have their turn."""
+    c = await cleaning()
+    for number in range(20):
+        c.put(("k", f"v{number}"))
+    c.close_segment()
+    await c.world.spawn.settle()
+    damaged = c.world.disk.files[f"{FOLDER}/{0:020d}.log"]
+    damaged[70] ^= 1
+    before = bytes(damaged)
+    await c.clean()
+    assert c.cleaner.choose({}) is None
+    assert bytes(c.world.disk.files[f"{FOLDER}/{0:020d}.log"]) == before, "kept as it is"
+    assert not [path for path in c.world.disk.files if path.endswith((names.CLEANED, names.SWAP))]
+
+
+async def test_a_full_disk_leaves_no_half_of_a_compaction() -> None:
+    c = await cleaning()
+    for number in range(20):
+        c.put(("k", f"v{number}"))
+    c.close_segment()
+    await c.world.spawn.settle()
+    c.world.disk.fail["append"] = errno.ENOSPC
+    await c.clean()
+    assert not [path for path in c.world.disk.files if path.endswith((names.CLEANED, names.SWAP))]
+    assert c.records()[-1] == (19, "k", "v19")
+    del c.world.disk.fail["append"]
+    await c.clean()
+    assert c.records() == [(19, "k", "v19")], "tried again once there is space"
+
+
+async def test_what_compaction_leaves_is_on_disk_before_it_takes_its_place() -> None:
+    """And the recovery point before that: recovery looks for holes above it."""
+    c = await cleaning()
+    for number in range(20):
+        c.put(("k", f"v{number}"))
+    c.close_segment()
+    await c.world.spawn.settle()
+    told: list[int] = []
+
+    async def tell() -> None:
+        told.append(len(c.world.disk.steps))
+
+    c.log.on_recovery_point = tell
+    steps = c.world.disk.steps
+    await c.clean()
+    written = [number for number, (kind, path) in enumerate(steps) if kind == "append" and path.endswith(names.CLEANED)]
+    flushed = [number for number, (kind, path) in enumerate(steps) if kind == "fsync" and path.endswith(f".log{names.CLEANED}")]
+    renamed = [number for number, (kind, path) in enumerate(steps) if kind == "rename" and path.endswith(f".log{names.CLEANED}")]
+    assert told and told[0] <= written[0]
+    assert written[-1] < flushed[-1] < renamed[-1]
+
+
+async def test_a_truncation_before_the_exchange_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    c = await cleaning()
+    for number in range(20):
+        c.put(("k", f"v{number}"))
+    c.close_segment()
+    monkeypatch.setattr(PartitionLog, "replace_segments", lambda log, old, new: False)
+    await c.clean()
+    assert not [path for path in c.world.disk.files if path.endswith((names.CLEANED, names.SWAP))]
+    assert PARTITION not in c.cleaner.cleaned
+
+
+async def test_which_of_several_logs_is_compacted_first() -> None:
+    """The overdue one, then the dirtiest; never one whose disk failed."""
+    c = await cleaning(max_compaction_lag_ms=DAY_MS)
+    logs = [
+        await PartitionLog.open(c.world.node, f"/data/events-{n}", TopicPartition("events", n), lambda: c.world.topic_config)
+        for n in (1, 2, 3)
+    ]
+    clean, dirty, overdue = logs
+    for log in logs:
+        for number in range(6):
+            written_ms = START_MS - (2 * DAY_MS if log is overdue else 0)
+            data = build_batch([Record(0, written_ms, b"k", str(number).encode(), ())], base_offset=0)
+            log.append_as_leader(data, 0, AppendOrigin.CLIENT, START_MS)
+            if number % 2:
+                log.roll(START_MS)
+        log.update_high_watermark(log.log_end_offset)
+    cleaner = LogCleaner(c.world.node, c.world.holder, lambda: logs, c.folder)
+    cleaner.cleaned.update({clean.topic_partition: 4, overdue.topic_partition: 2})
+    order = []
+    while (chosen := cleaner.choose({})) is not None:
+        order.append(chosen[0])
+        chosen[0].failure = OSError("out of the way")
+    assert order == [overdue, dirty, clean]
+
+
+async def test_the_checkpoint_forgets_logs_that_are_gone() -> None:
+    c = await cleaning()
+    c.cleaner.cleaned.update({PARTITION: 0, TopicPartition("gone", 0): 7})
+    await c.cleaner.checkpoint()
+    assert LogCleaner(c.world.node, c.world.holder, list, c.folder).cleaned == {PARTITION: 0}
