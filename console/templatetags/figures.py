@@ -43,6 +43,14 @@ def rate(value: Any) -> str:
 
 
 @register.filter
+def in_unit(value: Any, unit: str) -> str:
+    """A plot's value with the plot's unit: `B/s`, `/s` or a noun."""
+    if unit == "B/s":
+        return byte_rate(value)
+    return rate(value) if unit == "/s" else f"{whole(value)} {unit}"
+
+
+@register.filter
 def duration(value: Any) -> str:
     """Milliseconds as a length of time in its own unit."""
     number = number_of(value)

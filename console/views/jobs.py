@@ -81,7 +81,13 @@ def _throttled(request: Any, rows: list[dict[str, Any]], params: dict[str, Any])
 
 def _cell(row: dict[str, Any], broker: int) -> dict[str, Any]:
     fate = "copies" if broker in row["adding"] else "goes" if broker in row["removing"] else "stays" if broker in row["to"] else ""
-    return {"fate": fate, "leads": broker == row["leader_then"], "first": broker == row["to"][0], "led": broker == row["leader"]}
+    return {
+        "broker": broker,
+        "fate": fate,
+        "leads": broker == row["leader_then"],
+        "first": broker == row["to"][0],
+        "led": broker == row["leader"],
+    }
 
 
 def _params(request: Any) -> dict[str, Any]:

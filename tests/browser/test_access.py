@@ -1,0 +1,136 @@
+"""Pages without a mouse and without eyes: every control is reached by Tab, is seen to have the focus and has a name; tables say what
+their cells are; nothing is read out ten times a second, and nothing moves for those who do not want it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from playwright.sync_api import Page, expect
+
+from tests.support.clients import produce
+from tests.support.cluster import eventually
+from tests.support.console_system import ConsoleSystem
+from tests.support.pages import visit
+from tests.support.rest import Visitor
+
+TOPIC, GROUP = "seen-by-ear", "readers-by-ear"
+PATHS = {
+    "overview": "/",
+    "brokers": "/brokers",
+    "topics": "/topics",
+    "new topic": "/new-topic",
+    "topic": f"/topics/{TOPIC}",
+    "groups": "/groups",
+    "group": f"/groups/{GROUP}",
+    "jobs": "/jobs",
+    "analytics": "/analytics",
+    "health": "/health",
+    "events": "/events",
+    "audit": "/audit",
+    "settings": "/settings",
+}
+CONTROLS = """() => {
+  const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]")];
+  const shown = (one) => one.checkVisibility({ visibilityProperty: true }) && one.getClientRects().length;
+  const met = (one) => !one.disabled && one.tabIndex >= 0 && shown(one);
+  return all.filter(met).map((one, index) => { one.dataset.control = index; return one.outerHTML.slice(0, 120); });
+}"""
+FOCUSED = """() => {
+  const one = document.activeElement, style = getComputedStyle(one);
+  const box = one.getBoundingClientRect();
+  const seen = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2 && box.bottom > 0 && box.top < innerHeight;
+  return [one.dataset.control ?? null, seen];
+}"""
+MARKS = """() => [...document.querySelectorAll("table")].filter((table) => {
+  const heads = [...table.querySelectorAll("thead th")], rows = [...table.querySelectorAll("tbody tr")];
+  const named = table.caption || table.getAttribute("aria-label") || table.closest("[aria-labelledby], [aria-label]");
+  const headed = heads.length && heads.every((one) => one.textContent.trim());
+  return !(named && headed && rows.every((row) => row.querySelector("th[scope=row]") || row.querySelector("[colspan]")));
+}).map((table) => table.outerHTML.slice(0, 200))"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def heard(shared_system: ConsoleSystem) -> Iterator[None]:
+    """A topic with records, a group that has read some, and a row in each table: a token, jobs, an earlier report."""
+    produce(shared_system, TOPIC, [b"x"] * 10)
+    consumer = Consumer({"bootstrap.servers": shared_system.bootstrap_servers, "group.id": GROUP})
+    consumer.commit(offsets=[TopicPartition(TOPIC, 0, 1)], asynchronous=False)
+    consumer.close()
+    visitor = Visitor(shared_system.layout.console_port, shared_system.password)
+    visitor.post("/settings/tokens/new", name="by-ear", role="viewer")
+    for words in ("as of", "Earlier reports"):
+        assert visitor.post("/health/run").status == 303
+        eventually(lambda words=words: words in visitor.get("/health").body, 60, f"{words!r} on the health page")
+    yield
+
+
+def nameless(page: Page) -> list[Any]:
+    """What can have the focus and has no name, as the browser tells assistive software."""
+    session = page.context.new_cdp_session(page)
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    session.detach()
+    focusable = [n for n in nodes if not n.get("ignored") and any(p["name"] == "focusable" for p in n.get("properties", []))]
+    kinds = {"RootWebArea", "main", "generic"}
+    return [n["role"]["value"] for n in focusable if n["role"]["value"] not in kinds and not n.get("name", {}).get("value", "").strip()]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", PATHS)
+def test_every_control_is_reached_by_tab_and_has_a_name(name: str, width: int, page: Page, system: ConsoleSystem) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    visit(page, system, PATHS[name])
+    expect(page.locator("main h1")).to_have_count(1)
+    page.evaluate("document.activeElement.blur()")
+    controls = page.evaluate(CONTROLS)
+    reached, unseen = set(), []
+    for _ in range(len(controls) + 5):
+        page.keyboard.press("Tab")
+        number, seen = page.evaluate(FOCUSED)
+        if number is not None:
+            reached.add(int(number))
+            if not seen:
+                unseen.append(controls[int(number)])
+    assert not [one for n, one in enumerate(controls) if n not in reached]
+    assert not unseen
+    assert not nameless(page)
+    assert not page.evaluate(MARKS)
+
+
+def test_what_is_live_is_not_read_out(page: Page, system: ConsoleSystem) -> None:
+    """Only what a person did, or rare things, are announced: the figures and ladders of an open page are not."""
+    for path in PATHS.values():
+        visit(page, system, path)
+        loud = page.locator('main :is([aria-live="polite"], [aria-live="assertive"], [role="status"], [role="alert"], [role="log"])')
+        assert loud.locator("[data-field], [data-part], [data-verdict], .rung").count() == 0
+        assert loud.locator("xpath=ancestor-or-self::*[@hx-get]").count() == 0
+        assert page.locator('[aria-live="assertive"]').count() == 0
+        assert page.locator(".feed").get_attribute("aria-live") == "off"
+
+
+MOVING = """() => [...document.querySelectorAll("body *")].filter((one) => {
+  const style = getComputedStyle(one);
+  return style.animationName !== "none" || style.transitionDuration.split(", ").some((length) => parseFloat(length) > 0);
+}).length"""
+
+
+def test_nothing_moves_for_those_who_do_not_want_it(page: Page, system: ConsoleSystem) -> None:
+    visit(page, system, f"/topics/{TOPIC}")
+    expect(page.locator(".rung").first).to_be_visible()
+    page.evaluate("document.querySelector('[data-part=hw]').classList.add('changed')")
+    page.emulate_media(reduced_motion="no-preference")
+    assert page.evaluate(MOVING) > 0
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(MOVING) == 0
+
+
+def test_a_row_keeps_the_focus_when_its_list_is_fetched_anew(page: Page, system: ConsoleSystem) -> None:
+    visit(page, system, "/topics")
+    link = page.get_by_role("link", name=TOPIC, exact=True)
+    link.focus()
+    page.evaluate("document.querySelector('#partial table').dataset.old = 'yes'")
+    page.evaluate("document.body.dispatchEvent(new Event('stale'))")
+    expect(page.locator("#partial table[data-old]")).to_have_count(0)
+    expect(link).to_be_focused()
