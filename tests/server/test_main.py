@@ -99,12 +99,14 @@ async def ask(port: int, key: ApiKey, version: int, payload: dict[str, Any]) -> 
 
 
 async def test_a_broker_process_from_start_to_stop(broker: Process) -> None:
-    """O1 (metrics), S6 (clean stop), Z1."""
+    """O1 and N1 (metrics), S6 (clean stop), Z1."""
     ready = broker.start()
     answer = await ask(ready["port"], ApiKey.METADATA, 12, {"topics": None, "allow_auto_topic_creation": False})
     assert [(row.node_id, row.port) for row in answer.brokers] in ([], [(1, ready["port"])])
     page = urllib.request.urlopen(f"http://127.0.0.1:{ready['metrics_port']}/metrics", timeout=5).read().decode()
     assert 'highwater_broker_api_requests_total{broker="1",api="Metadata"} 1' in page
+    assert 'highwater_broker_api_stage_seconds_count{broker="1",api="Metadata",stage="total"} 1' in page
+    assert 'highwater_broker_request_queue_size{broker="1"} 0' in page
     second = subprocess.run(broker.command, capture_output=True, timeout=DEADLINE_SECONDS, check=False)
     assert second.returncode == 2
     assert f"pid {ready['pid']}".encode() in second.stderr
