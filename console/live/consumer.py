@@ -13,6 +13,7 @@ import redis
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
+from console.live.ending import end_all
 from console.live.hub import Hub, hub_of
 from console.live.outbox import Outbox
 from console.live.subscription import BadSubscription, Subscription, key_of, parse
@@ -109,9 +110,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if not self._tasks:
             return
         _, held_up = await asyncio.wait(self._tasks, timeout=LEAVING_S)
-        for task in held_up:
-            task.cancel()
-        await asyncio.gather(*held_up, return_exceptions=True)
+        await end_all(held_up)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """The one thing a page may say: {"subscribe": "<query string>"}."""

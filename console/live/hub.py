@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import redis
 
+from console.live.ending import end_all
 from console.snapshot import keys
 from console.snapshot.connect import async_client
 
@@ -55,8 +56,7 @@ class Hub:
         self.listeners.discard(listener)
         if not self.listeners and self._task is not None:
             task, self._task = self._task, None
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await end_all([task])
 
     async def _run(self) -> None:
         while True:

@@ -9,6 +9,7 @@ from typing import Any
 
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
+from console.live.ending import end_all
 from console.live.publisher import Publisher, now_ms
 from console.live.samples import Record, samples
 from console.live.state import ClusterState
@@ -147,8 +148,7 @@ class LiveOwner:
         return list(samples(self.cluster_id, self.state.values.values(), rows, now_ms()))
 
     async def close(self) -> None:
-        for _, task in self._feeds.values():
-            task.cancel()
+        await end_all(task for _, task in self._feeds.values())
         await self.publisher.close()
 
 

@@ -60,7 +60,6 @@ class Publisher:
                     interval = SLICE_INTERVAL_S
                     self._wake.set()
             except (LeaseForgotten, redis.RedisError, OSError) as error:
-                _end_if_cancelled()
                 log.warning("the snapshot was not written: %s", str(error) or "Redis has forgotten the lease")
                 self._fresh = False
                 await asyncio.sleep(RETRY_S)
@@ -129,7 +128,6 @@ class Publisher:
         try:
             await self._commit(self._beat)
         except (LeaseForgotten, redis.RedisError, OSError):
-            _end_if_cancelled()
             self._fresh = False
 
     async def _beat(self, pipe: Any) -> None:
@@ -155,7 +153,6 @@ class Publisher:
                 write.put_events(pipe, self._state.cluster_id, rows)
                 await pipe.execute()
             except Exception:
-                _end_if_cancelled()
                 log.exception("%d events were not kept", len(told))
 
     async def close(self) -> None:
@@ -183,13 +180,6 @@ def save_events(cluster_id: str, told: list[dict[str, Any]]) -> list[dict[str, A
     if rows and rows[-1].pk % 100 < len(rows):
         trim(Event, Event.KEEP)
     return [event_value(row) for row in rows]
-
-
-def _end_if_cancelled() -> None:
-    """A cancellation in the moment that a socket times out becomes the time-out's error: it would be taken for one of Redis."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
 
 
 def _pattern(cluster_id: str) -> str:

@@ -17,6 +17,7 @@ from console.gateway import local
 from console.gateway.feed import batches
 from console.gateway.sample_topic import SampleTopic
 from console.gateway.zookeeper import ZooKeeperView, open_store
+from console.live.ending import end_all
 from console.live.lease import RENEW_S, Lease, LeaseLost
 from console.live.owner import GC_THRESHOLD, LiveOwner
 from console.live.publisher import Publisher
@@ -104,9 +105,7 @@ async def _own(cluster: Cluster, lease: Lease, recalled: Recalled) -> None:
     except LeaseLost:
         return
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_all(tasks)
         await owner.close()
         await store.close()
         await asyncio.to_thread(sink.close)
