@@ -139,12 +139,15 @@ class Side:
         return found
 
     def until_led(self, topic: str, partitions: int = 1) -> None:
-        """Until every partition has a leader that says so itself."""
+        """Until every partition has a leader that says so itself, and the metadata as well: that may learn of it later."""
         rows = [{"partition_index": index, "timestamp": -1, "current_leader_epoch": -1} for index in range(partitions)]
         payload = {"replica_id": -1, "isolation_level": 0, "topics": [{"name": topic, "partitions": rows}]}
+        asked = {"topics": [{"name": topic}], "allow_auto_topic_creation": False}
 
         def errors() -> set[int]:
-            return {row.error_code for row in self.raw(ApiKey.LIST_OFFSETS, 5, payload).topics[0].partitions}
+            led = {row.error_code for row in self.raw(ApiKey.LIST_OFFSETS, 5, payload).topics[0].partitions}
+            known = self.raw(ApiKey.METADATA, 9, asked).topics[0]
+            return led | {known.error_code} | {row.error_code for row in known.partitions}
 
         found = self.until(errors, lambda codes: codes == {ErrorCode.NONE})
         assert found == {ErrorCode.NONE}, f"{topic} has no leader: {found}"

@@ -42,12 +42,11 @@ class Folder:
         settings = {
             **SETTINGS,
             "zookeeper.connect": self.zookeeper,
-            "zookeeper.session.timeout.ms": "2000",
             "log.index.interval.bytes": "100",
         }
         self.port = free_port()
-        self.kafka = ApacheKafka(root, self.port, settings)
-        self.ours = Highwater(root, self.port, settings)
+        self.kafka = ApacheKafka(root, self.port, {**settings, "zookeeper.session.timeout.ms": "10000"})
+        self.ours = Highwater(root, self.port, {**settings, "zookeeper.session.timeout.ms": "6000"})
 
     def wait_until_forgotten(self) -> None:
         """Until the session of a killed broker has expired."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from broker_core.protocol.api import ApiKey
 from tests.apache.comparison import Case, Pair, Script, ask
-from tests.apache.side import ANSWER_SECONDS, Side
+from tests.apache.side import Side
 
 NO_ID = uuid.UUID(int=0)
 UNKNOWN_ID = uuid.UUID(int=7 << 64 | 7)
@@ -51,14 +50,6 @@ def described(names: list[str] | None, version: int = 12, auto_create: bool = Fa
     topics = None if names is None else [{"name": name, "topic_id": NO_ID} for name in names]
     payload = {"topics": topics, "allow_auto_topic_creation": auto_create, "include_topic_authorized_operations": False}
     return lambda side: side.ask(ApiKey.METADATA, version, payload)
-
-
-def until_described(side: Side, topic: str) -> None:
-    """A leader that answers may know of it before the metadata does."""
-    deadline = time.monotonic() + ANSWER_SECONDS
-    while described([topic])(side)["topics"][0]["error_code"] != "NONE":
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def steps(*scripts: Script) -> Script:
@@ -157,7 +148,7 @@ METADATA = [
     ),
     Case(
         "created by asking",
-        lambda side: (described(["m-auto"], auto_create=True)(side), until_described(side, "m-auto"), described(["m-auto"])(side)),
+        lambda side: (described(["m-auto"], auto_create=True)(side), side.until_led("m-auto", 2), described(["m-auto"])(side)),
     ),
     ask("unknown id", ApiKey.METADATA, 12, {"topics": [{"name": None, "topic_id": UNKNOWN_ID}]}),
     ask("null name without an id", ApiKey.METADATA, 12, {"topics": [{"name": None, "topic_id": NO_ID}]}),
