@@ -14,11 +14,11 @@ from broker_core.model import TopicPartition
 from broker_core.records.batch import Record, build_batch, check_batch, iter_headers, read_records
 from broker_core.storage import names
 from broker_core.storage.cleanable import CleanRange, SegmentSpan, clean_range, wants_cleaning
-from broker_core.storage.cleaner import LogCleaner
+from broker_core.storage.cleaner import LogCleaner, groups
 from broker_core.storage.compaction import OffsetMap
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.log import AppendOrigin, PartitionLog
-from tests.support.log_world import FOLDER, PARTITION, START_MS, Crash, MemoryDisk, World, all_bytes
+from tests.support.log_world import FOLDER, PARTITION, START_MS, Crash, MemoryDisk, World, all_bytes, sized_batch
 
 DAY_MS = 86_400_000
 COMPACT = {"cleanup_policy": frozenset({"compact"}), "segment_bytes": 400, "min_cleanable_dirty_ratio": 0.0, "delete_retention_ms": DAY_MS}
@@ -308,10 +308,27 @@ def test_what_may_be_compacted() -> None:
     assert found(last_stable=10) is None
     assert found(checkpoint=30) is None
     assert found(now_ms=110, config={"min_compaction_lag_ms": 85}) == CleanRange(10, 20, 300 / 400, False)
+    assert found(last_stable=15, now_ms=110, config={"min_compaction_lag_ms": 85}) == CleanRange(10, 15, 300 / 400, False)
     overdue = found(config={"max_compaction_lag_ms": 900, "min_cleanable_dirty_ratio": 1.0})
     assert overdue is not None and overdue.overdue
     assert wants_cleaning(overdue, replace(config, min_cleanable_dirty_ratio=1.0))
     assert not wants_cleaning(CleanRange(0, 1, 0.5, False), replace(config, min_cleanable_dirty_ratio=0.5))
+
+
+async def test_segments_are_joined_as_far_as_an_index_reaches() -> None:
+    """Offsets in an index are relative to the base, in 31 bits."""
+    world = World()
+    log = await world.open()
+    for base in (0, 1000, 2**31 - 10, 2**31 + 10, 2**32):
+        log.append_as_follower(sized_batch(300, base_offset=base), START_MS)
+        log.roll(START_MS, base + 1)
+    closed = [segment for segment in log.segments.closed if segment.size_bytes]
+    found = groups(closed, 10_000, lambda segment: log.segments.end_offset(segment, log.log_end_offset))
+    for group in found:
+        last = max(span.last_offset for segment in group for span in segment.spans())
+        assert all(group[0].takes(span.last_offset) for segment in group for span in segment.spans()), last
+    by_size = groups(closed, 600, lambda segment: 0)
+    assert [len(group) for group in by_size] == [2, 2, 1]
 
 
 def test_the_offset_map_keeps_the_largest_offset() -> None:

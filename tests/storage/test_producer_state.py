@@ -161,6 +161,87 @@ def test_silent_producers_are_forgotten_unless_in_a_transaction() -> None:
     assert list(state.entries) == [2]
 
 
+def test_the_oldest_open_transaction_counts_whatever_the_order_of_a_snapshot() -> None:
+    entries = [ProducerEntry(pid, 0, 0, 0, first, ()) for pid, first in ((1, 30), (2, 10), (3, 20), (4, -1))]
+    state = ProducerState(40, entries)
+    assert (state.first_unstable_offset, list(state.ongoing.items())) == (10, [(10, 2), (20, 3), (30, 1)])
+
+
+@pytest.mark.parametrize(("ended", "unstable"), [(1, 0), (2, 0)])
+def test_an_ended_transaction_and_an_open_one_the_older_counts(ended: int, unstable: int) -> None:
+    """Until the marker is replicated a new leader might not have it."""
+    state = ProducerState()
+    append(state, header(0, 0, pid=1, attributes=0x10))
+    append(state, header(1, 0, pid=2, attributes=0x10))
+    append(state, header(2, -1, pid=ended, attributes=0x30), TXN, EndMarker(True, 0))
+    assert state.first_unstable_offset == unstable
+    state.on_high_watermark(3)
+    assert state.first_unstable_offset == (1 if ended == 1 else 0)
+
+
+def test_a_log_start_above_an_ended_transaction_frees_readers() -> None:
+    state = ProducerState()
+    append(state, header(0, 0, attributes=0x10))
+    append(state, header(1, -1, attributes=0x30), TXN, EndMarker(True, 0))
+    state.on_log_start(5)
+    assert (state.first_unstable_offset, state.end_offset) == (None, 5)
+
+
+def test_a_coordinator_may_repeat_itself() -> None:
+    """After a lost answer it writes the marker again, with the same epochs."""
+    state = ProducerState()
+    append(state, header(0, 0, attributes=0x10))
+    for offset in (1, 2):
+        append(state, header(offset, -1, attributes=0x30), TXN, EndMarker(True, 7))
+    append(state, header(3, 1))
+
+
+def test_a_follower_takes_what_its_leader_took() -> None:
+    """Also epochs that seem to fall: the leader may have forgotten the producer."""
+    state = ProducerState()
+    append(state, header(0, 0, epoch=5, attributes=0x10))
+    append(state, header(1, -1, epoch=5, attributes=0x30), TXN, EndMarker(True, 7))
+    append(state, header(2, 9, epoch=4, attributes=0x10), AppendOrigin.REPLICATION)
+    append(state, header(3, -1, epoch=4, attributes=0x30), AppendOrigin.REPLICATION, EndMarker(True, 6))
+    assert (state.entries[PID].epoch, state.entries[PID].coordinator_epoch) == (4, 6)
+
+
+def test_batches_of_one_append_follow_each_other() -> None:
+    state = ProducerState()
+    update = ProducerUpdate(state, CLIENT)
+    update.add(header(0, 0), None)
+    update.add(header(1, 1), None)
+    with pytest.raises(KafkaError):
+        update.add(header(2, 5), None)
+    assert state.entries == {}
+
+
+def test_an_old_batch_is_no_duplicate_in_a_new_epoch() -> None:
+    state = ProducerState()
+    append(state, header(0, 0))
+    append(state, header(1, 0, epoch=1))
+    assert state.duplicate_of(header(2, 0)) is None
+    again = state.duplicate_of(header(2, 0, epoch=1))
+    assert again is not None
+    assert again.last_offset == 1
+
+
+def test_a_duplicate_over_the_wrap_is_found() -> None:
+    state = ProducerState()
+    append(state, header(0, 2**31 - 2, 4))
+    again = state.duplicate_of(header(9, 2**31 - 2, 4))
+    assert again is not None
+    assert (again.first_offset, again.last_offset, again.first_sequence, again.last_sequence) == (0, 3, 2**31 - 2, 1)
+
+
+@pytest.mark.parametrize(("silent_ms", "kept"), [(499, True), (500, False)])
+def test_a_producer_is_remembered_for_the_whole_time(silent_ms: int, kept: bool) -> None:
+    state = ProducerState()
+    append(state, header(0, 0))
+    state.expire(1_000 + silent_ms, 500)
+    assert (PID in state.entries) is kept
+
+
 def test_snapshot_bytes_are_kafkas() -> None:
     entry = ProducerEntry(5, 1, 2, 1234, 10, (BatchMeta(2, 8, 1, 1200), BatchMeta(4, 10, 1, 1234)))
     data = encode_snapshot([entry])
