@@ -10,7 +10,7 @@ import logging
 import sys
 from collections import Counter
 
-from tests.simulation.chaos import FAULTS, run
+from tests.simulation.chaos import COUNTED, FAULTS, run
 
 
 def main() -> int:
@@ -22,7 +22,7 @@ def main() -> int:
     options = parser.parse_args()
     handler = logging.StreamHandler() if options.verbose else logging.NullHandler()
     logging.basicConfig(handlers=[handler], format="%(name)s %(message)s")
-    totals: Counter[str] = Counter()
+    totals: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
     failed = 0
     for seed in range(options.seed, options.seed + options.runs):
         outcome = run(seed, faults=options.faults)

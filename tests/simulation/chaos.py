@@ -1,9 +1,10 @@
-"""One simulated run: three brokers, clients, faults by the seed, then peace, then the verdict.
+"""One simulated run: four brokers, clients, faults by the seed, then peace, then the verdict.
 
     outcome = run(seed=7)
     assert not outcome.violations
 
-The profile is the safe one: replication factor 3, min.insync.replicas 2, acks=all, no unclean election.
+The profile is the safe one: replication factor 3, min.insync.replicas 2, acks=all, no unclean election. Producers, readers
+and a consumer group work all the time; partitions are moved.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ from typing import Any
 from broker_core.model import TopicPartition
 from broker_core.replication.flaws import NO_FLAWS, Flaws
 from tests.simulation.checks import Watch, final_violations, running
-from tests.simulation.faults import Faults
+from tests.simulation.faults import KINDS, SCENARIOS, Faults
+from tests.simulation.members import Group
+from tests.simulation.moves import Operator, assigned, is_moving
 from tests.simulation.workload import Client, History, produce, read
 from tests.support.broker_cluster import BrokerCluster
 
 TOPIC = "t"
+BROKERS = 4
+FACTOR = 3
 PARTITIONS = 2
+MEMBERS = 2
 FAULTS = 12
 FAULT_EVERY_MS = 3_000.0
 TROUBLE_ENDS_MS = 12_000.0
@@ -32,8 +38,19 @@ _EVENTS = {
     "Broker %d is the controller of epoch %d": "controllers elected",
     "log truncated": "truncations",
     "ISR change withdrawn": "ISR changes withdrawn",
+    "Reassignment of %s to %s completed": "reassignments completed",
+    "leaderships handed over": "leaderships handed over",
+    "log write failed": "log writes failed",
+    "Brokers restarted between two controllers: %s": "restarts unseen by a controller",
     "The registration of this broker's session 0x%x, which is dead, is deleted": "fast restarts",
 }
+_OTHER_EVENTS = (
+    *("controller failovers", "leaders elected", "ISR shrinks", "ISR expands", "sessions expired", "coordinator failovers"),
+    *("offsets committed", "control requests before the registration", "reassignments accepted", "reassignments cancelled"),
+    "controlled shutdowns completed",
+)
+COUNTED = (*KINDS, *SCENARIOS, *_EVENTS.values(), *_OTHER_EVENTS)
+"""Everything that a run counts; over a hundred seeds none of it may be missing."""
 
 
 @dataclass
@@ -60,6 +77,8 @@ class EventCounter(logging.Handler):
             self.counts[_EVENTS[record.msg]] += 1
             if "controller of epoch" in record.msg and values["args"][1] > 1:
                 self.counts["controller failovers"] += 1
+        elif record.msg == "connection closed" and "came before this broker is registered" in values["reason"]:
+            self.counts["control requests before the registration"] += 1
         elif record.msg == "ISR changed":
             self.counts["ISR shrinks" if len(values["to"]) < len(values["from"]) else "ISR expands"] += 1
         elif record.msg == "role begins" and values["role"] == "leader" and values["epoch"] > 0:
@@ -80,44 +99,57 @@ def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS) -> Outcome:
 
 
 def _run(outcome: Outcome, faults: int, flaws: Flaws) -> Outcome:
-    cluster = BrokerCluster(brokers=3, seed=outcome.seed, flaws=flaws, **{"min.insync.replicas": "2"})
+    cluster = BrokerCluster(brokers=BROKERS, seed=outcome.seed, flaws=flaws, **{"min.insync.replicas": "2"})
     world = cluster.world
     try:
         cluster.start_all()
-        cluster.create(TOPIC, PARTITIONS)
+        cluster.create(TOPIC, PARTITIONS, FACTOR)
         history, watch = History(PARTITIONS), Watch(cluster, TOPIC, PARTITIONS)
-        _start_clients(cluster, history)
+        group = _start_clients(cluster, history)
         tps = [TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)]
-        trouble = Faults(cluster, partial(_healthy, cluster), tps)
+        operator = Operator(cluster, tps)
+        trouble = Faults(cluster, partial(_healthy, cluster), tps, operator, group)
         outcome.faults = trouble.counts
         for number in range(faults):
             world.at(FAULT_EVERY_MS * number + world.random.uniform(0, FAULT_EVERY_MS), trouble.strike)
         world.run_for(FAULT_EVERY_MS * faults + TROUBLE_ENDS_MS)
         trouble.mend_all()
-        recovered = world.run_until(partial(_recovered, cluster), RECOVERY_MS)
-        history.stopped = True
+        recovered = world.run_until(lambda: _recovered(cluster) and group.is_settled, RECOVERY_MS)
+        history.stopped = group.history.stopped = True
+        read = world.spawn("client", group.read_at_last)
         world.run_for(10_000)
+        outcome.violations += [] if read() else ["the offsets of the group could not be read"]
+        outcome.violations += group.history.violations + operator.violations()
+        outcome.events.update(operator.counts)
+        outcome.events["coordinator failovers"] = group.history.failovers
+        outcome.events["offsets committed"] = group.history.commits
         _judge(outcome, cluster, history, watch, recovered)
     finally:
         world.close()
     return outcome
 
 
-def _start_clients(cluster: BrokerCluster, history: History) -> None:
+def _start_clients(cluster: BrokerCluster, history: History) -> Group:
     names = tuple(f"b{broker_id}" for broker_id in cluster.ids)
     for number in range(PARTITIONS):
         for job in (produce, read):
             cluster.world.spawn("client", lambda node, number=number, job=job: job(Client(node, TOPIC, number, names, history)))
+    group = Group(TOPIC, PARTITIONS, names)
+    for place in range(MEMBERS):
+        cluster.world.spawn("client", lambda node, place=place: group.take_place(node, place))  # type: ignore[misc]
+    return group
 
 
 def _healthy(cluster: BrokerCluster) -> bool:
-    """Every broker runs, and knows the full ISR of each partition."""
+    """Every broker runs, nothing is being moved, and each broker knows the full ISR of each partition."""
     ids = [broker_id for broker_id, _ in running(cluster)]
-    return (
-        len(ids) == len(cluster.ids)
-        and all(not cluster.world.is_paused(f"b{broker_id}") for broker_id in ids)
-        and all(len(cluster.isr(broker_id, TOPIC, partition)) == len(ids) for broker_id in ids for partition in range(PARTITIONS))
-    )
+    if len(ids) != len(cluster.ids) or any(cluster.world.is_paused(f"b{broker_id}") for broker_id in ids):
+        return False
+    for tp in (TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)):
+        replicas = sorted(assigned(cluster, tp))
+        if is_moving(cluster, tp) or any(sorted(cluster.isr(broker_id, *tp)) != replicas for broker_id in ids):
+            return False
+    return True
 
 
 def _recovered(cluster: BrokerCluster) -> bool:

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections import Counter
 
 from broker_core.model import TopicPartition
-from broker_core.records.batch import iter_headers, read_records
 from broker_core.replication.partition import Partition
 from broker_core.server.broker import Broker
 from broker_core.storage.log import PartitionLog
 from tests.simulation.kernel.loop import NodeLoop
-from tests.simulation.ledger import Ledger
+from tests.simulation.ledger import Entry, Ledger, entries
+from tests.simulation.moves import assigned
 from tests.simulation.state_writes import StateWrites
 from tests.simulation.workload import History
 from tests.support.broker_cluster import BrokerCluster
-
-Content = list[tuple[int, int, bytes]]
-"""(offset, leader epoch of its batch, value) of each record."""
 
 
 def running(cluster: BrokerCluster) -> list[tuple[int, Broker]]:
@@ -53,14 +50,14 @@ class Watch:
         hosted = broker.services.replicas.partition
         for number, tp in enumerate(self._partitions):
             partition = hosted(tp)
-            if partition is None or partition.leader is None or partition.log is None or partition.leader.deposed:
+            if partition is None or partition.log is None or partition.leader is None or partition.leader.deposed:
                 continue
             leader, log, last = partition.leader, partition.log, self._last[broker_id][number]
             now = (leader, log.log_end_offset, log.high_watermark, leader.isr)
             if now[0] is last[0] and now[1] == last[1] and now[2] == last[2] and now[3] is last[3]:
                 continue
             self._last[broker_id][number] = now
-            if self._cluster.world.node(loop.name) is broker.node:
+            if not log.closed and self._cluster.world.node(loop.name) is broker.node:
                 self._check(broker_id, partition, log)
 
     def _check(self, broker_id: int, partition: Partition, log: PartitionLog) -> None:
@@ -92,21 +89,10 @@ class Watch:
             self.violations.append(violation)
 
 
-def content(cluster: BrokerCluster, broker_id: int, tp: TopicPartition) -> Content:
+def content(cluster: BrokerCluster, broker_id: int, tp: TopicPartition) -> list[Entry]:
     """The whole log of one replica."""
     log = cluster.brokers[broker_id].services.logs.get(tp)
-    if log is None:
-        return []
-    found: Content = []
-    offset = log.log_start_offset
-    while offset < log.log_end_offset:
-        part = log.read(offset, 1 << 24, log.log_end_offset, True)
-        assert part.records is not None
-        data = part.records.file.pread(part.records.position, part.records.length)
-        for position, header in iter_headers(data):
-            found += [(record.offset, header.leader_epoch, record.value or b"") for record in read_records(data, position, header)]
-            offset = header.next_offset
-    return found
+    return [] if log is None else entries(log, log.log_start_offset, log.log_end_offset)
 
 
 def final_violations(cluster: BrokerCluster, topic: str, history: History) -> list[str]:
@@ -114,13 +100,13 @@ def final_violations(cluster: BrokerCluster, topic: str, history: History) -> li
     violations = list(history.violations)
     for partition, (acked, seen) in enumerate(zip(history.acked, history.seen, strict=True)):
         tp = TopicPartition(topic, partition)
-        isr = cluster.isr(cluster.ids[0], topic, partition)
-        if len(isr) != len(cluster.ids):
-            violations.append(f"{tp} did not recover: ISR {isr}")
-        contents = {broker_id: content(cluster, broker_id, tp) for broker_id in cluster.ids}
-        if any(each != contents[cluster.ids[0]] for each in contents.values()):
+        isr, replicas = cluster.isr(cluster.ids[0], topic, partition), assigned(cluster, tp)
+        if sorted(isr) != sorted(replicas):
+            violations.append(f"{tp} did not recover: ISR {isr}, replicas {replicas}")
+        contents = {broker_id: content(cluster, broker_id, tp) for broker_id in replicas}
+        if any(each != contents[replicas[0]] for each in contents.values()):
             violations.append(f"logs of {tp} differ: {_first_difference(contents)}")
-        there = {offset: value for offset, _, value in contents[cluster.ids[0]]}
+        there = {offset: value for offset, _, value in contents[replicas[0]]}
         violations += _missing("acknowledged", tp, acked, there) + _missing("seen", tp, seen, there)
         unknown = [value for value in there.values() if value not in history.attempted[partition]]
         violations += [f"{tp} has records nobody sent: {unknown[:3]}"] if unknown else []
@@ -135,7 +121,7 @@ def _missing(what: str, tp: TopicPartition, told: dict[int, bytes], there: dict[
     return [f"{len(lost)} {what} records of {tp} are lost, first {lost[0]}, there is {there.get(lost[0][0])!r}"] if lost else []
 
 
-def _first_difference(contents: dict[int, Content]) -> str:
+def _first_difference(contents: dict[int, list[Entry]]) -> str:
     longest = max(len(each) for each in contents.values())
     for index in range(longest):
         at = {broker_id: each[index] if index < len(each) else None for broker_id, each in contents.items()}

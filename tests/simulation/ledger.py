@@ -10,27 +10,38 @@ A member that lost power since the registration in which it joined is not asked:
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from broker_core.coordination.layout import broker_path
 from broker_core.model import TopicPartition
 from broker_core.records.batch import iter_headers, read_records
 from broker_core.server.broker import Broker
 from broker_core.storage.log import PartitionLog
+from tests.simulation.kernel.disk import SimDisk
 from tests.support.broker_cluster import BrokerCluster
+
+Entry = tuple[int, int, bytes]
+"""(offset, leader epoch of its batch, value) of a record."""
+
+
+def entries(log: PartitionLog, start: int, end: int) -> list[Entry]:
+    """Records in [start, end), fewer when the log ends before; a disk that fails to read does not keep the simulator out."""
+    found: list[Entry] = []
+    offset, end = start, min(end, log.log_end_offset)
+    with cast(SimDisk, log._node.disk).sound():
+        while offset < end:
+            part = log.read(offset, 1 << 24, end, True)
+            assert part.records is not None
+            data = part.records.file.pread(part.records.position, part.records.length)
+            for position, header in iter_headers(data):
+                records = read_records(data, position, header)
+                found += [(each.offset, header.leader_epoch, each.value or b"") for each in records if start <= each.offset < end]
+                offset = header.next_offset
+    return found
 
 
 def values(log: PartitionLog, start: int, end: int) -> list[bytes]:
-    """Values of the records in [start, end), fewer when the log ends before."""
-    found: list[bytes] = []
-    offset, end = start, min(end, log.log_end_offset)
-    while offset < end:
-        part = log.read(offset, 1 << 24, end, True)
-        assert part.records is not None
-        data = part.records.file.pread(part.records.position, part.records.length)
-        for position, header in iter_headers(data):
-            found += [record.value or b"" for record in read_records(data, position, header) if start <= record.offset < end]
-            offset = header.next_offset
-    return found
+    return [value for _, _, value in entries(log, start, end)]
 
 
 class Ledger:
@@ -79,6 +90,8 @@ class Ledger:
 
     def _ask(self, tp: TopicPartition, broker_id: int, broker: Broker) -> None:
         log, ledger = broker.services.logs.get(tp), self._committed.get(tp, [])
+        if log is not None and log.closed:
+            return
         if log is None:
             if ledger:
                 self._tell(f"broker {broker_id} is in the ISR of {tp} without any log")

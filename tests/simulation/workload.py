@@ -13,7 +13,7 @@ from broker_core.seams import Node
 from tests.support.broker_cluster import PORT
 
 REQUEST_TIMEOUT_MS = 4_000
-PAUSE_MS = 40
+PAUSE_MS = 60
 
 
 class History:
@@ -42,6 +42,17 @@ class History:
             self.violations.append(f"readers saw two values at offset {offset} of partition {partition}")
 
 
+async def call(node: Node, broker: str, key: ApiKey, version: int, payload: dict[str, Any], timeout_ms: int) -> Any:
+    """The answer of one broker to one request on a connection of its own, or None when none came."""
+    channel = BrokerChannel(node, broker, PORT, "workload")
+    try:
+        return await channel.request(key, version, payload, timeout_ms)
+    except (ConnectionError, TimeoutError, ProtocolViolation):
+        return None
+    finally:
+        channel.close()
+
+
 class Client:
     """One task on the client machine; it knows the brokers' names and finds leaders by asking."""
 
@@ -58,14 +69,11 @@ class Client:
 
     async def ask(self, key: ApiKey, version: int, payload: dict[str, Any], row_of: Callable[[Any], Any]) -> Any:
         """The partition's row of the answer, or None after an error or silence: whether it took effect nobody knows."""
-        channel = BrokerChannel(self.node, self._guess, PORT, "workload")
-        try:
-            row = row_of(await channel.request(key, version, payload, REQUEST_TIMEOUT_MS))
-        except (ConnectionError, TimeoutError, ProtocolViolation):
+        answer = await call(self.node, self._guess, key, version, payload, REQUEST_TIMEOUT_MS)
+        if answer is None:
             self._guess_again()
             return None
-        finally:
-            channel.close()
+        row = row_of(answer)
         if row.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             self.history.out_of_order[self.partition] = None
         if row.error_code != ErrorCode.NONE:

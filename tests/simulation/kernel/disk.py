@@ -7,9 +7,10 @@ Names (creation, rename, unlink) are durable at once, as on a journaled file sys
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from broker_core.seams import Clock, DiskFile
 from tests.simulation.kernel.parts import NodeKilled
@@ -86,6 +87,20 @@ class SimDisk:
         self.failing_reads: list[str] = []
         self.failing_writes: list[str] = []
         self.kill_in_append: Callable[[], None] | None = None
+
+    @contextlib.contextmanager
+    def sound(self) -> Iterator[None]:
+        """For the simulator's own looks at files: no read fails."""
+        failing, self.failing_reads = self.failing_reads, []
+        try:
+            yield
+        finally:
+            self.failing_reads = failing
+
+    def heal(self) -> None:
+        self.capacity_bytes = None
+        self.failing_reads = []
+        self.failing_writes = []
 
     def open(self, path: str, *, create: bool = False) -> DiskFile:
         self.check(path)

@@ -187,11 +187,14 @@ async def serve(end: End, accept: Callable[[Peer], FrameHandler], peer: Peer) ->
 
 
 def joined(parts: list[Part]) -> bytes:
-    """The response's bytes; a file that has less than promised breaks the connection, as sendfile would."""
+    """The response's bytes; a file that has less than promised or fails breaks the connection, as sendfile would."""
     frame = bytearray()
     for part in parts:
         if isinstance(part, FileRange):
-            data = part.file.pread(part.position, part.length)
+            try:
+                data = part.file.pread(part.position, part.length)
+            except OSError as error:
+                raise ConnectionError(f"{part.file.path} cannot be read: {error}") from error
             if len(data) != part.length:
                 raise ConnectionError(f"{part.file.path} has {len(data)} of {part.length} bytes at {part.position}")
             frame += data
