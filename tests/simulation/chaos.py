@@ -118,6 +118,7 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws) -> Outcome:
         history.stopped = group.history.stopped = True
         read = world.spawn("client", group.read_at_last)
         world.run_for(10_000)
+        recovered = recovered and world.run_until(lambda: _recovered(cluster) and _is_level(cluster), RECOVERY_MS)
         outcome.violations += [] if read() else ["the offsets of the group could not be read"]
         outcome.violations += group.history.violations + operator.violations()
         outcome.events.update(operator.counts)
@@ -155,6 +156,15 @@ def _healthy(cluster: BrokerCluster) -> bool:
 def _recovered(cluster: BrokerCluster) -> bool:
     """All ISRs are full, and the leaders that metadata names do lead."""
     return _healthy(cluster) and all(_is_led(cluster, TopicPartition(TOPIC, partition)) for partition in range(PARTITIONS))
+
+
+def _is_level(cluster: BrokerCluster) -> bool:
+    """All replicas end at the same offset. A follower whose leader's machine lost power may not know it for replica.socket.timeout.ms."""
+    for tp in (TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)):
+        logs = [cluster.brokers[broker_id].services.logs.get(tp) for broker_id in assigned(cluster, tp)]
+        if len({None if log is None else log.log_end_offset for log in logs}) > 1:
+            return False
+    return True
 
 
 def _is_led(cluster: BrokerCluster, tp: TopicPartition) -> bool:

@@ -171,6 +171,13 @@ async def test_disk_full_and_errors_by_path() -> None:
         file.append(b"x")
     with pytest.raises(OSError, match="write error"):
         await file.fsync()
+    with disk.sound():
+        assert file.pread(0, 1) == b"1"
+    with pytest.raises(OSError, match="read error"):
+        file.pread(0, 1)
+    disk.heal()
+    file.append(b"x")
+    assert file.pread(10, 1) == b"x"
 
 
 # Network.
@@ -277,6 +284,11 @@ def test_a_file_range_is_read_when_it_is_sent() -> None:
         connection.send(b"30")
         with pytest.raises(ConnectionError):
             await connection.receive()
+        world.life("server").disk.failing_reads.append("/log")
+        connection = await node.network.connect("server", 1, timeout_ms=500)
+        connection.send(b"3")
+        with pytest.raises(ConnectionError):
+            await connection.receive()
         return answers
 
     with World(1) as world:
@@ -284,6 +296,7 @@ def test_a_file_range_is_read_when_it_is_sent() -> None:
         world.add("client", start=True)
         world.run_for(10)
         assert world.run("client", ask) == [b"<234>"]
+        assert world.problems == []
 
 
 # Store.
