@@ -61,6 +61,11 @@ class Fetcher:
         self._task: asyncio.Task[None] | None = None
         self._retired = False
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it follows nothing; its last round may be under way all the same."""
+        return not self._partitions
+
     def add(self, partition: Partition) -> None:
         """Follows a partition from its log's end, in its present leader epoch."""
         self._partitions[partition.tp] = partition

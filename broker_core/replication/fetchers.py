@@ -61,12 +61,23 @@ class Fetchers:
 
     def follow(self, partition: Partition) -> None:
         """Fetches the partition from its leader from now on."""
-        self.remove(partition.tp)
         key = (partition.leader_id, fetcher_number(partition.tp, self._config.current.num_replica_fetchers))
+        self._end_idle(key)
+        self.remove(partition.tp)
         self._followed[partition.tp] = key, partition
         if key not in self._fetchers:
             self._fetchers[key] = self._make(*key)
         self._fetchers[key].add(partition)
+
+    def _end_idle(self, key: FetcherKey) -> None:
+        """A fetcher that had nothing to follow is not taken up again, nor its connection (Kafka ends idle fetchers at once): its
+        last request may wait for a machine that has lost power since, for as long as `replica.socket.timeout.ms`."""
+        fetcher = self._fetchers.get(key)
+        if fetcher is not None and fetcher.is_idle:
+            self._fetchers.pop(key).retire()
+            address = self._address(key[0])
+            if address is not None:
+                self._channels.close(*address, f"{PURPOSE} {key[1]}")
 
     def remove(self, tp: TopicPartition) -> None:
         key, _ = self._followed.pop(tp, (None, None))
@@ -97,8 +108,11 @@ class Fetchers:
         return Fetcher(self._node, self._config, origin, self._quota, moved=self._moved)
 
     def _channel(self, source: int, number: int) -> BrokerChannel:
-        broker = self._metadata.broker(source)
-        address = (broker.endpoints[0].host, broker.endpoints[0].port) if broker is not None else self._addresses.get(source)
+        address = self._address(source)
         if address is None:
             raise ConnectionError(f"no address of broker {source} is known")
         return self._channels.channel(*address, f"{PURPOSE} {number}")
+
+    def _address(self, source: int) -> tuple[str, int] | None:
+        broker = self._metadata.broker(source)
+        return (broker.endpoints[0].host, broker.endpoints[0].port) if broker is not None else self._addresses.get(source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from broker_core.controller.leader_elections import ElectionType
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
@@ -114,3 +115,24 @@ def test_a_fetcher_without_partitions_ends_as_well() -> None:
         resize(cluster, 1)
         cluster.world.run_for(1)
         assert [fetchers(cluster, broker) for broker in cluster.ids] == [1, 1]
+
+
+def test_a_follower_of_a_leader_that_lost_power_and_leads_again_does_not_wait_for_its_former_life() -> None:
+    """No machine without power says that it is gone: the fetch on its way to it would wait for replica.socket.timeout.ms."""
+    tp = TopicPartition("t", 0)
+    with BrokerCluster(brokers=3, seed=2) as cluster:
+        cluster.start_all()
+        assignment = {"partition_index": 0, "broker_ids": [2, 3, 1]}
+        topic = {"name": "t", "num_partitions": -1, "replication_factor": -1, "assignments": [assignment], "configs": []}
+        cluster.ask(cluster.controller(), ApiKey.CREATE_TOPICS, 7, {"topics": [topic], "timeout": 30_000})
+        cluster.produce_until_acked("t", "before")
+        cluster.world.lose_power("b2")
+        cluster.start(2)
+        cluster.until(lambda: cluster.known_leader("t") in (1, 3) and len(cluster.isr(1, "t")) == 3)
+        active = cluster.brokers[cluster.controller()].services.controller
+        cluster.world.run(f"b{cluster.controller()}", lambda node: active.elect_leaders([tp], ElectionType.PREFERRED))
+        cluster.until(lambda: cluster.leads("t") and cluster.leader("t") == 2)
+        cluster.produce_until_acked("t", "after")
+        cluster.world.run_for(8_000)
+        assert logs(cluster, 0) == [["before", "after"]] * 3
+        assert sorted(cluster.isr(2, "t")) == [1, 2, 3]
