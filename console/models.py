@@ -231,7 +231,7 @@ def job_value(job: Job) -> dict[str, Any]:
 
 
 CANCEL_MEANS = {
-    "reassignment": "Replicas being added are dropped again and each partition keeps the replicas it had; finished moves stay.",
+    "reassignment": "Replicas being added are dropped again and each partition keeps those it had; finished moves stay, a throttle goes.",
     "preferred_leader_election": "Elections already done stay; the rest is not asked for.",
     "health_report": "No report is written.",
     "analytics": "The running Spark driver is ended; what it has not written yet is read again next time.",
