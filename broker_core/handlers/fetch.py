@@ -25,6 +25,7 @@ BATCHES_SINCE = 4
 ENDPOINTS_SINCE = 16
 CONVERTED_BYTES_MAX = 1024 * 1024
 READ_COMMITTED = 1
+UNTOLD = -1
 
 
 @handler(ApiKey.FETCH, versions=range(0, 18))
@@ -116,7 +117,7 @@ async def _convert_all(request: Request, reply: Reply) -> None:
             result.records, result.records_bytes = [converted], len(converted)
         except (KafkaError, CorruptData) as error:
             result.error_code = int(error.code if isinstance(error, KafkaError) else ErrorCode.CORRUPT_MESSAGE)
-            result.records, result.records_bytes = [], 0
+            result.records, result.records_bytes, result.high_watermark = [], 0, UNTOLD
 
 
 async def _converted(request: Request, wanted: WantedPartition, data: bytes) -> bytes:

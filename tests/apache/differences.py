@@ -14,6 +14,8 @@ INTENDED: dict[str, str] = {
     "election of another kind": "Kafka fails with an internal error",
     "unknown operation": "Kafka fails with an internal error",
     "unknown setting of a broker": "Kafka keeps it for plug-ins that it may have; ours has none",
+    "message set cut short": "refused whole; Kafka takes the messages before the cut",
+    "two message sets": "all is converted; Kafka cuts what grew by it at the size it had before, and the client asks again",
     "ends version 0": "one offset by the records' time for clients before 0.10.1; Kafka lists segments by their files' time",
     "in many segments version 0": "as above",
 }
