@@ -37,8 +37,8 @@ def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Layout]:
         monkeypatch.setenv(name, value)
     made = Layout.from_environment(tmp_path)
     yield made
-    for broker_id in (1, 2, 3):
-        brokers.broker_process(made, broker_id).kill()
+    for name in ("broker-1", "broker-2", "broker-3", "zookeeper"):
+        LocalProcess(name, made.folder("run")).kill()
 
 
 def stand_in(layout: Layout, name: str) -> LocalProcess:
