@@ -29,6 +29,7 @@ TOTAL_MS, TURN_MS = 500.0, 100.0
 PAGE_ROWS = 1500
 """About a megabyte of rows, which is what a broker sends at once."""
 WATCHES_AT_ONCE = 100
+SETTLE_MS = 2_500
 DEAD = 3
 
 
@@ -122,8 +123,12 @@ class _World:
 
     async def feed(self, _host: str, port: int) -> AsyncIterator[dict[str, Any]]:
         while True:
-            frame = await self.frames[port - 9091].get()
-            yield json.loads(frame)
+            try:
+                frame = await asyncio.wait_for(self.frames[port - 9091].get(), 1)
+            except TimeoutError:
+                yield batch(port - 9091, [], _now_ms())
+            else:
+                yield json.loads(frame)
 
     async def watches(self, owner: Any, alive: set[int], epoch: int) -> None:
         """Each partition's znode, as many in a turn as are read at once."""
@@ -135,6 +140,7 @@ class _World:
 
 
 async def _death(partitions: int) -> dict[str, tuple[float, float]]:
+    from console.live.ending import end_all
     from console.live.lease import Lease
     from console.live.owner import LiveOwner
     from console.live.publisher import Publisher
@@ -150,7 +156,7 @@ async def _death(partitions: int) -> dict[str, tuple[float, float]]:
     everyone, left = set(BROKERS), set(BROKERS) - {DEAD}
     for broker in BROKERS:
         world.tell(broker, everyone, 5, full=True)
-    tasks = [asyncio.create_task(publisher.run()), asyncio.create_task(owner.run_ticks())]
+    tasks = [asyncio.create_task(work) for work in (publisher.run(), owner.run_ticks(), _renew(lease))]
     found = {}
     try:
         with turns.timed():
@@ -162,7 +168,7 @@ async def _death(partitions: int) -> dict[str, tuple[float, float]]:
                 owner.topic(f"topic-{t}", {**known, "partitions": assigned})
             await world.watches(owner, everyone, 5)
             owner.loaded()
-            await asyncio.sleep(4)
+            await _quiet(state)
             found["start"] = turns.take()
 
             for broker in left:
@@ -171,7 +177,7 @@ async def _death(partitions: int) -> dict[str, tuple[float, float]]:
             turns.take()
             owner.brokers({b: BROKERS[b] for b in left})
             await world.watches(owner, left, 6)
-            await asyncio.sleep(3)
+            await _quiet(state)
             found["death"] = turns.take()
             await asyncio.sleep(1)
             found["second"] = turns.take()
@@ -182,16 +188,29 @@ async def _death(partitions: int) -> dict[str, tuple[float, float]]:
             turns.take()
             owner.brokers({**BROKERS, DEAD: {**BROKERS[DEAD], "epoch": 999}})
             await world.watches(owner, everyone, 7)
-            await asyncio.sleep(3)
+            await _quiet(state)
             found["return"] = turns.take()
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_all(tasks)
         await owner.close()
         await lease.release()
         await client.aclose()
     return found
+
+
+async def _quiet(state: Any) -> None:
+    """Until nothing was left to be merged for a while, what is due later included."""
+    seen = _now_ms()
+    while _now_ms() - seen < SETTLE_MS:
+        await asyncio.sleep(0.1)
+        if state.has_more(_now_ms()):
+            seen = _now_ms()
+
+
+async def _renew(lease: Any) -> None:
+    while True:
+        await asyncio.sleep(2)
+        assert await lease.renew()
 
 
 def _now_ms() -> int:
