@@ -84,7 +84,9 @@ export function paintVerdict(box, verdict) {
   box.querySelector(".sign").textContent = format.SIGNS[verdict.level] || format.SIGNS.unknown;
   const words = box.querySelector(".words");
   const parts = verdict.parts?.length ? verdict.parts : [{ text: verdict.text, about: null }];
+  const held = words.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
   words.replaceChildren(...parts.flatMap((one, index) => (index ? [" ", ...pieces(one)] : pieces(one))));
+  if (held) [...words.querySelectorAll("a")].find((link) => link.getAttribute("href") === held)?.focus({ preventScroll: true });
 }
 
 const PLACES = { topic: "/topics/", group: "/groups/" };

@@ -36,13 +36,19 @@ CONTROLS = """() => {
   const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]")];
   const shown = (one) => one.checkVisibility({ visibilityProperty: true }) && one.getClientRects().length;
   const met = (one) => !one.disabled && one.tabIndex >= 0 && shown(one);
-  return all.filter(met).map((one, index) => { one.dataset.control = index; return one.outerHTML.slice(0, 120); });
+  const found = all.filter(met);
+  window.controls = found.map((one) => Boolean(one.closest("[data-verdict], #partial")));
+  return found.map((one, index) => { one.dataset.control = index; return one.outerHTML.slice(0, 120); });
 }"""
 FOCUSED = """() => {
   const one = document.activeElement, style = getComputedStyle(one);
   const box = one.getBoundingClientRect();
   const seen = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2 && box.bottom > 0 && box.top < innerHeight;
   return [one.dataset.control ?? null, seen];
+}"""
+WENT = """() => {
+  const there = new Set([...document.querySelectorAll("[data-control]")].map((one) => Number(one.dataset.control)));
+  return window.controls.flatMap((isLive, index) => (there.has(index) ? [] : [[index, isLive]]));
 }"""
 MARKS = """() => [...document.querySelectorAll("table")].filter((table) => {
   const heads = [...table.querySelectorAll("thead th")], rows = [...table.querySelectorAll("tbody tr")];
@@ -93,7 +99,9 @@ def test_every_control_is_reached_by_tab_and_has_a_name(name: str, width: int, p
             reached.add(int(number))
             if not seen:
                 unseen.append(controls[int(number)])
-    assert not [one for n, one in enumerate(controls) if n not in reached]
+    went = dict(page.evaluate(WENT))
+    assert all(went.values()), "only what is told live may be made anew under the reader"
+    assert not [one for n, one in enumerate(controls) if n not in reached | went.keys()]
     assert not unseen
     assert not nameless(page)
     assert not page.evaluate(MARKS)
@@ -124,6 +132,20 @@ def test_nothing_moves_for_those_who_do_not_want_it(page: Page, system: ConsoleS
     assert page.evaluate(MOVING) > 0
     page.emulate_media(reduced_motion="reduce")
     assert page.evaluate(MOVING) == 0
+
+
+def test_the_verdict_keeps_the_focus_when_its_words_change(page: Page, system: ConsoleSystem) -> None:
+    visit(page, system, "/")
+    link = page.locator('[data-verdict] a[href="/topics"]').first
+    link.focus()
+    page.evaluate("""async () => {
+      const { paintVerdict } = await import(new URL("bind.js", document.querySelector("script[src*='console']").src));
+      const box = document.querySelector("[data-verdict]"), text = "All 7 partitions are safe.";
+      box.querySelector("a").dataset.old = "yes";
+      paintVerdict(box, { level: "ok", text, parts: [{ text, about: "topics" }] });
+    }""")
+    expect(page.locator("[data-verdict] a[data-old]")).to_have_count(0)
+    expect(link).to_be_focused()
 
 
 def test_a_row_keeps_the_focus_when_its_list_is_fetched_anew(page: Page, system: ConsoleSystem) -> None:
