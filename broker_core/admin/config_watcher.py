@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from broker_core.admin.config_entries import DynamicBrokerConfigs
 from broker_core.admin.names import DEFAULT_ENTITY
 from broker_core.config import ConfigHolder
-from broker_core.coordination.config_changes import ConfigChanges
-from broker_core.coordination.layout import config_path
-from broker_core.coordination.store import ConnectionLoss, NoNode, SessionExpired, StoreError
-from broker_core.coordination.znode_data import decode_config
+from broker_core.coordination.config_changes import ConfigChanges, read_overrides
+from broker_core.coordination.store import ConnectionLoss, SessionExpired
 from broker_core.errors import ConfigError
 from broker_core.seams import Node
 
@@ -50,34 +48,22 @@ class ConfigWatcher:
         Raises `ConnectionLoss` or `SessionExpired`; a znode that is not settings counts as none, or its topic had no leader for ever.
         """
         for topic in sorted(set(topics) - self._loaded_topics):
-            self._changed(f"topics/{topic}", await self._read_topic(topic) or {})
+            entity = f"topics/{topic}"
+            self._changed(entity, await read_overrides(self._node.store, entity) or {})
 
     async def refresh(self, topics: Iterable[str]) -> None:
         """Reads the settings of these topics again: who asks for them right after a change, here or elsewhere, gets the new ones.
 
         Without the store, or where the znode is not settings, they stay as they are.
         """
-        for topic in sorted(set(topics)):
+        for entity in sorted({f"topics/{topic}" for topic in topics}):
             try:
-                overrides = await self._read_topic(topic)
+                overrides = await read_overrides(self._node.store, entity)
             except (ConnectionLoss, SessionExpired) as error:
-                log.warning("settings are told as they were last read", extra={"entity": f"topics/{topic}", "error": str(error)})
+                log.warning("settings are told as they were last read", extra={"entity": entity, "error": str(error)})
                 return
             if overrides is not None:
-                self._changed(f"topics/{topic}", overrides)
-
-    async def _read_topic(self, topic: str) -> dict[str, str] | None:
-        """None for a znode that is not settings."""
-        try:
-            data, _ = await self._node.store.get(config_path("topics", topic))
-            return decode_config(data)
-        except NoNode:
-            return {}
-        except (ConnectionLoss, SessionExpired):
-            raise
-        except StoreError as error:
-            log.error("settings in ZooKeeper are refused", extra={"entity": f"topics/{topic}", "error": str(error)})
-            return None
+                self._changed(entity, overrides)
 
     def forget(self, topic: str) -> None:
         """The topic is gone; one created later under its name starts from its own settings."""

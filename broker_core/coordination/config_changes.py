@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from broker_core.coordination.layout import CONFIG_CHANGES, CONFIG_TYPES, CONFIGS
-from broker_core.coordination.store import ConnectionLoss, NoNode, SessionExpired, SessionState, StoreError, WatchEvent
+from broker_core.coordination.store import ConnectionLoss, NoNode, SessionExpired, SessionState, Store, StoreError, WatchEvent
 from broker_core.coordination.znode_data import decode_config, decode_config_change
 from broker_core.seams import Node
 from broker_core.tasks import end_task
@@ -26,6 +26,22 @@ EXPIRY_MS = 15 * 60 * 1_000
 
 OnChange = Callable[[str, Mapping[str, str]], None]
 """Called with the entity, such as `topics/orders`, `brokers/1` or `brokers/<default>`, and all its present overrides."""
+
+
+async def read_overrides(store: Store, entity: str) -> dict[str, str] | None:
+    """What is set on an entity now; None, and a line in the log, where its znode is not settings.
+
+    Raises `ConnectionLoss` or `SessionExpired`.
+    """
+    try:
+        return decode_config((await store.get(f"{CONFIGS}/{entity}"))[0])
+    except NoNode:
+        return {}
+    except (ConnectionLoss, SessionExpired):
+        raise
+    except StoreError as error:
+        log.error("settings in ZooKeeper are refused", extra={"entity": entity, "error": str(error)})
+        return None
 
 
 class ConfigChanges:
@@ -107,16 +123,9 @@ class ConfigChanges:
             await self._tell(entity)
 
     async def _tell(self, entity: str) -> None:
-        try:
-            overrides = decode_config((await self._node.store.get(f"{CONFIGS}/{entity}"))[0])
-        except NoNode:
-            overrides = {}
-        except (ConnectionLoss, SessionExpired):
-            raise
-        except StoreError as error:
-            log.error("The settings of %s were left as they are: %s", entity, error)
-            return
-        self._on_change(entity, overrides)
+        overrides = await read_overrides(self._node.store, entity)
+        if overrides is not None:
+            self._on_change(entity, overrides)
 
     async def _drop_old(self, names: list[str]) -> None:
         now_ms = self._node.clock.now_ms()
