@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 NO_LEADER = -1
 LEADER_DURING_DELETE = -2
@@ -19,8 +21,7 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderAndIsr:
+class LeaderAndIsr(Struct, frozen=True):
     """A partition's leadership as its state znode has it.
 
     `leader` is a broker id, `NO_LEADER` or `LEADER_DURING_DELETE`; `zk_version` is the version of the state znode that
@@ -36,8 +37,7 @@ class LeaderAndIsr:
         return replace(self, leader=leader, isr=isr, leader_epoch=self.leader_epoch + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """Where a broker listens."""
 
     listener: str
@@ -46,8 +46,7 @@ class Endpoint:
     security_protocol: str = "PLAINTEXT"
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerInfo:
+class BrokerInfo(Struct, frozen=True):
     """A live broker; `epoch` is the czxid of its registration znode (KIP-380)."""
 
     broker_id: int

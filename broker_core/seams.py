@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct
 
 from broker_core.coordination.store import Store
 
@@ -145,8 +146,7 @@ class Disk(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class FileRange:
+class FileRange(Struct, frozen=True):
     """Bytes of a file that belong into a response; only a shell turns it into I/O (preadv or sendfile)."""
 
     file: DiskFile
@@ -191,8 +191,7 @@ class FrameHandler(Protocol):
     def closed(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Struct, frozen=True):
     """Who is at the other end of an accepted connection."""
 
     host: str
@@ -215,8 +214,7 @@ class Network(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """All that one broker may touch of the world."""
 
     clock: Clock

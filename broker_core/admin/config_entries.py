@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import dropwhile
+
+from msgspec import Struct, field
 
 from broker_core.config import BROKER_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, TopicConfig
 
@@ -28,15 +29,13 @@ class ConfigSource(enum.IntEnum):
     DEFAULT = 5
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigSynonym:
+class ConfigSynonym(Struct, frozen=True):
     name: str
     value: str | None
     source: ConfigSource
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigEntry:
+class ConfigEntry(Struct, frozen=True):
     """One setting; `synonyms` begin with the place its value comes from."""
 
     name: str
@@ -49,8 +48,7 @@ class ConfigEntry:
     synonyms: tuple[ConfigSynonym, ...]
 
 
-@dataclass(slots=True)
-class DynamicBrokerConfigs:
+class DynamicBrokerConfigs(Struct):
     """Broker settings from ZooKeeper: for this broker, and for all of them."""
 
     own: dict[str, str] = field(default_factory=dict)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from broker_core.admin.config_entries import (
     ConfigEntry,
@@ -65,8 +66,7 @@ class ConfigOperation(enum.IntEnum):
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown config operation {number}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigChange:
+class ConfigChange(Struct, frozen=True):
     name: str
     operation: ConfigOperation
     value: str | None

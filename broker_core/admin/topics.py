@@ -8,8 +8,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from broker_core.admin.names import CONFIG_CHANGE_PREFIX, check_topic_name, collisions
 from broker_core.config import ConfigHolder, validate_topic_overrides
@@ -29,8 +30,7 @@ WRITE_ATTEMPTS = 3
 ANY_VERSION = -1
 
 
-@dataclass(frozen=True, slots=True)
-class NewTopic:
+class NewTopic(Struct, frozen=True):
     """A topic to create: either numbers (-1: the broker's default) or replica lists by partition."""
 
     name: str
@@ -40,8 +40,7 @@ class NewTopic:
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedTopic:
+class CreatedTopic(Struct, frozen=True):
     """A topic as it was (or would be) created; `assignment` has the preferred leader first."""
 
     name: str

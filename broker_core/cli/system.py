@@ -9,8 +9,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from broker_core.local.layout import Layout
 from broker_core.local.process import LocalProcess, ProcessError
@@ -22,8 +23,7 @@ CONSOLE_READY_SECONDS = 60.0
 LOG_LIMIT_BYTES = 10 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """One of our programs: `module` and its arguments run by this interpreter."""
 
     name: str

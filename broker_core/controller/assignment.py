@@ -11,22 +11,21 @@ while its rack has a replica and another rack has none, or while it has one itse
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.seams import Entropy
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementBroker:
+class PlacementBroker(Struct, frozen=True):
     """A broker replicas can be placed on."""
 
     broker_id: int
     rack: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """Where placement begins: an index into the broker list, and the first distance of the followers."""
 
     index: int

@@ -7,9 +7,10 @@ context follows. Sets here are for membership; whatever walks one sorts it first
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
+
+from msgspec import Struct, field
 
 from broker_core.controller.partition_states import PartitionState
 from broker_core.controller.reassignment import NOT_ASSIGNED, ReplicaAssignment
@@ -40,8 +41,7 @@ class Leadership(NamedTuple):
     controller_epoch: int
 
 
-@dataclass(slots=True)
-class ControllerContext:
+class ControllerContext(Struct):
     """`brokers` holds the live ones and those in `shutting_down`; `epoch_version` fences every write."""
 
     epoch: int

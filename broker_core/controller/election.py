@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.controller.context import ControllerContext
 from broker_core.model import INITIAL_LEADER_EPOCH, LeaderAndIsr, TopicPartition
@@ -22,8 +23,7 @@ class Strategy(enum.Enum):
     CONTROLLED_SHUTDOWN = "controlled shutdown"
 
 
-@dataclass(frozen=True, slots=True)
-class Election:
+class Election(Struct, frozen=True):
     """`unclean`: the leader was not in the ISR, so acknowledged records may be lost."""
 
     state: LeaderAndIsr

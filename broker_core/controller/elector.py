@@ -8,7 +8,8 @@ session and the epoch is the one asked for, so the election was won (REPLICATION
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.coordination.layout import CONTROLLER, CONTROLLER_EPOCH
 from broker_core.coordination.store import (
@@ -32,16 +33,14 @@ INITIAL_EPOCH = 0
 RETRY_MS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Won:
+class Won(Struct, frozen=True):
     """This broker is the controller; `version` is that of `/controller_epoch`."""
 
     epoch: int
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(Struct, frozen=True):
     """Who is the controller (-1: unreadable); `mine` if this broker in its present session."""
 
     broker_id: int

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from broker_core.controller.requests import ControlRequest
 from broker_core.model import TopicPartition
@@ -17,87 +18,72 @@ if TYPE_CHECKING:
     from broker_core.controller.term import Term
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerChange:
+class ControllerChange(Struct, frozen=True):
     """`/controller` was created, changed or deleted, the broker registered anew, or a retry is due."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reconnected:
+class Reconnected(Struct, frozen=True):
     """The connection to the store was lost and is back within the session: look at everything again."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerChange:
+class BrokerChange(Struct, frozen=True):
     """`/brokers/ids` or one of the registrations below it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicChange:
+class TopicChange(Struct, frozen=True):
     """`/brokers/topics`: topics were created or are gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionChange:
+class PartitionChange(Struct, frozen=True):
     """`/brokers/topics/T`: partitions were added."""
 
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionRequested:
+class DeletionRequested(Struct, frozen=True):
     """`/admin/delete_topics`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReassignmentRequested:
+class ReassignmentRequested(Struct, frozen=True):
     """`/admin/reassign_partitions`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ElectionRequested:
+class ElectionRequested(Struct, frozen=True):
     """`/admin/preferred_replica_election`."""
 
 
-@dataclass(frozen=True, slots=True)
-class IsrChange:
+class IsrChange(Struct, frozen=True):
     """`/isr_change_notification`."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogDirChange:
+class LogDirChange(Struct, frozen=True):
     """`/log_dir_event_notification`."""
 
 
-@dataclass(frozen=True, slots=True)
-class MovingStateChange:
+class MovingStateChange(Struct, frozen=True):
     """The state of a partition that is being reassigned."""
 
     tp: TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class BalanceDue:
+class BalanceDue(Struct, frozen=True):
     """The timer of automatic preferred elections."""
 
 
-@dataclass(frozen=True, slots=True)
-class UncleanEnabled:
+class UncleanEnabled(Struct, frozen=True):
     """Unclean election was allowed for a topic, or (None) for all."""
 
     topic: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Answered:
+class Answered(Struct, frozen=True, eq=False):
     """A broker answered a control request; `response` is the decoded entity."""
 
     request: ControlRequest
     response: Any
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class Call(Struct, frozen=True, eq=False):
     """Work for the active controller whose result somebody waits for."""
 
     work: Callable[[Term], Coroutine[Any, Any, Any]]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.controller.context import Leadership
 from broker_core.model import BrokerInfo
 
 
-@dataclass(frozen=True, slots=True)
-class MembershipChange:
+class MembershipChange(Struct, frozen=True):
     """Broker ids, sorted. `bounced` ones registered again (larger czxid) without being seen gone; `moved` changed their address."""
 
     started: tuple[int, ...]

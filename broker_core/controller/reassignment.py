@@ -16,14 +16,14 @@ know, so they cannot ignore the StopReplica (KAFKA-13972).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import NO_LEADER, LeaderAndIsr
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaAssignment:
+class ReplicaAssignment(Struct, frozen=True):
     """A partition's replicas, preferred leader first; `replicas` includes the adding and the removing ones."""
 
     replicas: tuple[int, ...]

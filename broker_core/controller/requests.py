@@ -8,9 +8,10 @@ own broker epoch (KIP-380). Versions are the highest of 3.9: topic ids are in th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
+
+from msgspec import Struct
 
 from broker_core.controller.context import ControllerContext, Leadership
 from broker_core.controller.reassignment import ReplicaAssignment
@@ -26,8 +27,7 @@ _SECURITY_PROTOCOLS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL"
 Payload = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ControlRequest:
+class ControlRequest(Struct, frozen=True):
     """One request for one generation of one broker; `partitions` maps what it is about to each partition's part."""
 
     broker_id: int

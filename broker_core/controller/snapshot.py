@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from broker_core.controller.balance import imbalance_ratios
 from broker_core.controller.inbox import Inbox
 from broker_core.controller.term import Term
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerSnapshot:
+class ControllerSnapshot(Struct, frozen=True):
     """Counts are zero on a broker that is not the controller. Waits are those of the last 256 events.
 
     `requests_waiting` counts control requests by broker; `imbalance` is for each broker the part (0 to 1) of the partitions

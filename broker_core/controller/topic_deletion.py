@@ -8,15 +8,15 @@ INELIGIBLE and from there OFFLINE again at the next try. Only when all are SUCCE
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.controller.context import ControllerContext, Replica
 from broker_core.controller.replica_states import ReplicaState
 from broker_core.model import TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionPlan:
+class DeletionPlan(Struct, frozen=True):
     """`finished` topics lose their znodes, `retry` replicas go OFFLINE again, deletion of `begin` topics (re)starts."""
 
     finished: tuple[str, ...]

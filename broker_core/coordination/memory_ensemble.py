@@ -9,7 +9,9 @@ regained, which is what a ZooKeeper client arranges by setting its watches again
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from broker_core.coordination.memory_tree import Change, ZnodeTree
 from broker_core.coordination.store import Create, Delete, NoNode, Op, OpResult, SessionExpired, Stat, WatchEvent
@@ -21,8 +23,7 @@ DATA, CHILD = "data", "child"
 CallLater = Callable[[float, Callable[[], None]], TimerHandle]
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """`kind` is get, exists or children."""
 
     kind: str
@@ -30,8 +31,7 @@ class Read:
     watch: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """One transaction; `sequence` makes its single Create a sequential one."""
 
     kind: str
@@ -43,8 +43,7 @@ Request = Read | Write
 Answer = tuple[bytes, Stat] | Stat | list[str] | list[OpResult] | None
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """`deliver` carries a watch's event to the client, `expired` the end of the session."""
 
     session_id: int

@@ -7,8 +7,9 @@ untouched when one of them fails. What changed comes back as `(WatchEvent, path)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
 
 from broker_core.coordination.store import (
     BadVersion,
@@ -29,8 +30,7 @@ from broker_core.coordination.store import (
 Change = tuple[WatchEvent, str]
 
 
-@dataclass(slots=True)
-class Znode:
+class Znode(Struct):
     """`creates` counts the children ever made: the number of the next sequential one."""
 
     data: bytes

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 
 class StoreError(Exception):
@@ -67,8 +68,7 @@ class WatchEvent(enum.Enum):
     CHILDREN = "children"
 
 
-@dataclass(frozen=True, slots=True)
-class Stat:
+class Stat(Struct, frozen=True):
     """A znode's version (-1 never occurs here), creation zxid, owner session (0 = persistent) and times in ms."""
 
     version: int
@@ -79,28 +79,24 @@ class Stat:
     mtime_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(Struct, frozen=True):
     path: str
     data: bytes
     ephemeral: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SetData:
+class SetData(Struct, frozen=True):
     path: str
     data: bytes
     version: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(Struct, frozen=True):
     path: str
     version: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """The znode is there in this version; -1: in any."""
 
     path: str

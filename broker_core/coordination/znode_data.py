@@ -9,16 +9,16 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
+
+from msgspec import Struct
 
 from broker_core.coordination.store import Malformed
 from broker_core.model import BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class TopicAssignment:
+class TopicAssignment(Struct, frozen=True):
     """The data of `/brokers/topics/T`: replica lists by partition; `adding` and `removing` only while one is moved."""
 
     topic_id: UUID | None

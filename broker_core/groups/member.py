@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.groups.messages import JoinedMember, Protocol, Ticket
 
 
-@dataclass(slots=True)
-class Member:
+class Member(Struct):
     """`join_ticket` and `sync_ticket` are the requests parked for this member; `is_new` until its first generation begins."""
 
     member_id: str

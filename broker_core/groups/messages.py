@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from broker_core.errors import ErrorCode
 from broker_core.groups.records import GroupValue
@@ -24,8 +25,7 @@ class Protocol(NamedTuple):
     metadata: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRules:
+class GroupRules(Struct, frozen=True):
     """The settings a join depends on: `group.max.size`, `group.initial.rebalance.delay.ms`, and our bound on pending members."""
 
     max_size: int
@@ -33,8 +33,7 @@ class GroupRules:
     max_pending: int
 
 
-@dataclass(frozen=True, slots=True)
-class JoinRequest:
+class JoinRequest(Struct, frozen=True):
     """`member_id` is empty for one that has none yet; `requires_member_id` is KIP-394 (v4), `can_skip_assignment` KIP-814 (v9)."""
 
     group_id: str
@@ -59,8 +58,7 @@ class JoinedMember(NamedTuple):
     metadata: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class JoinResult:
+class JoinResult(Struct, frozen=True):
     """The answer to a join; `members` is filled for the leader only."""
 
     error: ErrorCode
@@ -73,8 +71,7 @@ class JoinResult:
     members: tuple[JoinedMember, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SyncRequest:
+class SyncRequest(Struct, frozen=True):
     """`protocol_type` and `protocol_name` are None before v5; `assignments` is filled by the leader only."""
 
     group_id: str
@@ -86,8 +83,7 @@ class SyncRequest:
     assignments: tuple[tuple[str, bytes], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SyncResult:
+class SyncResult(Struct, frozen=True):
     error: ErrorCode
     protocol_type: str | None = None
     protocol_name: str | None = None
@@ -123,16 +119,14 @@ class TimerKey(NamedTuple):
     member_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AssignmentStored:
+class AssignmentStored(Struct, frozen=True):
     """The write in flight is a generation's assignment (empty when the group has just become empty)."""
 
     generation: int
     assignment: tuple[tuple[str, bytes], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StaticMemberStored:
+class StaticMemberStored(Struct, frozen=True):
     """The write in flight makes a static member's new id last; the rest is what to go back to when it fails."""
 
     generation: int
@@ -150,20 +144,17 @@ class StaticMemberStored:
 StoreToken = AssignmentStored | StaticMemberStored
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyJoin:
+class ReplyJoin(Struct, frozen=True):
     ticket: Ticket
     result: JoinResult
 
 
-@dataclass(frozen=True, slots=True)
-class ReplySync:
+class ReplySync(Struct, frozen=True):
     ticket: Ticket
     result: SyncResult
 
 
-@dataclass(frozen=True, slots=True)
-class StartTimer:
+class StartTimer(Struct, frozen=True):
     """Calls back with `key` and `serial` after `delay_ms`; replaces a running timer of this key."""
 
     key: TimerKey
@@ -171,21 +162,18 @@ class StartTimer:
     delay_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class StopTimer:
+class StopTimer(Struct, frozen=True):
     key: TimerKey
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(Struct, frozen=True):
     """Appends the group's record; the outcome comes back with the token."""
 
     value: GroupValue
     token: StoreToken
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """The group has changed its state; for the log and for whoever watches."""
 
     before: GroupState

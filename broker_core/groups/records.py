@@ -16,8 +16,9 @@ value is a tombstone.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from broker_core.errors import CorruptData
 from broker_core.groups.wire import Reader, put_bytes, put_nullable, put_string
@@ -47,8 +48,7 @@ class UnknownKey(NamedTuple):
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetCommit:
+class OffsetCommit(Struct, frozen=True):
     """A committed position. Times are in ms since the epoch; `expire_ms` is set only by commits v2–4 that name a retention."""
 
     offset: int
@@ -58,8 +58,7 @@ class OffsetCommit:
     expire_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MemberValue:
+class MemberValue(Struct, frozen=True):
     member_id: str
     instance_id: str | None
     client_id: str
@@ -70,8 +69,7 @@ class MemberValue:
     assignment: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class GroupValue:
+class GroupValue(Struct, frozen=True):
     """A generation as it is stored; `state_ms` is None in records older than version 2."""
 
     protocol_type: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from broker_core.groups.group import Group
 from broker_core.groups.member import Member
@@ -30,8 +31,7 @@ class MemberSummary(NamedTuple):
     assignment: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class GroupSummary:
+class GroupSummary(Struct, frozen=True):
     """Metadata and assignments are shown while the group is Stable: in other states they are about to change."""
 
     state: GroupState

@@ -13,8 +13,9 @@ frame, undecoded.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
 
 from broker_core.protocol.api import VENDOR_KEY_MIN
 from broker_core.seams import Part, Peer
@@ -27,8 +28,7 @@ Payload = Mapping[str, Any]
 Answer = Payload | list[Part] | None
 
 
-@dataclass(slots=True)
-class ConnectionInfo:
+class ConnectionInfo(Struct):
     """One client's connection; the client's software is known once it has sent ApiVersions v3 or later."""
 
     connection_id: int
@@ -41,8 +41,7 @@ class ConnectionInfo:
     last_feed_answer_ms: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One decoded request; `body` is the codec's entity, read with `protocol.codec.field`."""
 
     header: RequestHeader
@@ -59,8 +58,7 @@ class Request:
 HandlerFunction = Callable[[Request], Awaitable[Answer]]
 
 
-@dataclass(frozen=True, slots=True)
-class ApiHandler:
+class ApiHandler(Struct, frozen=True):
     """A handler with the key and the versions it serves; calling it calls the function."""
 
     key: int

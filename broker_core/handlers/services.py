@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from broker_core.admin.service import AdminService
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from broker_core.transactions.producer_ids import ProducerIds
 
 
-@dataclass(slots=True)
-class BrokerServices:
+class BrokerServices(Struct):
     """One broker's parts, by the names handlers know them by."""
 
     node: Node

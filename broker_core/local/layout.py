@@ -19,8 +19,9 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from broker_core.errors import ConfigError
 
@@ -30,8 +31,7 @@ BROKER_IDS = (1, 2, 3)
 DEFAULT_PORTS = {"ZOOKEEPER": 2181, "REDIS": 6379, "BROKER": 9092, "CONSOLE": 8000}
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Folder and ports of one local cluster; broker N of `BROKER_IDS` listens on `broker_port + index`."""
 
     root: Path

@@ -14,8 +14,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from broker_core.errors import HighwaterError
 
@@ -34,8 +35,7 @@ class ProcessError(HighwaterError):
     """A local process could not be started, stopped or found; the message says which and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocalProcess:
+class LocalProcess(Struct, frozen=True):
     """A process by its name in the data folder's `run/`."""
 
     name: str

@@ -8,9 +8,10 @@ do not keep them across an `await`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
+
+from msgspec import Struct
 
 from broker_core.model import LEADER_DURING_DELETE, NO_EPOCH, NO_LEADER, BrokerInfo, Endpoint, TopicPartition
 from broker_core.protocol.codec import field
@@ -18,8 +19,7 @@ from broker_core.protocol.codec import field
 _PROTOCOLS = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionState:
+class PartitionState(Struct, frozen=True):
     """A partition as the controller last announced it; `leader` is -1 while it has none."""
 
     leader: int

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
+
+from msgspec import Struct, field
 
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.headers import request_header, response_header
@@ -34,8 +35,7 @@ _FLEXIBLE_START = struct.Struct(">ihqqq").pack
 _TAG_DIVERGING, _TAG_LEADER = 0, 1
 
 
-@dataclass(slots=True)
-class FetchPartitionResult:
+class FetchPartitionResult(Struct):
     """What a fetch got from one partition. `records_bytes` is the sum of the parts' lengths.
 
     `aborted` is (producer id, first offset) of each aborted transaction in the records, None where nobody asked;

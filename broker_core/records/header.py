@@ -21,9 +21,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import crc32c
+from msgspec import Struct
 
 from broker_core.errors import CorruptData
 
@@ -55,8 +55,7 @@ _INT16 = struct.Struct(">h")
 _MIN_LEGACY_BYTES = (LOG_OVERHEAD_BYTES + 14, LOG_OVERHEAD_BYTES + 22)
 
 
-@dataclass(slots=True)
-class BatchHeader:
+class BatchHeader(Struct):
     """A batch's header; `size_bytes` is the whole batch with its 12 bytes of offset and length."""
 
     base_offset: int

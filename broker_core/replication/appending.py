@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.errors import ErrorCode, KafkaError, RecordsRefused
 from broker_core.model import NO_EPOCH, TopicPartition
@@ -30,8 +31,7 @@ START_UNTOLD = frozenset(
 INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 
 
-@dataclass(frozen=True, slots=True)
-class AppendResult:
+class AppendResult(Struct, frozen=True):
     """One partition's outcome; `message` says why when `error_code` is not NONE, and `record_errors` which records are to blame."""
 
     error_code: ErrorCode
@@ -42,8 +42,7 @@ class AppendResult:
     record_errors: tuple[tuple[int, str], ...] = ()
 
 
-@dataclass(slots=True)
-class Appended:
+class Appended(Struct):
     """What a request has appended and not acknowledged: the ends of its batches, and the logs that have to flush them first."""
 
     ends: dict[TopicPartition, int]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
+
+from msgspec import Struct
 
 from broker_core.errors import ErrorCode
 from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.codec import field
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderOrder:
+class LeaderOrder(Struct, frozen=True):
     """One partition of a LeaderAndIsr request. `zk_version` is that of the state znode."""
 
     tp: TopicPartition
@@ -28,8 +28,7 @@ class LeaderOrder:
     removing: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StopOrder:
+class StopOrder(Struct, frozen=True):
     """One partition of a StopReplica request; `leader_epoch` is -1 where the version has none, -2 on deletion."""
 
     tp: TopicPartition

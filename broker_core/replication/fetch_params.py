@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from broker_core.model import NO_EPOCH
 from broker_core.storage.log import PartitionLog
@@ -12,8 +12,7 @@ FOLLOWERS_SERVE_SINCE = 11
 SOFT_LIMITS_SINCE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class FetchParams:
+class FetchParams(Struct, frozen=True):
     """`replica_id` is -1 for a consumer; `replica_epoch` is the follower's broker epoch, -1 below v15."""
 
     version: int

@@ -10,9 +10,10 @@ v15 names topics by id and carries the broker epoch; if a partition has no topic
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
+
+from msgspec import Struct
 
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
@@ -33,8 +34,7 @@ class Position(NamedTuple):
     log_start_offset: int
 
 
-@dataclass(slots=True)
-class Followed:
+class Followed(Struct):
     """A partition in the plan. `sent` is what the session holds of it, None while it holds nothing."""
 
     tp: TopicPartition

@@ -20,9 +20,10 @@ silent fetch of its settled partitions still counts: `FetchClock` tells when the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
+
+from msgspec import Struct
 
 from broker_core.errors import ErrorCode
 from broker_core.protocol.hot import FetchPartitionResult
@@ -36,8 +37,7 @@ PartitionKey = tuple[UUID | str | None, int]
 """(topic id or, below v13, topic name; partition)"""
 
 
-@dataclass(slots=True)
-class WantedPartition:
+class WantedPartition(Struct):
     """One partition of a fetch request. `topic` is None while the id names no topic we know."""
 
     topic: str | None
@@ -70,15 +70,13 @@ class Reply(NamedTuple):
     answers: list[Answer]
 
 
-@dataclass(slots=True)
-class FetchClock:
+class FetchClock(Struct):
     """When the owner of a session last fetched, in monotonic ms: settled partitions have no other trace of it."""
 
     last_fetch_ms: float
 
 
-@dataclass(slots=True)
-class CachedPartition:
+class CachedPartition(Struct):
     """A partition of a session and what the client was last told of it."""
 
     wanted: WantedPartition

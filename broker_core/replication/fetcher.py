@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
+
+from msgspec import Struct
 
 from broker_core.client.request import BrokerChannel
 from broker_core.config import ConfigHolder
@@ -34,8 +35,7 @@ _NETWORK_ERRORS = (ConnectionError, TimeoutError, OSError, ProtocolViolation)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Who is fetched from and how: `channel` gives an open connection or raises `ConnectionError`."""
 
     broker_id: int

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Flaws:
+class Flaws(Struct, frozen=True):
     """All off in every real broker: only a constructor argument that tests pass can set one.
 
     Each names the rule it breaks and is honoured at exactly one place.

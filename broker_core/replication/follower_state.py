@@ -9,14 +9,13 @@ Times are monotonic milliseconds; `NEVER` is before all of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 NEVER = float("-inf")
 UNKNOWN_OFFSET = -1
 
 
-@dataclass(slots=True)
-class FollowerState:
+class FollowerState(Struct):
     """One follower of a led partition, in the present leader epoch.
 
     `log_end_offset` is `UNKNOWN_OFFSET` until the follower has fetched in this epoch: what it acknowledged to an earlier
@@ -73,8 +72,7 @@ def out_of_sync(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class FollowerView:
+class FollowerView(Struct, frozen=True):
     """A follower as its leader sees it; ages in ms, None when it never happened. `reason` is None in the ISR."""
 
     broker_id: int

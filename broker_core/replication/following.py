@@ -7,7 +7,8 @@ waits for the disk re-checks afterwards that the partition still follows in the 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.replication.leadership import Role
 from broker_core.replication.partition import Moved, Partition
@@ -24,8 +25,7 @@ def following(partition: Partition, leader_epoch: int) -> PartitionLog | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(Struct, frozen=True):
     """What a leader's answer has for one partition."""
 
     records: memoryview | None

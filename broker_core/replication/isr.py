@@ -14,11 +14,10 @@ Broker ids are kept as tuples in the order in which they joined.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(Struct, frozen=True):
     """The store holds exactly `isr`, as far as this leader knows."""
 
     isr: tuple[int, ...]
@@ -32,8 +31,7 @@ class Committed:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class PendingExpand:
+class PendingExpand(Struct, frozen=True):
     """`newcomer` is being added to the committed `isr`."""
 
     isr: tuple[int, ...]
@@ -52,8 +50,7 @@ class PendingExpand:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class PendingShrink:
+class PendingShrink(Struct, frozen=True):
     """`leaving` are being taken out of the committed `isr`."""
 
     isr: tuple[int, ...]

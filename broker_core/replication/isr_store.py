@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.coordination.layout import ISR_CHANGES, broker_path, state_path
 from broker_core.coordination.store import BadVersion, ConnectionLoss, NoNode, SessionExpired, StoreError
@@ -30,29 +31,25 @@ ANNOUNCE_MOST_PARTITIONS = 3_000
 """Partitions in one announcement, so that its znode stays far below the store's 1 MiB."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """The store holds `isr` at `zk_version`, by this write or an earlier one of the same leadership."""
 
     isr: tuple[int, ...]
     zk_version: int
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """Another authority has written the partition's state, or it is gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawn:
+class Withdrawn(Struct, frozen=True):
     """Nothing was written: the newcomer is not who its fetches said it was, or the leadership is over."""
 
 
 Outcome = Written | Refused | Withdrawn
 
 
-@dataclass(frozen=True, slots=True)
-class Newcomer:
+class Newcomer(Struct, frozen=True):
     """The broker to take in; `broker_epoch` is -1 when its fetches do not tell."""
 
     broker_id: int

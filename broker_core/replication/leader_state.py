@@ -11,7 +11,8 @@ can be called committed that the other ISR may not have.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from broker_core.model import LeaderAndIsr
 from broker_core.replication.fetch_session import FetchClock
@@ -21,8 +22,7 @@ from broker_core.replication.high_watermark import committable_offset
 from broker_core.replication.isr import Committed, IsrState, PendingChange, PendingExpand, PendingShrink, expand, may_join, shrink
 
 
-@dataclass(frozen=True, slots=True)
-class Acknowledgement:
+class Acknowledgement(Struct, frozen=True):
     """One partition of a follower's fetch: it holds everything below `offset`."""
 
     broker_id: int
@@ -32,8 +32,7 @@ class Acknowledgement:
     clock: FetchClock | None = None
 
 
-@dataclass(slots=True)
-class LeaderState:
+class LeaderState(Struct):
     """One leadership. `epoch_start` is the log end offset with which it began; broker ids in `replicas` include our own."""
 
     broker_id: int

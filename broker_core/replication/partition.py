@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 ACKS_ALL = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """What an event changed: offsets that others may wait for, and a change of the ISR that has to be written."""
 
     log_end: bool = False
@@ -45,8 +45,7 @@ class Moved:
 NOTHING_MOVED = Moved()
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What every partition of a broker shares."""
 
     broker_id: int

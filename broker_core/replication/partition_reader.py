@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
@@ -31,8 +32,7 @@ logger = logging.getLogger(__name__)
 _TELL_THE_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What is left of a response. `clock` is set when the fetch counts as the follower's acknowledgement."""
 
     room_bytes: int

@@ -7,14 +7,14 @@ prefers a follower; the leader alone redirects, so that two followers never poin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 RANDOM = "highwater.RandomReplicaSelector"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A replica that could serve the fetch; `behind_ms` is the time since it was caught up (0 for the leader)."""
 
     broker_id: int

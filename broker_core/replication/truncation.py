@@ -12,8 +12,9 @@ cuts at the lesser end. If the two still differ in a yet lower epoch, the next f
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_OFFSET = -1
@@ -81,8 +82,7 @@ class Restart(enum.Enum):
     KEEP = "fetch again from the own end"
 
 
-@dataclass(frozen=True, slots=True)
-class RestartPlan:
+class RestartPlan(Struct, frozen=True):
     action: Restart
     fetch_offset: int
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import uuid
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.config import TopicConfig
 from broker_core.errors import CorruptData
@@ -24,8 +25,7 @@ logger = logging.getLogger(__name__)
 METADATA_LIMIT_BYTES = 4096
 
 
-@dataclass(slots=True)
-class LoadedLog:
+class LoadedLog(Struct):
     segments: Segments
     epochs: EpochCache
     producers: ProducerState

@@ -10,7 +10,8 @@ Each part of a log's work stands on the one before: readable_log → durable_log
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.records.batch import BatchHeader
@@ -23,8 +24,7 @@ from broker_core.storage.validation import NO_TIMESTAMP, Prepared, Rules, prepar
 __all__ = ["AppendInfo", "AppendOrigin", "FoundTimestamp", "LogSlice", "PartitionLog"]
 
 
-@dataclass(frozen=True, slots=True)
-class AppendInfo:
+class AppendInfo(Struct, frozen=True):
     """What an append did; `log_append_time_ms` is -1 unless the broker sets timestamps.
 
     `duplicate`: nothing was written, the offsets are those of the batch that was there already.

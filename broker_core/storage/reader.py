@@ -6,8 +6,9 @@ needs neither index nor scan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from broker_core.errors import CorruptData
 from broker_core.records.batch import LOG_APPEND_TIME, parse_header, read_records
@@ -19,8 +20,7 @@ from broker_core.storage.segments import Segments
 HINTS_LIMIT = 64
 
 
-@dataclass(frozen=True, slots=True)
-class LogSlice:
+class LogSlice(Struct, frozen=True):
     """Whole batches of one segment.
 
     `first_offset` is the first batch's base offset (the asked one when empty), `next_offset` the one to ask for next.

@@ -8,7 +8,8 @@ state are brought to the log's end. Long work is done in slices: between them th
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.errors import CorruptData
 from broker_core.records.batch import BatchHeader, check_batch, parse_header
@@ -28,8 +29,7 @@ from broker_core.storage.validation import control_marker, span_of
 CHUNK_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedBatch:
+class CheckedBatch(Struct, frozen=True):
     """A batch that passed its checks, `data` starting with it."""
 
     position: int

@@ -7,7 +7,8 @@ Attribute bit 6 (KIP-534) says that the base timestamp is the time from which th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from broker_core.records.batch import BatchHeader, Record, seal_batch
 from broker_core.records.compression import compress

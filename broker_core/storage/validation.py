@@ -7,8 +7,9 @@ Its records are looked into only where a topic is compacted (each needs a key) o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from broker_core.config import TopicConfig
 from broker_core.config.key import LONG_MAX
@@ -37,8 +38,7 @@ class Rules(NamedTuple):
         return self.config.message_timestamp_type == "LogAppendTime" and self.origin is AppendOrigin.CLIENT
 
 
-@dataclass(slots=True)
-class Prepared:
+class Prepared(Struct):
     """Batches ready to be written: `spans` are at positions relative to `data`."""
 
     data: bytearray | memoryview | bytes

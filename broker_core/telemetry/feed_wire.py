@@ -43,8 +43,9 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from broker_core.errors import ErrorCode, KafkaError, ProtocolViolation
 
@@ -67,8 +68,7 @@ class Cursor(NamedTuple):
     after: tuple[str, str, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FeedRequest:
+class FeedRequest(Struct, frozen=True):
     """One request, checked and within its limits."""
 
     cursor: Cursor | None

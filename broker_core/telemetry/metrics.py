@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 LATENCY_BUCKETS_MS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 5000.0)
 
@@ -38,8 +39,7 @@ class Histogram:
 STAGES = ("request_queue", "local", "remote", "response_send", "total")
 
 
-@dataclass(slots=True)
-class StageTimes:
+class StageTimes(Struct):
     """Where one API key's requests spend their time: Kafka's stages, as far as a broker of one loop has them.
 
     request_queue  RequestQueueTimeMs: from the frame's last byte to the start of its handling
@@ -67,8 +67,7 @@ class StageTimes:
         self.total.observe(queue_ms + local_ms + remote_ms + send_ms)
 
 
-@dataclass(slots=True)
-class ApiMetrics:
+class ApiMetrics(Struct):
     """One API key's requests: how many, how large, how long from the start of the handling to the answer ready, and in which stage."""
 
     requests: int = 0
@@ -80,8 +79,7 @@ class ApiMetrics:
     stages: StageTimes = field(default_factory=StageTimes)
 
 
-@dataclass(slots=True)
-class BrokerMetrics:
+class BrokerMetrics(Struct):
     """Everything counted in one broker since its start."""
 
     apis: dict[str, ApiMetrics] = field(default_factory=dict)

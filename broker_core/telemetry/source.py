@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from broker_core.controller.loop import Controller
 from broker_core.errors import CorruptData
@@ -26,8 +27,7 @@ GROUP_OFFSETS_MAX = 10_000
 GROUP_MEMBERS_MAX = 1_000
 
 
-@dataclass(slots=True)
-class BrokerStateSource:
+class BrokerStateSource(Struct):
     """Implements `feed.StateSource` over one broker."""
 
     broker_id: int

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.coordination.store import BadVersion, NodeExists, NoNode, Store, StoreError
 from broker_core.errors import ErrorCode, KafkaError
@@ -24,8 +25,7 @@ MAX_PRODUCER_ID = (1 << 63) - 1
 MAX_ATTEMPTS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class IdBlock:
+class IdBlock(Struct, frozen=True):
     """Producer ids `first` to `last`, both inclusive."""
 
     first: int

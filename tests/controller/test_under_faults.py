@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from broker_core.coordination import layout
 from broker_core.coordination.store import NoNode, StoreError

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from broker_core.errors import ErrorCode
 from broker_core.protocol.hot import FetchPartitionResult

@@ -77,4 +77,4 @@ def test_b11_requests_before_the_registration(flawed: bool) -> None:
 
 def test_no_flaw_is_on_by_default() -> None:
     assert Flaws() == NO_FLAWS
-    assert not any(getattr(NO_FLAWS, name) for name in Flaws.__dataclass_fields__)
+    assert not any(getattr(NO_FLAWS, name) for name in Flaws.__struct_fields__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec.structs import replace
 
 from broker_core.coordination.layout import topic_path
 from broker_core.coordination.store import SetData
@@ -36,8 +36,8 @@ def test_a_partition_where_nobody_wanted_it_is_noticed() -> None:
         assert operator.violations() == []
         ensemble = cluster.world.ensemble
         path = topic_path("t")
-        elsewhere = dataclasses.replace(decode_topic("t", ensemble.tree.get(path).data), partitions={0: (7, 8)})
+        elsewhere = replace(decode_topic("t", ensemble.tree.get(path).data), partitions={0: (7, 8)})
         ensemble.tree.apply([SetData(path, encode_topic(elsewhere), -1)], 1, 0)
         assert operator.violations() == ["t-0 is on (7, 8), nobody asked for that"]
-        ensemble.tree.apply([SetData(path, encode_topic(dataclasses.replace(elsewhere, adding={0: (8,)})), -1)], 1, 0)
+        ensemble.tree.apply([SetData(path, encode_topic(replace(elsewhere, adding={0: (8,)})), -1)], 1, 0)
         assert "t-0 is still being moved" in operator.violations()

@@ -6,7 +6,8 @@ import asyncio
 import socket
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from broker_core.seams import FrameHandler, Peer
 from broker_core.server.adapters.memory_budget import UNLIMITED, MemoryBudget
@@ -17,8 +18,7 @@ from broker_core.server.adapters.spare_buffers import SpareBuffers
 BACKLOG = 512
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkLimits:
+class NetworkLimits(Struct, frozen=True):
     """Kafka's `socket.request.max.bytes`, `queued.max.request.bytes` (-1: none), `queued.max.requests`, `max.connections`,
     `max.connections.per.ip` and `connections.max.idle.ms`."""
 
