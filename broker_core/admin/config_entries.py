@@ -120,7 +120,7 @@ def _value_from(source: ConfigSource, config: ConfigHolder, dynamic: DynamicBrok
         return dynamic.default.get(key.name)
     if source is ConfigSource.STATIC_BROKER:
         static = key.show(getattr(config.static, key.attribute))
-        return static if static != default else None
+        return static if static != default or key.name in config.static.given else None
     return default
 
 

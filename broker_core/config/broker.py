@@ -6,7 +6,7 @@ Defaults are Apache Kafka 3.9's unless the text says otherwise.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from broker_core.config.key import INT_MAX, LONG_MAX, SHORT_MAX, Key, KeyType, setting
@@ -235,11 +235,14 @@ class BrokerConfig:
         "highwater.watch.max.clients", _I, 16, "Clients that may watch the state feed at once.", low=0
     )
 
+    given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """Names of the settings that the property file or the command line has, were it with their default."""
+
     @classmethod
     def load(cls, properties: Mapping[str, str]) -> BrokerConfig:
         """The settings of a property file; `ConfigError` names the first one that is unknown or wrong."""
         values = {BROKER_KEYS[name].attribute: BROKER_KEYS[name].parse(text) for name, text in known(properties).items()}
-        return cls(**{name: _shaped(name, value) for name, value in values.items()}).checked()
+        return cls(**{name: _shaped(name, value) for name, value in values.items()}, given=frozenset(properties)).checked()
 
     def with_overrides(self, properties: Mapping[str, str]) -> BrokerConfig:
         """A copy in which the given (dynamic) settings differ."""
@@ -306,4 +309,4 @@ def _shaped(attribute: str, value: Any) -> Any:
     return value or None if attribute == "replica_selector_class" else value
 
 
-BROKER_KEYS: dict[str, Key] = {f.metadata["key"].name: f.metadata["key"] for f in fields(BrokerConfig)}
+BROKER_KEYS: dict[str, Key] = {f.metadata["key"].name: f.metadata["key"] for f in fields(BrokerConfig) if "key" in f.metadata}

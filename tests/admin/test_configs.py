@@ -62,6 +62,16 @@ async def test_sources_of_values(world: AdminWorld) -> None:
     assert entry(world, BROKER, "1", "log.retention.ms")[:2] == ("5000", ConfigSource.STATIC_BROKER)
 
 
+async def test_a_setting_given_with_its_default_is_told_as_given() -> None:
+    world = await AdminWorld.start(**{"num.partitions": "1"})
+    try:
+        given = [ConfigSource.STATIC_BROKER, ConfigSource.DEFAULT]
+        assert entry(world, BROKER, "1", "num.partitions") == ("1", ConfigSource.STATIC_BROKER, given)
+        assert entry(world, BROKER, "1", "default.replication.factor") == ("1", ConfigSource.DEFAULT, [ConfigSource.DEFAULT])
+    finally:
+        await world.close()
+
+
 async def test_broker_settings_own_before_default(world: AdminWorld) -> None:
     await world.admin.configs.alter(BROKER, "", [setting("min.insync.replicas", "2")], validate_only=False)
     await world.admin.configs.alter(BROKER, "1", [setting("min.insync.replicas", "3")], validate_only=False)
