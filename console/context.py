@@ -89,8 +89,8 @@ def _verdict(live: dict[str, Any] | None) -> dict[str, Any]:
 def _url(about: str | None) -> str | None:
     if about is None:
         return None
-    kind, _, name = about.partition("/")
-    return reverse(ABOUT[kind], args=[name]) if name else reverse(kind)
+    kind, slash, name = about.partition("/")
+    return reverse(ABOUT[kind], args=[name]) if slash else reverse(kind)
 
 
 def _navigation(page: str) -> list[dict[str, Any]]:

@@ -27,9 +27,9 @@ class TopicName(StringConverter):
 
 
 class GroupName(StringConverter):
-    """Groups may be called anything, slashes included."""
+    """Groups may be called anything, slashes and new lines included, or nothing."""
 
-    regex = ".+?"
+    regex = r"[\s\S]*?"
 
 
 register_converter(TopicName, "topic")

@@ -98,7 +98,7 @@ function pieces({ text, about }) {
   const name = rest.join("/");
   const found = name ? named(text, name) : WORD[kind]?.exec(text);
   const link = document.createElement("a");
-  link.href = name ? PLACES[kind] + encodeURIComponent(name) : `/${kind}`;
+  link.href = rest.length ? PLACES[kind] + encodeURIComponent(name) : `/${kind}`;
   link.textContent = found ? found[0] : text;
   return found ? [text.slice(0, found.index), link, text.slice(found.index + found[0].length)] : [link];
 }

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
+from django.urls import reverse
 
+from console.context import _url
 from console.models import AuditEntry, Job
 from tests.support.console_fixtures import publish
-from tests.support.console_world import BROKERS
+from tests.support.console_world import BROKERS, batch, group_claim
 
 PAGES = (
     "/",
@@ -100,8 +102,6 @@ def test_what_is_not_there_is_a_page_that_says_so(people: dict[str, Client], pat
 
 def test_markup_in_names_is_only_text(people: dict[str, Client], shown: Any, redis: Any) -> None:
     """Hostile group and client ids reach pages as text."""
-    from tests.support.console_fixtures import publish
-    from tests.support.console_world import batch, group_claim
 
     hostile = "<img src=x onerror=alert(1)>/é&"
     group = group_claim(hostile, {"orders": {0: 5}})
@@ -118,10 +118,25 @@ def test_markup_in_names_is_only_text(people: dict[str, Client], shown: Any, red
         assert b"<script>alert(2)" not in answer.content
 
 
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "a\n", "%2F", "x" * 3_000])
+def test_a_group_may_be_called_anything(people: dict[str, Client], shown: Any, redis: Any, kafka: Any, name: str) -> None:
+    """Any client may choose it, the empty one included: offsets may be committed for that. No page fails by a link to it."""
+    shown.apply_batch(batch(1, [], 2000, groups=[group_claim(name, {"orders": {0: 5}}, members=0)]), 2000)
+    shown.take(2000)
+    publish(redis, shown, 2000)
+    kafka.topics_ = {"orders": {0: [1, 2, 3]}}
+    own = reverse("group", args=[name])
+    for path in ("/", "/groups", "/topics/orders"):
+        answer = people["admin"].get(path)
+        assert answer.status_code == 200, path
+        assert f'href="{own}"' in answer.content.decode(), path
+    assert people["admin"].get(own).context["group"]["group"] == name
+    assert people["operator"].post(reverse("group_offsets", args=[name]), {"topic": "orders", "to": "latest"}).status_code == 303
+    assert _url(f"group/{name}") == own
+
+
 def test_what_waits_at_a_broker_is_shown_by_kind(people: dict[str, Client], shown: Any, redis: Any) -> None:
     """P1, P2: the four purgatories; a broker that did not tell shows none."""
-    from tests.support.console_fixtures import publish
-    from tests.support.console_world import batch
 
     shown.apply_batch(batch(1, [], 2000, said={"purgatory": {"produce": 61, "fetch": 62, "join": 63, "heartbeat": 64}}), 2000)
     shown.take(2000)
@@ -169,7 +184,6 @@ def test_a_topic_that_is_being_deleted_says_so_and_what_it_waits_for(people: dic
 
 def test_a_list_is_cut_into_pages(people: dict[str, Client], redis: Any) -> None:
     """10 000 partitions are never scanned for a page: it reads the 50 it shows."""
-    from tests.support.console_fixtures import publish
     from tests.support.console_world import cluster_state
 
     state = cluster_state(1000, {f"t{n:03}": 1 for n in range(120)} | {"wide": 500})
@@ -189,7 +203,6 @@ def torn(shown: Any, redis: Any) -> Any:
 
     Three of the small ones, the system's own and 70 partitions of the wide one lack a copy, two lack two.
     """
-    from tests.support.console_fixtures import publish
     from tests.support.console_world import batch, claim, cluster_state
 
     state = cluster_state(1000, {f"t{n:03}": 1 for n in range(300)} | {"wide": 120, "__own": 1})
