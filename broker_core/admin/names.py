@@ -35,6 +35,14 @@ def check_topic_name(name: str) -> None:
         )
 
 
+def is_topic_name(name: str) -> bool:
+    try:
+        check_topic_name(name)
+    except KafkaError:
+        return False
+    return True
+
+
 def collisions(name: str, existing: Iterable[str]) -> list[str]:
     """Existing topics that differ from `name` only in '.' against '_': their metrics would have one name."""
     unified = name.replace(".", "_")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from broker_core.admin.names import CONFIG_CHANGE_PREFIX, check_topic_name, collisions
+from broker_core.admin.names import CONFIG_CHANGE_PREFIX, TOPIC_NAME_LENGTH_MAX, check_topic_name, collisions, is_topic_name
 from broker_core.config import ConfigHolder, validate_topic_overrides
 from broker_core.controller.assignment import PlacementBroker, place, place_more, random_start
 from broker_core.coordination import layout
@@ -94,6 +94,8 @@ class TopicAdmin:
 
     async def grow(self, name: str, count: int, assignments: Sequence[tuple[int, ...]] | None, *, validate_only: bool = False) -> None:
         """Adds partitions until there are `count`; `assignments` are the new ones' replicas, None: placed by us."""
+        if not is_topic_name(name):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name[:TOPIC_NAME_LENGTH_MAX]}' does not exist.")
         with store_errors(f"Topic '{name}'"):
             for _ in range(WRITE_ATTEMPTS):
                 if await self._node.store.exists(layout.deletion_path(name)) is not None:

@@ -58,8 +58,13 @@ def parent_of(path: str) -> str:
 
 
 def check_path(path: str) -> None:
-    if not path.startswith("/") or (len(path) > 1 and path.endswith("/")) or "//" in path:
-        raise ValueError(f"not a znode path: {path!r}")
+    if (
+        not path.startswith("/")
+        or (len(path) > 1 and path.endswith("/"))
+        or any(name in (".", "..") for name in path.split("/"))
+        or "//" in path
+    ):
+        raise StoreError(f"not a znode path: {path!r}")
 
 
 class ZnodeTree:

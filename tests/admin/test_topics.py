@@ -187,3 +187,11 @@ async def test_internal_topic_waits_for_enough_brokers() -> None:
         await world.admin.create_internal_topic("__consumer_offsets")
     assert caught.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
     await world.close()
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a b", "x" * 250])
+async def test_a_topic_that_cannot_be_does_not_grow(world: AdminWorld, name: str) -> None:
+    """What is no name must not become part of a path."""
+    with pytest.raises(KafkaError) as caught:
+        await world.admin.create_partitions(name, 2, None)
+    assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

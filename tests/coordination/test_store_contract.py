@@ -26,6 +26,7 @@ from broker_core.coordination.store import (
     WatchEvent,
 )
 from broker_core.coordination.zookeeper import ZooKeeperStore
+from broker_core.coordination.zookeeper.session import MAX_IN_FLIGHT
 from tests.support.zookeeper import zookeeper
 
 __all__ = ["zookeeper"]
@@ -250,3 +251,13 @@ async def test_listeners_hear_of_the_connection(make_store: MakeStore) -> None:
 async def test_a_store_that_is_not_there_is_a_connection_loss() -> None:
     with pytest.raises(ConnectionLoss, match="not reached within 300 ms"):
         await ZooKeeperStore("127.0.0.1:1", 4_000).connect(300)
+
+
+@pytest.mark.parametrize("path", ["/a/../b", "/./a"])
+async def test_what_is_no_path_is_refused_and_takes_no_place(store: Store, path: str) -> None:
+    """kazoo may raise at once. Each such call would keep one of its places, until no operation could begin any more."""
+    for _ in range(MAX_IN_FLIGHT):
+        with pytest.raises(StoreError):
+            await store.exists(path)
+    async with asyncio.timeout(10):
+        assert await store.exists("/") is not None

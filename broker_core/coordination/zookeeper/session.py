@@ -196,7 +196,11 @@ class Session:
                 call = self._waiting.popleft()
                 if not call.answer.cancelled():
                     self._in_flight[call] = None
-                    self._begin(call.begin, self._finished, call)
+                    try:
+                        self._begin(call.begin, self._finished, call)
+                    except ValueError as error:
+                        del self._in_flight[call]
+                        call.answer.set_exception(StoreError(f"{call.path}: {error}"))
 
     def _begin(self, begin: Begin, finished: Callable[..., None], *args: object) -> None:
         begin(self._client).rawlink(lambda result: self._post(finished, *args, result.value, result.exception))
