@@ -79,10 +79,13 @@ def end_offset(partition: Value | None) -> int | None:
 
 
 def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int) -> Iterator[Value]:
+    """A row of each partition that is committed, or read and known: an assignment is what a client wrote."""
     owners = facts.owners()
     for tp in sorted(facts.committed.keys() | owners.keys()):
         committed, commit_ms = facts.committed.get(tp, (None, None))
         partition = partition_of(tp)
+        if partition is None and tp not in facts.committed:
+            continue
         end = end_offset(partition)
         lag = rules.partition_lag(committed, end)
         member = owners.get(tp, {})

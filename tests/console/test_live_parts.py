@@ -16,7 +16,7 @@ from console.live.samples import samples
 from console.live.spool import Spool
 from console.live.subscription import BadSubscription, parse
 from console.snapshot import keys
-from tests.support.console_world import cluster_state
+from tests.support.console_world import add_topic, batch, cluster_state, group_claim
 
 
 def test_a_page_gets_what_it_shows() -> None:
@@ -80,6 +80,29 @@ def test_a_gap_while_a_snapshot_is_read_asks_for_another() -> None:
     box.start_over()
     box.snapshot_taken(8, asked)
     assert box.stale is True
+
+
+@pytest.mark.parametrize("topic", ["a/b", "", "a\nb", "é", "x" * 30_000])
+def test_what_a_member_says_it_reads_and_nobody_has_is_no_row(topic: str) -> None:
+    """An assignment is bytes that a client chose: it must not keep the snapshot from being written."""
+    state = cluster_state(0)
+    group = group_claim("g", {"orders": {0: 5}})
+    group["members"][0]["assignment"] = {topic: [0, -1], "orders": [1, 9]}
+    state.apply_batch(batch(1, [], 10, groups=[group]), 10)
+    changed = state.take(10)[0]
+    assert [key for key in changed if key.startswith("lag/g/")] == ["lag/g/orders/0", "lag/g/orders/1"]
+    assert changed["group/g"]["topics"] == ["orders"]
+
+
+def test_a_row_comes_with_its_partition() -> None:
+    """Topic and group may be new at once, and the group be heard of first."""
+    state = cluster_state(0)
+    group = group_claim("g", {})
+    group["members"][0]["assignment"] = {"later": [0]}
+    state.apply_batch(batch(1, [], 10, groups=[group]), 10)
+    assert "lag/g/later/0" not in state.take(10)[0]
+    add_topic(state, "later", 1, 20)
+    assert "lag/g/later/0" in state.take(20)[0]
 
 
 def test_rates_need_a_second_and_forget_a_restart() -> None:
