@@ -75,13 +75,18 @@ class Reassignments:
         for tp in sorted(self._context.moving):
             assignment = self._context.assignment(tp)
             if which(tp, assignment):
-                await self._reassign(tp, assignment)
+                code, message = await self._try(tp, assignment)
+                if code is not ErrorCode.NONE:
+                    log.warning("Reassignment of %s waits: %s", tp, message)
 
     async def check(self, tp: TopicPartition) -> None:
         """The ISR of a moving partition has changed: completes the reassignment if it can be."""
         if tp in self._context.moving:
             await self._znodes.state(tp, self._watch_state(tp))
-            await self._complete(tp, self._context.assignment(tp), ())
+            try:
+                await self._complete(tp, self._context.assignment(tp), ())
+            except KafkaError as error:
+                log.warning("Reassignment of %s waits: %s", tp, error.message)
 
     def _requested(self, tp: TopicPartition, target: Sequence[int] | None) -> ReplicaAssignment:
         if tp.topic in self._context.deleting and target is not None:
@@ -102,6 +107,8 @@ class Reassignments:
             await self._persist(tp, wanted)
             self._context.set_assignment(tp, wanted)
         self._context.moving.add(tp)
+        if self._context.partition_state(tp) is PartitionState.NEW:
+            await self._changes.move_partitions([tp], PartitionState.ONLINE)
         unneeded = tuple(replica for replica in current.replicas if replica not in wanted.replicas)
         await self._znodes.state(tp, self._watch_state(tp))
         if not await self._complete(tp, wanted, unneeded):

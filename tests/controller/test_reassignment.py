@@ -248,3 +248,33 @@ def test_phase_states() -> None:
     assert completed_state(moving, LeaderAndIsr(1, 4, (1, 2)), alive) is None
     assert completed_state(moving, LeaderAndIsr(1, 4, (1, 2, 3)), alive) == LeaderAndIsr(3, 5, (2, 3))
     assert completed_state(moving, LeaderAndIsr(2, 4, (1, 2, 3)), alive) == LeaderAndIsr(2, 5, (2, 3))
+
+
+async def test_a_partition_that_nobody_has_led_is_moved_to_brokers_that_live(world: World) -> None:
+    """Its replicas were never there: whoever moves it means to have it served, and there is nothing to wait for."""
+    await world.start(0, 1)
+    await world.create_topic("t", (9,))
+    assert await alter(world, (1,)) is ErrorCode.NONE
+    assert await replicas(world) == ((1,), (), ())
+    assert (await world.state("t")).leader == 1
+    assert world.active.list_reassignments(None) == {}
+
+
+async def test_a_moving_partition_without_a_readable_state_does_not_cost_the_office(world: World) -> None:
+    """Neither the controller that sees it happen nor the next one, which would resume the move, and so on for ever."""
+    await world.start(0, 1, 2)
+    await world.create_topic("t", (1, 0))
+    await alter(world, (2, 1))
+    good = (await world.operator.get(layout.state_path(T0)))[0]
+    await world.operator.set(layout.state_path(T0), b"{nonsense")
+    await world.advance(3_000)
+    assert world.active.epoch == 1
+    await world.die(0)
+    await world.advance(3_000)
+    assert world.active.epoch == 2
+    await world.start(0)
+    await world.create_topic("u", (1, 2))
+    assert ((await world.state("u")).leader, world.active.epoch) == (1, 2)
+    await world.operator.set(layout.state_path(T0), good)
+    await world.set_isr("t", (0, 1, 2))
+    assert await replicas(world) == ((2, 1), (), ())
