@@ -356,6 +356,29 @@ async def test_the_memory_budget_holds_and_everyone_gets_through() -> None:
     assert server.network.budget.used_bytes == 0
 
 
+async def test_half_sent_frames_do_not_wait_for_requests_that_hold_little() -> None:
+    """Some fetch is nearly always being handled; its end makes no room where the frames fill the budget themselves."""
+    server = Server(NetworkLimits(queued_max_request_bytes=1_000_000))
+    server.answer = lambda frame: [b"%d" % len(frame)]
+    await server.start()
+    polling_reader, polling = await server.raw()
+    polling.write(framed(b"wait"))
+    while not server.handling:
+        await asyncio.sleep(0)
+    pairs = [await server.raw() for _ in range(3)]
+    for _, writer in pairs:
+        writer.write(struct.pack(">i", 900_000) + bytes(900_000))
+    for reader, _ in pairs:
+        assert await asyncio.wait_for(read_frame(reader), 5) == b"900000"
+    assert server.network.budget.waits > 0
+    server.go.set()
+    assert await read_frame(polling_reader) == b"4"
+    for _, writer in [*pairs, (polling_reader, polling)]:
+        writer.close()
+    await server.listener.close()
+    assert server.network.budget.used_bytes == 0
+
+
 async def test_reading_stops_while_the_request_queue_is_full_and_goes_on() -> None:
     """Whatever one turn of the loop finds to read: no more than `queued.max.requests` are read and not begun."""
     server = Server(NetworkLimits(queued_max_requests=3))
