@@ -72,8 +72,11 @@ class StateFeed:
         self._watch = ""
         self._last_request_ms = 0.0
         self._wake: TimerHandle | None = None
+        self._wake_at_ms = 0.0
         self._idle_check: TimerHandle | None = None
         self.held = 0
+        self._idle = 0
+        """Of the held requests those that there was no news for yet: the others only wait for their interval."""
 
     def add_event(self, kind: str, text: str, tp: TopicPartition | None = None) -> None:
         """Notes that something happened; kept even while nobody watches."""
@@ -113,10 +116,14 @@ class StateFeed:
     async def _hold(self, request: FeedRequest, cursor: Cursor, last_answer_ms: float) -> None:
         not_before_ms = last_answer_ms + request.min_interval_ms
         clock = self._node.clock
+        is_idle = True
 
         def ready() -> bool:
+            nonlocal is_idle
             if not self._has_news(request, cursor):
                 return False
+            self._idle -= is_idle
+            is_idle = False
             left_ms = not_before_ms - clock.monotonic_ms()
             if left_ms > 0:
                 self._wake_in(left_ms)
@@ -124,11 +131,13 @@ class StateFeed:
 
         held = _Held(request.max_wait_ms, ready)
         self.held += 1
+        self._idle += 1
         try:
             self._purgatory.try_complete_else_watch(held, [_WAKE])
             await held.done
         finally:
             self.held -= 1
+            self._idle -= is_idle
             held.force_complete()
 
     def _has_news(self, request: FeedRequest, cursor: Cursor) -> bool:
@@ -173,12 +182,18 @@ class StateFeed:
         self._wake_soon()
 
     def _wake_soon(self) -> None:
-        if self._watch and self.held:
+        if self._watch and self._idle:
             self._wake_in(BURST_MS)
 
     def _wake_in(self, delay_ms: float) -> None:
-        if self._wake is None:
-            self._wake = self._node.clock.call_later(delay_ms, self._woken)
+        """One timer for all that are held, for whoever is first; those that are not due then ask for it again."""
+        at_ms = self._node.clock.monotonic_ms() + delay_ms
+        if self._wake is not None:
+            if self._wake_at_ms <= at_ms:
+                return
+            self._wake.cancel()
+        self._wake_at_ms = at_ms
+        self._wake = self._node.clock.call_later(delay_ms, self._woken)
 
     def _woken(self) -> None:
         self._wake = None

@@ -166,6 +166,25 @@ async def test_changes_wait_for_the_least_interval(parts: Parts) -> None:
     assert world.node.clock.monotonic_ms() - started_ms >= 79
 
 
+async def test_who_wants_few_answers_holds_up_nobody_else(parts: Parts) -> None:
+    source, watcher, world = parts
+    rare = Watcher(watcher.feed)
+    await watcher.ask()
+    await rare.ask()
+    source.put("t", 0, 1)
+    await watcher.ask()
+    rare.last_ms = world.node.clock.monotonic_ms()
+    held = asyncio.ensure_future(rare.ask(max_wait_ms=30_000, min_interval_ms=30_000))
+    waiting = asyncio.ensure_future(watcher.ask(max_wait_ms=30_000))
+    await asyncio.sleep(0)
+    assert watcher.feed.held == 2
+    source.put("t", 0, 2)
+    answer = await asyncio.wait_for(waiting, 5)
+    assert [row["log_end_offset"] for row in answer["partitions"]] == [2]
+    assert not held.done()
+    held.cancel()
+
+
 async def test_a_filter_names_topics(parts: Parts) -> None:
     source, watcher, _ = parts
     watcher.topics = frozenset({"t"})
