@@ -60,6 +60,7 @@ class OffsetService:
         except KafkaError as error:
             return COMMIT_ERRORS.get(error.code, error.code)
         group.offsets.prepare(commits)
+        self._engine.hosted.has_offsets_of(group, dict.fromkeys(tp.topic for tp in commits))
         return await asyncio.shield(self._node.spawn(self._finish(group, commits, info), name="offset-commit"))
 
     async def _finish(self, group: Group, commits: Commits, info: AppendInfo) -> ErrorCode:
@@ -70,10 +71,9 @@ class OffsetService:
             else:
                 group.offsets.failed(tp, commit)
         self._engine.tell(group)
-        if error is ErrorCode.NONE and group.state is not GroupState.DEAD:
-            self._engine.hosted.has_offsets_of(group, dict.fromkeys(tp.topic for tp in commits))
-            if any(commit.expire_ms is not None for commit in commits.values()):
-                self._engine.watch_retention(group)
+        may_expire = error is ErrorCode.NONE and any(commit.expire_ms is not None for commit in commits.values())
+        if may_expire and group.state is not GroupState.DEAD:
+            self._engine.watch_retention(group)
         return COMMIT_ERRORS.get(error, error)
 
     def fetch(

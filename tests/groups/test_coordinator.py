@@ -462,6 +462,24 @@ def test_offsets_of_deleted_topics_are_removed():
     simulate(scenario)
 
 
+def test_offsets_of_a_topic_deleted_during_their_commit_are_removed():
+    """A topic made anew under that name would be read from where the old one was."""
+
+    async def scenario(cluster):
+        await cluster.commit("g", {T0: 5})
+        cluster.hold = True
+        committing = cluster.begin(cluster.commit("g", {T0: 6, U0: 7}))
+        await cluster.settle()
+        cluster.describe({}, deleted=(U0,))
+        cluster.release()
+        await committing
+        assert cluster.fetch("g") == {T0: 6}
+        partition = cluster.brokers[1].topic.partition_for("g")
+        assert (decode_key(cluster.records(partition)[-1][0]), cluster.records(partition)[-1][1]) == (OffsetKey("g", U0), None)
+
+    simulate(scenario)
+
+
 def test_retention_of_a_group_that_became_empty():
     """G3: seven days after the last member left, offsets and group are gone, with tombstones."""
 
