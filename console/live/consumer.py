@@ -40,13 +40,24 @@ def session_group(session_key: str) -> str:
 class LiveConsumer(AsyncWebsocketConsumer):
     open_sockets: ClassVar[set[int]] = set()
 
-    async def connect(self) -> None:
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self._tasks: list[asyncio.Task[None]] = []
         self._hub: Hub | None = None
         self._group = ""
         self._live_ms: int | None = None
         self._wake = asyncio.Event()
         self._leaving = asyncio.Event()
+        self._closed = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """However the connection ends, by an error of ours too, nothing of it stays."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._let_go()
+
+    async def connect(self) -> None:
         await self.accept()
         refused = await self._refusal()
         if refused:
@@ -94,7 +105,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
             log.warning("live socket ends: %s", error)
             await self.close(NO_FEED)
 
-    async def disconnect(self, code: int) -> None:
+    async def close(self, code: int | None = None, reason: str | None = None) -> None:
+        """Once: two senders and what the browser says may each find a reason, and a second close frame is an error."""
+        if not self._closed:
+            self._closed = True
+            await super().close(code, reason)
+
+    async def _let_go(self) -> None:
         self.open_sockets.discard(id(self))
         await self._end_senders()
         if self._hub is not None:
@@ -114,12 +131,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """The one thing a page may say: {"subscribe": "<query string>"}."""
+        if self._closed:
+            return
         if text_data is None or len(text_data) > FRAME_BYTES_LIMIT:
             await self.close(BAD_QUERY, "only short text frames")
             return
         try:
             wanted = parse(json.loads(text_data)["subscribe"].lstrip("?"))
-        except (ValueError, KeyError, TypeError, AttributeError, BadSubscription):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, BadSubscription):
             await self.close(BAD_QUERY, "not a subscription")
             return
         if wanted.cluster != self._outbox.wanted.cluster:
@@ -177,6 +196,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _write(self, message: dict[str, Any]) -> None:
         """The server's send waits while the browser does not read; past the limit it is cut off."""
+        if self._closed:
+            return
         await asyncio.wait_for(self.send(json.dumps(message, separators=(",", ":"))), SEND_TIMEOUT_S)
 
 

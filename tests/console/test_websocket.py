@@ -140,13 +140,42 @@ async def test_a_page_may_change_its_mind(shown: Any, connect: Any) -> None:
     assert set((await next_of(live, "snapshot"))["values"]) == {"cluster", "topic/clicks"}
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"subscribe": 3}', '{"subscribe": "jobs=x"}', '{"subscribe": "cluster=other"}', "x" * 50_000])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"subscribe": 3}', '{"subscribe": "jobs=x"}', '{"subscribe": "cluster=other"}', "x" * 50_000, "[" * 39_000]
+)
 async def test_nonsense_from_a_browser_ends_its_socket(shown: Any, connect: Any, text: str) -> None:
+    """By one close frame, however much of it comes before the browser has answered that."""
     live = await connect("")
+    await live.send_to(text)
     await live.send_to(text)
     while (message := await live.receive_output(10))["type"] != "websocket.close":
         pass
     assert message["code"] == 4400
+    await live.disconnect()
+    assert await live.receive_nothing()
+    assert not consumer_module.LiveConsumer.open_sockets
+
+
+async def test_a_refused_socket_is_not_listened_to(redis: Any) -> None:
+    stranger = socket("")
+    assert await closing_code(stranger) == 4401
+    await stranger.send_json_to({"subscribe": "brokers=1"})
+    await stranger.disconnect()
+    assert await stranger.receive_nothing()
+
+
+async def test_nothing_stays_of_a_socket_that_an_error_of_ours_ends(
+    shown: Any, redis: Any, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = socket("brokers=1", (b"authorization", f"Bearer {token}".encode()))
+    assert (await live.connect(10))[0]
+    await next_of(live, "snapshot")
+    monkeypatch.setattr(consumer_module, "parse", lambda _query: 1 / 0)
+    await live.send_json_to({"subscribe": "events=1"})
+    with pytest.raises(ZeroDivisionError):
+        await live.wait(10)
+    assert not consumer_module.LiveConsumer.open_sockets
+    assert not consumer_module.hub_of("local").listeners
 
 
 async def closing_code(made: WebSocket) -> int:
