@@ -15,6 +15,7 @@ from broker_core.controller.reassignment import ReplicaAssignment
 from broker_core.coordination import layout
 from broker_core.coordination.store import Create, Delete, NodeExists, NoNode, NotEmpty, Op, SetData, Stat, StoreError, Watcher
 from broker_core.coordination.znode_data import (
+    INT32_MAX,
     TopicAssignment,
     decode_broker,
     decode_broker_epochs,
@@ -49,8 +50,8 @@ class Znodes:
 
     async def brokers(self, watch_ids: Watcher, watch_broker: Callable[[int], Watcher]) -> dict[int, BrokerInfo]:
         """Registered brokers by id, with watches on the list and on each registration."""
-        names = [name for name in await self.store.children(layout.BROKER_IDS, watch_ids) if name.isdigit()]
-        found = [await self._broker(int(name), watch_broker(int(name))) for name in names]
+        ids = [int(name) for name in await self.store.children(layout.BROKER_IDS, watch_ids) if _is_broker_id(name)]
+        found = [await self._broker(broker_id, watch_broker(broker_id)) for broker_id in ids]
         return {info.broker_id: info for info in found if info is not None}
 
     async def _broker(self, broker_id: int, watch: Watcher) -> BrokerInfo | None:
@@ -203,6 +204,10 @@ class Znodes:
             if read is not None:
                 partitions.update(_decoded(lambda data=read[0]: decode(data)) or [])  # type: ignore[misc]
         return sorted(partitions)
+
+
+def _is_broker_id(name: str) -> bool:
+    return name.isascii() and name.isdigit() and len(name) <= len(str(INT32_MAX)) and int(name) <= INT32_MAX
 
 
 def _topic(name: str, data: TopicAssignment, stat: Stat) -> Topic:

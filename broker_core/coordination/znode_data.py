@@ -15,7 +15,10 @@ from uuid import UUID
 from msgspec import Struct
 
 from broker_core.coordination.store import Malformed
-from broker_core.model import BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
+from broker_core.model import NO_LEADER, BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
+
+INT32_MAX = 2**31 - 1
+PORT_MAX = 65_535
 
 
 class TopicAssignment(Struct, frozen=True):
@@ -40,6 +43,13 @@ def load(data: bytes, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Malformed(f"{what} is not a JSON object: {data[:80]!r}")
     return value
+
+
+def int32(value: Any, low: int = 0, high: int = INT32_MAX) -> int:
+    """A number that requests can carry; `ValueError` for another, which would keep them all from being sent."""
+    if isinstance(value, float) or not low <= int(value) <= high:
+        raise ValueError(f"{value} is not between {low} and {high}")
+    return int(value)
 
 
 def topic_id_text(topic_id: UUID) -> str:
@@ -77,6 +87,8 @@ def decode_broker(broker_id: int, data: bytes, epoch: int) -> BrokerInfo:
     protocols = value.get("listener_security_protocol_map", {})
     try:
         endpoints = tuple(_parse_endpoint(text, protocols) for text in value["endpoints"])
+        if not endpoints:
+            raise ValueError("no endpoints")
         rack = value.get("rack")
         return BrokerInfo(broker_id, endpoints, rack if rack is None else str(rack), epoch)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -90,7 +102,7 @@ def _bracketed(host: str) -> str:
 def _parse_endpoint(text: str, protocols: Mapping[str, str]) -> Endpoint:
     listener, _, address = text.partition("://")
     host, _, port = address.rpartition(":")
-    return Endpoint(listener, host.strip("[]"), int(port), protocols.get(listener, listener))
+    return Endpoint(listener, host.strip("[]"), int32(port, high=PORT_MAX), protocols.get(listener, listener))
 
 
 def encode_topic(assignment: TopicAssignment) -> bytes:
@@ -125,7 +137,7 @@ def _replica_lists(lists: Mapping[int, Sequence[int]]) -> dict[str, list[int]]:
 
 
 def _parse_lists(value: Mapping[str, Sequence[int]]) -> dict[int, tuple[int, ...]]:
-    return {int(partition): tuple(int(replica) for replica in replicas) for partition, replicas in value.items()}
+    return {int32(partition): tuple(int32(replica) for replica in replicas) for partition, replicas in value.items()}
 
 
 def encode_partition_state(state: LeaderAndIsr, controller_epoch: int) -> bytes:
@@ -145,8 +157,9 @@ def decode_partition_state(tp: TopicPartition, data: bytes, zk_version: int) -> 
     """The leadership and the epoch of the controller that wrote it."""
     value = load(data, f"the state of {tp}")
     try:
-        isr = tuple(int(replica) for replica in value["isr"])
-        return LeaderAndIsr(int(value["leader"]), int(value["leader_epoch"]), isr, zk_version), int(value["controller_epoch"])
+        isr = tuple(int32(replica) for replica in value["isr"])
+        leader, leader_epoch = int32(value["leader"], NO_LEADER), int32(value["leader_epoch"], high=INT32_MAX - 1)
+        return LeaderAndIsr(leader, leader_epoch, isr, zk_version), int32(value["controller_epoch"])
     except (KeyError, TypeError, ValueError) as error:
         raise Malformed(f"the state of {tp} is malformed: {error!r}") from error
 
@@ -179,7 +192,7 @@ def decode_controller(data: bytes) -> int:
 def decode_controller_epoch(data: bytes) -> int:
     """The epoch of the last controller, in plain digits."""
     try:
-        return int(data)
+        return int32(data, high=INT32_MAX - 1)
     except ValueError as error:
         raise Malformed(f"/controller_epoch is malformed: {error}") from error
 

@@ -11,6 +11,7 @@ from broker_core.controller.requests import STOP_REPLICA_KEY
 from broker_core.coordination import layout
 from broker_core.coordination.store import Create, Delete
 from broker_core.model import TopicPartition
+from broker_core.protocol.codec import encode_request
 from tests.support.controller_world import World
 
 T0 = TopicPartition("t", 0)
@@ -256,3 +257,23 @@ async def test_an_isr_change_between_read_and_write_is_decided_again(world: Worl
     state = await world.state("t")
     assert (state.leader, state.isr) == (2, (2,))
     assert world.told[2].replicas[T0]["leader"] == 2
+
+
+async def test_znodes_with_numbers_that_no_request_can_carry_do_not_silence_the_controller(world: World) -> None:
+    """A request that cannot be encoded would end the queue to its broker: nobody would be told of anything any more."""
+    await world.start(0, 1)
+    registration = (await world.operator.get(layout.broker_path(1)))[0]
+    for name, data in (
+        ("9", registration.replace(b"9001", b"99999999999")),
+        ("8", b'{"endpoints":[]}'),
+        ("99999999999", registration),
+        ("\u00b2", registration),
+    ):
+        await world.operator.create(f"{layout.BROKER_IDS}/{name}", data)
+    await world.operator.create(layout.topic_path("bad"), b'{"version":3,"partitions":{"0":[0,99999999999]}}')
+    await world.create_topic("t", (0, 1))
+    assert world.told[1].replicas[T0]["leader"] == 0
+    assert world.active.epoch == 1
+    for told in world.told.values():
+        for request in told.requests:
+            encode_request(request.api_key, request.version, request.payload)

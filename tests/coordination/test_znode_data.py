@@ -62,6 +62,7 @@ DECODERS: dict[str, Callable[[bytes], object]] = {
     "topic": lambda raw: data.decode_topic("t", raw),
     "state": lambda raw: data.decode_partition_state(T0, raw, 0),
     "controller": data.decode_controller,
+    "controller epoch": data.decode_controller_epoch,
     "isr": data.decode_isr_change,
     "election": data.decode_preferred_election,
     "reassignment": data.decode_reassignment,
@@ -69,6 +70,28 @@ DECODERS: dict[str, Callable[[bytes], object]] = {
     "config change": data.decode_config_change,
     "cluster id": data.decode_cluster_id,
 }
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("broker", b'{"endpoints":["PLAINTEXT://h:65536"]}'),
+        ("broker", b'{"endpoints":["PLAINTEXT://h:-1"]}'),
+        ("broker", b'{"endpoints":[]}'),
+        ("topic", b'{"partitions":{"0":[2147483648]}}'),
+        ("topic", b'{"partitions":{"0":[-1]}}'),
+        ("topic", b'{"partitions":{"2147483648":[1]}}'),
+        ("topic", b'{"partitions":{"0":[Infinity]}}'),
+        ("state", b'{"controller_epoch":3,"leader":2147483648,"leader_epoch":5,"isr":[1]}'),
+        ("state", b'{"controller_epoch":3,"leader":1,"leader_epoch":2147483647,"isr":[1]}'),
+        ("state", b'{"controller_epoch":3,"leader":1,"leader_epoch":5,"isr":[2147483648]}'),
+        ("controller epoch", b"2147483647"),
+    ],
+)
+def test_numbers_that_no_request_can_carry_are_malformed(name: str, raw: bytes) -> None:
+    """The epochs are raised by one before they are told."""
+    with pytest.raises(StoreError):
+        DECODERS[name](raw)
 
 
 @pytest.mark.parametrize("name", sorted(DECODERS))
