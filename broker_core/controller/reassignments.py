@@ -55,8 +55,11 @@ class Reassignments:
         return {tp: outcomes[tp] for tp in wanted}
 
     async def from_znode(self, watch: Watcher) -> list[TopicPartition]:
-        """What `/admin/reassign_partitions` asks for; refused entries are taken out of it."""
-        wanted = await self._read_znode(watch)
+        """Begins what `/admin/reassign_partitions` asks for and is not under way; refused entries are taken out of it."""
+        entries = await self._read_znode(watch)
+        wanted = {
+            tp: target for tp, target in entries.items() if tp not in self._context.moving or self._context.assignment(tp).target != target
+        }
         refused: set[TopicPartition] = set()
         for tp, target in wanted.items():
             try:

@@ -177,6 +177,22 @@ async def test_through_the_znode(world: World) -> None:
     assert not await world.exists(layout.REASSIGN_PARTITIONS)
 
 
+async def test_an_entry_of_the_znode_that_is_done_leaves_the_others_as_they_are(world: World) -> None:
+    """They are under way: to begin them again at each end of another would raise all their epochs each time."""
+    await world.start(0, 1, 2)
+    await world.create_topic("t", (0, 1), (0, 1))
+    t1 = TopicPartition("t", 1)
+    await world.operator.create(layout.REASSIGN_PARTITIONS, encode_reassignment({T0: (2, 1), t1: (2, 1)}))
+    await world.settle()
+    before = await world.state("t", 1)
+    await world.set_isr("t", (0, 1, 2))
+    assert await replicas(world) == ((2, 1), (), ())
+    assert (await world.operator.get(layout.REASSIGN_PARTITIONS))[0] == encode_reassignment({t1: (2, 1)})
+    assert await world.state("t", 1) == before
+    await world.set_isr("t", (0, 1, 2), partition=1)
+    assert not await world.exists(layout.REASSIGN_PARTITIONS)
+
+
 async def test_the_api_replaces_the_znode(world: World) -> None:
     await world.start(0, 1, 2)
     await world.create_topic("t", (0, 1))
