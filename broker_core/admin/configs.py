@@ -124,7 +124,10 @@ class ConfigAdmin:
             for _ in range(WRITE_ATTEMPTS):
                 present, stat = await self._read(entity)
                 wanted = change(present)
-                (validate_topic_overrides if kind is ResourceType.TOPIC else _validate_dynamic)(wanted)
+                if kind is ResourceType.TOPIC:
+                    validate_topic_overrides(wanted)
+                else:
+                    self._validate_dynamic(name, wanted)
                 if validate_only:
                     return
                 try:
@@ -133,6 +136,18 @@ class ConfigAdmin:
                 except (BadVersion, NodeExists):
                     continue
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"the settings of {entity} kept changing while they were written")
+
+    def _validate_dynamic(self, name: str, overrides: Mapping[str, str]) -> None:
+        """Alone and beside the settings that it will meet here.
+
+        What is wrong with a topic's setting is INVALID_CONFIG to Kafka, with a broker's INVALID_REQUEST.
+        """
+        default, own = (overrides, self._dynamic.own) if name == ALL_BROKERS else (self._dynamic.default, overrides)
+        try:
+            validate_dynamic(overrides)
+            self._config.static.with_overrides({**default, **own})
+        except ConfigError as error:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
 
     async def _read(self, entity: str) -> tuple[dict[str, str], Stat | None]:
         try:
@@ -148,14 +163,6 @@ class ConfigAdmin:
         else:
             await self._node.store.set(path, data, stat.version)
         await self._node.store.create(CONFIG_CHANGE_PREFIX, encode_config_change(entity), sequence=True)
-
-
-def _validate_dynamic(overrides: Mapping[str, str]) -> None:
-    """What is wrong with a topic's setting is INVALID_CONFIG to Kafka, with a broker's INVALID_REQUEST."""
-    try:
-        validate_dynamic(overrides)
-    except ConfigError as error:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
 
 
 def apply_changes(present: Mapping[str, str], changes: Sequence[ConfigChange], keys: Mapping[str, Key]) -> dict[str, str]:

@@ -159,3 +159,13 @@ async def test_refused_settings_in_the_store_leave_the_old_ones(world: AdminWorl
     await waiting
     assert world.config.topic("t").retention_ms == 5000
     assert "settings in ZooKeeper are refused" in caplog.text
+
+
+async def test_a_change_that_contradicts_the_other_settings_is_refused(world: AdminWorld) -> None:
+    """As in Kafka. Written down, it would be refused by every broker that reads it, and all later ones beside it with it."""
+    contradiction = [setting("replica.lag.time.max.ms", "400")]
+    for name in ("", "1"):
+        with pytest.raises(KafkaError, match=r"replica\.lag\.time\.max\.ms") as caught:
+            await world.admin.configs.alter(BROKER, name, contradiction, validate_only=False)
+        assert caught.value.code is ErrorCode.INVALID_REQUEST
+    assert await world.store.exists(config_path("brokers", "1")) is None
