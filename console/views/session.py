@@ -10,35 +10,34 @@ from channels.layers import get_channel_layer
 from django.contrib.auth import authenticate
 from django.contrib.auth import login as sign_in
 from django.contrib.auth import logout as sign_out
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
+from console.actions.tries import TooManyTries, count_try, forget_tries
 from console.live.consumer import session_group
-
-TRIES = 8
-TRIES_WINDOW_S = 60
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def login(request: HttpRequest) -> HttpResponse:
-    """A wrong password is answered alike for known and unknown names; after too many tries in a minute, only with a wait."""
+    """A wrong password is answered alike for known and unknown names; after too many tries in a minute, only with how long to wait."""
     target = request.POST.get("next") or request.GET.get("next") or "/"
     if not url_has_allowed_host_and_scheme(target, allowed_hosts=None):
         target = "/"
     if request.method != "POST":
         return HttpResponseRedirect(target) if request.user.is_authenticated else render(request, "login.html", {"next": target})
     name = request.POST.get("username", "")[:150]
-    key = f"login-tries:{hash(name)}"
-    if cache.get_or_set(key, 0, TRIES_WINDOW_S) >= TRIES:
-        return _again(request, target, name, 429, "Too many tries. Wait a minute.")
+    try:
+        count_try(name)
+    except TooManyTries as closed:
+        answer = _again(request, target, name, 429, str(closed))
+        answer.headers["Retry-After"] = str(closed.wait_s)
+        return answer
     user = authenticate(request, username=name, password=request.POST.get("password", ""))
     if user is None:
-        cache.incr(key)
         return _again(request, target, name, 401, "Name or password is wrong. The first password was printed by make up, once.")
-    cache.delete(key)
+    forget_tries(name)
     sign_in(request, user)
     return HttpResponseRedirect(target)
 
