@@ -164,6 +164,7 @@ class Engine:
         records = tombstones(group.group_id, partitions, with_group=ends and group.generation > 0)
         info = self.append(group, records) if records else None
         group.offsets.remove(partitions)
+        self.hosted.list_topics(group, dict.fromkeys(tp.topic for tp in partitions))
         if partitions:
             self.tell(group)
         if ends:

@@ -16,7 +16,7 @@ class LoadTicket:
 
 
 class HostedPartitions:
-    """`groups` has all groups of owned partitions. `_by_topic` lists those that may have offsets of a topic, for when it is deleted."""
+    """`groups` has all groups of owned partitions. `_by_topic` lists those that have offsets of a topic, for when it is deleted."""
 
     def __init__(self) -> None:
         self.epochs: dict[int, int] = {}
@@ -58,7 +58,7 @@ class HostedPartitions:
         self._owned[partition] = {group.group_id: group for group in groups}
         self.groups.update(self._owned[partition])
         for group in groups:
-            self.has_offsets_of(group, group.offsets.topics)
+            self.list_topics(group, group.offsets.topics)
 
     def resigned(self, partition: int, epoch: int | None) -> list[Group]:
         """Gives the partition up and returns its groups, in order. Without an epoch the partition itself is gone."""
@@ -87,12 +87,24 @@ class HostedPartitions:
     def _unlist(self, group: Group) -> None:
         del self.groups[group.group_id]
         for topic in group.offsets.topics:
-            self._by_topic.get(topic, {}).pop(group.group_id, None)
+            self._forget(topic, group.group_id)
 
-    def has_offsets_of(self, group: Group, topics: Iterable[str]) -> None:
+    def list_topics(self, group: Group, topics: Iterable[str]) -> None:
+        """Lists the group under those of the topics that it has offsets of now, and no longer under the others."""
+        if self.groups.get(group.group_id) is not group:
+            return
         for topic in topics:
-            self._by_topic.setdefault(topic, {})[group.group_id] = None
+            if group.offsets.has_topic(topic):
+                self._by_topic.setdefault(topic, {})[group.group_id] = None
+            else:
+                self._forget(topic, group.group_id)
+
+    def _forget(self, topic: str, group_id: str) -> None:
+        listed = self._by_topic.get(topic, {})
+        listed.pop(group_id, None)
+        if not listed:
+            self._by_topic.pop(topic, None)
 
     def groups_with(self, topic: str) -> list[Group]:
-        """The groups that may have offsets of this topic."""
-        return [self.groups[group_id] for group_id in self._by_topic.get(topic, {}) if group_id in self.groups]
+        """The groups that have offsets of this topic, those of commits under way included."""
+        return [self.groups[group_id] for group_id in self._by_topic.get(topic, {})]

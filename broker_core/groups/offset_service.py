@@ -60,7 +60,7 @@ class OffsetService:
         except KafkaError as error:
             return COMMIT_ERRORS.get(error.code, error.code)
         group.offsets.prepare(commits)
-        self._engine.hosted.has_offsets_of(group, dict.fromkeys(tp.topic for tp in commits))
+        self._list_topics(group, commits)
         return await asyncio.shield(self._node.spawn(self._finish(group, commits, info), name="offset-commit"))
 
     async def _finish(self, group: Group, commits: Commits, info: AppendInfo) -> ErrorCode:
@@ -70,11 +70,15 @@ class OffsetService:
                 group.offsets.succeeded(tp, commit, info.first_offset)
             else:
                 group.offsets.failed(tp, commit)
+        self._list_topics(group, commits)
         self._engine.tell(group)
         may_expire = error is ErrorCode.NONE and any(commit.expire_ms is not None for commit in commits.values())
         if may_expire and group.state is not GroupState.DEAD:
             self._engine.watch_retention(group)
         return COMMIT_ERRORS.get(error, error)
+
+    def _list_topics(self, group: Group, commits: Commits) -> None:
+        self._engine.hosted.list_topics(group, dict.fromkeys(tp.topic for tp in commits))
 
     def fetch(
         self, group: Group | None, partitions: Sequence[TopicPartition] | None, *, require_stable: bool

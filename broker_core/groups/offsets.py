@@ -36,7 +36,11 @@ class GroupOffsets:
 
     @property
     def topics(self) -> list[str]:
-        return list(self._committed)
+        """All topics with an offset, committed or on its way into the log."""
+        return list(dict.fromkeys([*self._committed, *(tp.topic for tp in self._pending)]))
+
+    def has_topic(self, topic: str) -> bool:
+        return topic in self._committed or any(tp.topic == topic for tp in self._pending)
 
     def get(self, tp: TopicPartition) -> OffsetCommit | None:
         committed = self._committed.get(tp.topic, {}).get(tp.partition)

@@ -15,7 +15,7 @@ from broker_core.model import TopicPartition
 from tests.support.groups_cluster import PARTITIONS, SESSION_MS, OffsetsCluster, simulate
 
 E = ErrorCode
-T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
+T0, T1, U0, U1 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0), TopicPartition("u", 1)
 DAY_MS = 86_400_000
 
 
@@ -476,6 +476,36 @@ def test_offsets_of_a_topic_deleted_during_their_commit_are_removed():
         assert cluster.fetch("g") == {T0: 6}
         partition = cluster.brokers[1].topic.partition_for("g")
         assert (decode_key(cluster.records(partition)[-1][0]), cluster.records(partition)[-1][1]) == (OffsetKey("g", U0), None)
+
+    simulate(scenario)
+
+
+def test_nothing_is_kept_of_groups_and_topics_that_have_gone():
+    """Tools make groups of their own names by the thousand."""
+
+    async def scenario(cluster):
+        listed = cluster.brokers[1].hosted._by_topic
+        await cluster.commit("deleted", {T0: 5, U0: 5})
+        assert await cluster.brokers[1].delete(["deleted"]) == {"deleted": E.NONE}
+        assert listed == {}
+        await cluster.commit("kept", {T0: 5, U0: 5})
+        cluster.describe({}, deleted=(U0,))
+        assert listed == {"t": {"kept": None}}
+        cluster.hold = True
+        failing = cluster.begin(cluster.commit("kept", {U1: 7}))
+        await cluster.settle()
+        assert list(listed) == ["t", "u"]
+        cluster.release(E.REQUEST_TIMED_OUT)
+        await failing
+        assert list(listed) == ["t"]
+        cluster.hold = True
+        moved = cluster.begin(cluster.commit("kept", {U1: 7}))
+        await cluster.settle()
+        for partition in range(PARTITIONS):
+            cluster.elect(partition, 2)
+        cluster.release()
+        await moved
+        assert listed == {}
 
     simulate(scenario)
 
