@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
+from broker_core.errors import CorruptData
 from broker_core.groups.replay import Replay
 from broker_core.records.batch import BatchHeader, iter_headers, read_records
 from broker_core.seams import Clock
 from broker_core.storage.log import LogSlice, PartitionLog
+
+log = logging.getLogger(__name__)
 
 RECORDS_PER_SLICE = 200
 MAX_READ_BYTES = 1 << 20
@@ -51,7 +55,14 @@ class Loader:
                     return
 
     def _batch(self, data: bytes, position: int, header: BatchHeader) -> None:
-        records = read_records(data, position, header)
+        """One that cannot be read is left out: the partition's groups could not be served at all otherwise."""
+        try:
+            records = read_records(data, position, header)
+        except CorruptData as error:
+            tp = str(self._log.topic_partition)
+            log.error("unreadable batch left out", extra={"partition": tp, "offset": header.base_offset, "error": str(error)})
+            self.replay.skipped += header.record_count
+            return
         if header.is_control:
             if records:
                 self.replay.marker(header.producer_id, commit=(records[0].key or b"")[2:4] == _COMMIT_MARKER)

@@ -12,6 +12,7 @@ from broker_core.groups.messages import LeavingMember, Protocol, ReplySync, Star
 from broker_core.groups.records import GroupKey, OffsetKey, decode_group_value, decode_key
 from broker_core.groups.states import GroupState
 from broker_core.model import TopicPartition
+from broker_core.records.batch import HEADER_BYTES
 from tests.support.groups_cluster import PARTITIONS, SESSION_MS, OffsetsCluster, simulate
 
 E = ErrorCode
@@ -506,6 +507,22 @@ def test_nothing_is_kept_of_groups_and_topics_that_have_gone():
         cluster.release()
         await moved
         assert listed == {}
+
+    simulate(scenario)
+
+
+def test_batch_that_cannot_be_read_costs_only_its_own_offsets():
+    """The partition's groups would be loading for ever."""
+
+    async def scenario(cluster):
+        for number in range(3):
+            await cluster.commit("g", {TopicPartition("t", number): 5})
+        partition = cluster.brokers[1].topic.partition_for("g")
+        part = cluster.logs[partition].read(1, 1, 2, True)
+        part.records.file.pwrite(part.records.position + HEADER_BYTES, b"\xff" * (part.records.length - HEADER_BYTES))
+        cluster.elect(partition, 2)
+        await cluster.settle()
+        assert cluster.fetch("g", broker=2) == {T0: 5, TopicPartition("t", 2): 5}
 
     simulate(scenario)
 
