@@ -18,6 +18,8 @@ from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
 
 UNSET = -1
+LAST_MS = 2**63 - 1
+"""The largest time a record can carry."""
 
 
 @handler(ApiKey.OFFSET_COMMIT, versions=range(0, 10))
@@ -43,7 +45,7 @@ async def handle(request: Request) -> Answer:
 def _commits(request: Request) -> dict[TopicPartition, OffsetCommit]:
     now_ms = request.broker.node.clock.now_ms()
     retention_ms = millis(field(request.body, "retention_time", UNSET))
-    expire_ms = None if retention_ms == UNSET else now_ms + retention_ms
+    expire_ms = None if retention_ms == UNSET else min(now_ms + retention_ms, LAST_MS)
     return {
         TopicPartition(topic.name, entry.partition_index): _commit(entry, now_ms, expire_ms)
         for topic in request.body.topics

@@ -269,6 +269,21 @@ def test_offset_commit_v1_names_its_time_and_v2_its_retention():
     simulate(scenario)
 
 
+@pytest.mark.parametrize("retention_ms", [2**63 - 1, -(2**63)])
+def test_offset_commit_v2_with_a_retention_beyond_all_times(retention_ms):
+    """Some clients say "for ever" by the largest number there is."""
+
+    async def scenario(cluster):
+        client = client_of(cluster)
+        answer = await client.call(offset_commit.handle, 2, **commit_fields() | {"retention_time": retention_ms})
+        assert [row.error_code for row in answer.topics[0].partitions] == [E.NONE]
+        ((_, value),) = cluster.records(cluster.brokers[1].topic.partition_for("g"))
+        lasts = decode_offset_value(value).expire_ms > cluster.node.clock.now_ms()
+        assert lasts == (retention_ms > 0)
+
+    simulate(scenario)
+
+
 def test_offset_commit_of_an_unknown_partition():
     async def scenario(cluster):
         client = client_of(cluster)
