@@ -32,6 +32,7 @@ async def handle(request: Request) -> Answer:
     wanted = _wanted(request)
     if request.version in NO_NULL_NAMES and any(name is None or topic_id for name, topic_id in wanted or ()):
         return _refused(wanted or ())
+    wanted = _distinct(wanted)
     shape = (request.version, request.connection.listener, wanted, _operations(request))
     version = request.broker.metadata.version
     body = request.broker.metadata_responses.get(version, shape)
@@ -51,6 +52,13 @@ def _wanted(request: Request) -> tuple[Wanted, ...] | None:
     return tuple((topic.name, _id(field(topic, "topic_id", None))) for topic in topics)
 
 
+def _distinct(wanted: tuple[Wanted, ...] | None) -> tuple[Wanted, ...] | None:
+    """Without repetitions and names beside an id, so that a request whose answer is kept is no longer than its answer."""
+    if wanted is None:
+        return None
+    return tuple(dict.fromkeys((name if topic_id is None else None, topic_id) for name, topic_id in wanted))
+
+
 def _id(topic_id: uuid.UUID | None) -> uuid.UUID | None:
     return None if topic_id is None or topic_id == NO_ID else topic_id
 
@@ -65,7 +73,7 @@ def _operations(request: Request) -> tuple[bool, bool]:
 async def _build(request: Request, wanted: tuple[Wanted, ...] | None) -> tuple[dict[str, Any], bool]:
     metadata = request.broker.metadata
     cluster_operations, topic_operations = _operations(request)
-    names = ((name, None) for name in metadata.topics()) if wanted is None else _unique(wanted)
+    names = ((name, None) for name in metadata.topics()) if wanted is None else wanted
     rows: list[dict[str, Any]] = []
     cacheable, shown = True, set[str]()
     for name, topic_id in names:
@@ -85,10 +93,6 @@ async def _build(request: Request, wanted: tuple[Wanted, ...] | None) -> tuple[d
         "cluster_authorized_operations": CLUSTER_OPERATIONS if cluster_operations else NO_AUTHORIZED_OPERATIONS,
     }
     return payload, cacheable
-
-
-def _unique(wanted: Iterable[Wanted]) -> list[Wanted]:
-    return list(dict.fromkeys(wanted))
 
 
 def _refused(wanted: Iterable[Wanted]) -> dict[str, Any]:

@@ -109,6 +109,19 @@ def test_cached_answers_end_with_the_metadata_version() -> None:
     assert cache.get(2, CACHED_RESPONSES_MAX) == b"x"
 
 
+def test_answers_are_kept_for_no_longer_requests_than_they_are(cluster: BrokerCluster) -> None:
+    """What names a topic again and again, or any text beside an id, would be kept with a short answer that has it once."""
+    cluster.create("kept")
+    kept = cluster.brokers[cluster.ids[0]].services.metadata_responses._bodies
+    (topic,) = metadata(cluster, ["kept"]).topics
+    kept.clear()
+    metadata(cluster, ["kept"] * 1000)
+    by_id = {"name": None, "topic_id": topic.topic_id}
+    metadata(cluster, None, topics=[by_id, *(by_id | {"name": f"any {number}"} for number in range(1000))])
+    metadata(cluster, None, topics=[by_id | {"name": "x" * 10_000}])
+    assert all(len(str(shape)) < 1000 for shape in kept)
+
+
 def test_only_the_controller_creates(cluster: BrokerCluster) -> None:
     """Clients find it by Metadata."""
     other = next(broker for broker in cluster.ids if broker != cluster.controller())
