@@ -207,7 +207,7 @@ def broker_defaults(broker: BrokerConfig) -> dict[str, Any]:
     if broker.log_roll_jitter_ms is None:
         values["segment_jitter_ms"] = broker.log_roll_jitter_hours * hour_ms
     if broker.log_flush_interval_ms is None:
-        values["flush_ms"] = LONG_MAX
+        values["flush_ms"] = broker.log_flush_scheduler_interval_ms
     if broker.compression_type == "none":
         values["compression_type"] = "uncompressed"
     return values

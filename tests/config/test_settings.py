@@ -112,6 +112,13 @@ def test_zero_minutes_are_not_the_same_as_none() -> None:
     assert TopicConfig.from_overrides(BrokerConfig.load({"log.retention.minutes": "0"}), {}).retention_ms == 0
 
 
+def test_logs_are_flushed_as_often_as_that_is_checked_where_no_interval_is_set() -> None:
+    """As in Kafka: log.flush.interval.ms takes its value from log.flush.scheduler.interval.ms."""
+    checked = {"log.flush.scheduler.interval.ms": "1000"}
+    assert TopicConfig.from_overrides(BrokerConfig.load(checked), {}).flush_ms == 1000
+    assert TopicConfig.from_overrides(BrokerConfig.load(checked | {"log.flush.interval.ms": "7"}), {}).flush_ms == 7
+
+
 def test_a_brokers_none_is_a_topics_uncompressed() -> None:
     assert TopicConfig.from_overrides(BrokerConfig.load({"compression.type": "none"}), {}).compression_type == "uncompressed"
 
