@@ -209,6 +209,25 @@ def test_cancelling_before_it_began_changes_nothing(local: Cluster, kafka: FakeK
     assert not kafka.changes("reassign")
 
 
+@pytest.mark.parametrize("over", [False, True])
+def test_a_cancel_after_a_worker_died_asking_takes_the_moves_back(local: Cluster, kafka: FakeKafka, over: bool) -> None:
+    """The controller had them, the plan did not say so yet; what is over by then counts as moved."""
+    kafka.moving = {("orders", 2): [2, 1]}
+    job = make(local, "reassignment", assignments=moves((0, [3, 1, 2]), (2, [3, 2, 1])))
+    while job.step != "submit":
+        job = step(job)
+    dead = runner._take(job.pk, "dead")
+    assert dead is not None
+    reassignment.advance(dead)
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    if over:
+        kafka.finish("orders", 0)
+    cancel_job(ACTOR, job)
+    job = finish(job)
+    assert (job.state, job.result) == ("cancelled", {"partitions": 2, "moved": int(over)})
+    assert kafka.moving == {("orders", 2): [2, 1]}, "somebody else's move goes on"
+
+
 def test_a_cancel_during_a_step_is_not_lost(local: Cluster, kafka: FakeKafka) -> None:
     job = step(make(local, "reassignment", assignments=moves((0, [3, 1, 2]))), 2)
     taken = runner._take(job.pk, "me")

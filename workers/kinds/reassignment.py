@@ -115,8 +115,7 @@ def _submit(job: Job, kafka: KafkaCluster) -> Step:
     rows = job.plan["detail"]
     moves = kafka.reassignments()
     for row in rows:
-        move = moves.get(_tp(row))
-        if move and set(move["replicas"]) - set(move["removing_replicas"]) != set(row["to"]):
+        if _tp(row) in moves and not _leads_to(moves[_tp(row)], row):
             row.update(state="failed", message="it is being moved to other brokers by somebody else")
     ask = [row for row in rows if row["state"] == "waiting"]
     answers = kafka.reassign({_tp(row): row["to"] for row in ask}) if ask else {}
@@ -127,6 +126,11 @@ def _submit(job: Job, kafka: KafkaCluster) -> Step:
         return _ended(job, rows, Job.FAILED)
     said = f"The controller has taken {counted(sum(row['state'] == 'moving' for row in rows), 'move')}."
     return Step("watch", {**job.plan, "detail": rows}, 0, len(rows), message=said, said=said)
+
+
+def _leads_to(move: Mapping[str, Any], row: Row) -> bool:
+    """Whether the move under way ends with the row's replicas, so that it is this job's."""
+    return set(move["replicas"]) - set(move["removing_replicas"]) == set(row["to"])
 
 
 def _watch(job: Job, kafka: KafkaCluster) -> Step:
@@ -183,17 +187,25 @@ def _ended(job: Job, rows: list[Row], state: str) -> Step:
 
 
 def cancel(job: Job) -> Step:
-    """Takes back what is under way (null replicas), then waits until the controller lists none of it."""
+    """Takes back what is under way (null replicas), then waits until the controller lists none of it.
+
+    In `submit` a worker may have asked for the moves and died before it could write that down.
+    """
     if job.step == RELEASE:
         return _release(job, KafkaCluster(job.cluster.bootstrap_servers))
     rows = job.plan.get("detail") or []
-    moving = [row for row in rows if row["state"] == "moving"]
+    maybe = ("moving", "waiting") if job.step == "submit" else ("moving",)
+    moving = [row for row in rows if row["state"] in maybe]
     if job.step in ("start", "throttle", "submit") and not moving:
         return _cancelled(job, rows)
     kafka = KafkaCluster(job.cluster.bootstrap_servers)
     moves = kafka.reassignments()
+    if job.step == "submit":
+        moves = {_tp(row): moves[_tp(row)] for row in moving if _tp(row) in moves and _leads_to(moves[_tp(row)], row)}
     open_moves = [row for row in moving if _tp(row) in moves]
     if open_moves:
+        for row in open_moves:
+            row["state"] = "moving"
         answers = kafka.reassign({_tp(row): None for row in open_moves})
         wrong = [error for error in answers.values() if error and NONE_UNDER_WAY not in error]
         said = "" if job.step == "cancel" else f"Taking back {counted(len(open_moves), 'move')}."
