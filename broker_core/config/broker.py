@@ -257,6 +257,12 @@ class BrokerConfig:
             raise ConfigError(
                 "replica.fetch.wait.max.ms must not exceed replica.lag.time.max.ms, or replicas would leave the ISR while waiting"
             )
+        if self.replica_fetch_wait_max_ms > self.replica_socket_timeout_ms:
+            raise ConfigError("replica.socket.timeout.ms must be at least replica.fetch.wait.max.ms, or a fetch would not be waited for")
+        if self.broker_id > self.reserved_broker_max_id:
+            raise ConfigError(f"broker.id {self.broker_id} must not exceed reserved.broker.max.id ({self.reserved_broker_max_id})")
+        if self.retention_ms == 0:
+            raise ConfigError("log.retention.ms must be -1 (for ever) or at least 1; the same holds in minutes and hours")
         if self.group_min_session_timeout_ms > self.group_max_session_timeout_ms:
             raise ConfigError("group.min.session.timeout.ms must not exceed group.max.session.timeout.ms")
         parse_listeners("listeners", self.listeners)
@@ -266,6 +272,14 @@ class BrokerConfig:
     @property
     def log_dir(self) -> str:
         return self.log_dirs[0]
+
+    @property
+    def retention_ms(self) -> int:
+        """How long records are kept, of the finest unit that is set; -1: for ever."""
+        if self.log_retention_ms is not None:
+            return self.log_retention_ms
+        minutes = self.log_retention_hours * 60 if self.log_retention_minutes is None else self.log_retention_minutes
+        return max(minutes * 60 * 1000, -1)
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         """Where the broker listens."""

@@ -198,10 +198,7 @@ def broker_defaults(broker: BrokerConfig) -> dict[str, Any]:
     """What a topic without overrides gets, by attribute."""
     values = {key.attribute: getattr(broker, key.synonyms[0].replace(".", "_")) for key in TOPIC_KEYS.values() if key.synonyms}
     hour_ms = 60 * 60 * 1000
-    if broker.log_retention_ms is None:
-        minutes = broker.log_retention_minutes
-        whole = broker.log_retention_hours * hour_ms if minutes is None else minutes * 60 * 1000
-        values["retention_ms"] = max(whole, -1)
+    values["retention_ms"] = broker.retention_ms
     if broker.log_roll_ms is None:
         values["segment_ms"] = broker.log_roll_hours * hour_ms
     if broker.log_roll_jitter_ms is None:

@@ -26,7 +26,12 @@ def test_a_name_gives_an_attribute_and_its_text_the_typed_value() -> None:
         ({"listeners": "127.0.0.1:9092"}, "listeners"),
         ({"listeners": "SSL://127.0.0.1:9092"}, "SSL"),
         ({"log.dirs": "/a,/b"}, "log.dirs"),
-        ({"replica.fetch.wait.max.ms": "40000"}, "replica.lag.time.max.ms"),
+        ({"replica.fetch.wait.max.ms": "40000", "replica.socket.timeout.ms": "40000"}, "replica.lag.time.max.ms"),
+        ({"replica.fetch.wait.max.ms": "200", "replica.socket.timeout.ms": "199"}, "replica.socket.timeout.ms"),
+        ({"broker.id": "1001"}, "reserved.broker.max.id"),
+        ({"log.retention.ms": "0"}, "log.retention.ms"),
+        ({"log.retention.minutes": "0"}, "log.retention.ms"),
+        ({"log.retention.hours": "0"}, "log.retention.ms"),
         ({"group.min.session.timeout.ms": "10", "group.max.session.timeout.ms": "9"}, "group.max.session.timeout.ms"),
         ({"log.dirs": ""}, "log.dirs"),
         ({"advertised.listeners": "here:9092"}, "advertised.listeners"),
@@ -106,10 +111,6 @@ def test_the_finer_unit_wins_for_rolling_too() -> None:
     for broker, wanted in ((hours, (7_200_000, 3_600_000)), (millis, (5, 3))):
         config = TopicConfig.from_overrides(broker, {})
         assert (config.segment_ms, config.segment_jitter_ms) == wanted
-
-
-def test_zero_minutes_are_not_the_same_as_none() -> None:
-    assert TopicConfig.from_overrides(BrokerConfig.load({"log.retention.minutes": "0"}), {}).retention_ms == 0
 
 
 def test_logs_are_flushed_as_often_as_that_is_checked_where_no_interval_is_set() -> None:
