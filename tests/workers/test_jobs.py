@@ -15,6 +15,7 @@ from console.roles import Actor
 from tests.support.console_world import FakeKafka
 from workers import runner
 from workers.kinds import election, reassignment
+from workers.tasks import jobs as tasks
 
 ACTOR = Actor("someone", "operator", "api")
 
@@ -337,3 +338,22 @@ def test_the_table_of_jobs_is_bounded(local: Cluster, monkeypatch: pytest.Monkey
         make(local, "health_report")
         Job.objects.update(state="succeeded")
     assert Job.objects.count() == 5
+
+
+# --- the task
+
+
+def test_a_task_of_slow_steps_leaves_the_rest_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five steps of six seconds would meet the task's time limit, and a job that is only slow would fail by it."""
+    clock, taken = [100.0], []
+
+    def slow(job_id: int) -> bool:
+        taken.append(job_id)
+        clock[0] += 6
+        return True
+
+    monkeypatch.setattr(tasks, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(tasks, "advance", slow)
+    tasks.advance_job(7)
+    assert taken == [7, 7]
+    assert tasks.BEGIN_WITHIN_S + 10 < tasks.SOFT_S
