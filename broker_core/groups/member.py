@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from msgspec import Struct
 
@@ -37,10 +37,9 @@ class Member(Struct):
     def metadata_for(self, protocol: str | None) -> bytes:
         return next((entry.metadata for entry in self.protocols if entry.name == protocol), b"")
 
-    def vote(self, candidates: Iterable[str]) -> str:
+    def vote(self, candidates: Container[str]) -> str:
         """The first of its own protocols, in its order of preference, that is a candidate."""
-        allowed = list(candidates)
-        return next(entry.name for entry in self.protocols if entry.name in allowed)
+        return next(entry.name for entry in self.protocols if entry.name in candidates)
 
 
 class Members:
@@ -134,7 +133,7 @@ class Members:
 
     def select_protocol(self) -> str:
         """Each member votes for its most preferred protocol among those that all support; ties go to the one voted for first."""
-        candidates = [name for name, count in self._support.items() if count == len(self._by_id)]
+        candidates = frozenset(name for name, count in self._support.items() if count == len(self._by_id))
         votes = Counter(member.vote(candidates) for member in self._by_id.values())
         return votes.most_common(1)[0][0]
 
