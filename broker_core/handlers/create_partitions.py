@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from broker_core.errors import ErrorCode, KafkaError
@@ -15,20 +16,21 @@ from broker_core.protocol.codec import field, millis
 async def handle(request: Request) -> Answer:
     """One row per topic; `count` is the new total."""
     validate_only = bool(field(request.body, "validate_only", False))
-    rows = {topic.name: await _grow(request, topic, validate_only) for topic in request.body.topics}
-    grown = [name for name, row in rows.items() if row["error_code"] == ErrorCode.NONE]
+    counts = Counter(topic.name for topic in request.body.topics)
+    rows = {topic.name: await _grow(request, topic, counts[topic.name] > 1, validate_only) for topic in request.body.topics}
+    grown = {name for name, row in rows.items() if row["error_code"] == ErrorCode.NONE}
     if grown and not validate_only:
-        counts = {topic.name: topic.count for topic in request.body.topics if topic.name in grown}
-        for name in await request.broker.admin.wait_for_leaders(counts, millis(request.body.timeout)):
+        totals = {topic.name: topic.count for topic in request.body.topics if topic.name in grown}
+        for name in await request.broker.admin.wait_for_leaders(totals, millis(request.body.timeout)):
             rows[name]["error_code"] = int(ErrorCode.REQUEST_TIMED_OUT)
             rows[name]["error_message"] = f"topic {name} has new partitions; not all of them have a leader yet"
     return {"throttle_time": 0, "results": list(rows.values())}
 
 
-async def _grow(request: Request, topic: Any, validate_only: bool) -> dict[str, Any]:
+async def _grow(request: Request, topic: Any, duplicate: bool, validate_only: bool) -> dict[str, Any]:
     try:
         require_controller(request)
-        if sum(other.name == topic.name for other in request.body.topics) > 1:
+        if duplicate:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} is named more than once")
         assignments = None if topic.assignments is None else [tuple(row.broker_ids) for row in topic.assignments]
         await request.broker.admin.create_partitions(topic.name, topic.count, assignments, validate_only=validate_only)
