@@ -31,6 +31,8 @@ class Unfinished(GatewayError):
 
 
 UNREACHABLE = (
+    kafka.errors.Cancelled,
+    kafka.errors.UnknownBrokerIdError,
     kafka.errors.MetadataEmptyBrokerList,
     kafka.errors.KafkaConnectionError,
     kafka.errors.KafkaTimeoutError,
@@ -53,6 +55,8 @@ def from_kafka(error: Exception, servers: str) -> GatewayError:
     """A client library's exception in the gateway's terms."""
     if isinstance(error, kafka.errors.RequestTimedOutError):
         return Unfinished(f"the cluster at {servers}")
+    if isinstance(error, kafka.errors.UnknownBrokerIdError):
+        return ClusterUnreachable(f"broker {error.args[0]} is not known at {servers} yet")
     if isinstance(error, UNREACHABLE):
         return ClusterUnreachable(f"no broker at {servers} answered in time ({type(error).__name__})")
     code = getattr(error, "errno", None)
