@@ -54,14 +54,18 @@ class ConfigWatcher:
     async def refresh(self, topics: Iterable[str]) -> None:
         """Reads the settings of these topics again: who asks for them right after a change, here or elsewhere, gets the new ones.
 
-        Without the store, or where the znode is not settings, they stay as they are.
+        Without the store (or where it is silent for as long as a session lasts), or where the znode is not settings, they stay as they are.
         """
-        for entity in sorted({f"topics/{topic}" for topic in topics}):
-            try:
-                overrides = await read_overrides(self._node.store, entity)
-            except (ConnectionLoss, SessionExpired) as error:
-                log.warning("settings are told as they were last read", extra={"entity": entity, "error": str(error)})
-                return
+        limit_ms = self._config.current.zookeeper_session_timeout_ms
+        try:
+            await self._node.clock.wait_for(self._refresh(sorted(set(topics))), limit_ms)
+        except (ConnectionLoss, SessionExpired, TimeoutError) as error:
+            log.warning("settings are told as they were last read", extra={"error": repr(error)})
+
+    async def _refresh(self, topics: Iterable[str]) -> None:
+        for topic in topics:
+            entity = f"topics/{topic}"
+            overrides = await read_overrides(self._node.store, entity)
             if overrides is not None:
                 self._changed(entity, overrides)
 

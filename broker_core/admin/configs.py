@@ -21,7 +21,7 @@ from broker_core.admin.config_entries import (
     topic_entries,
 )
 from broker_core.admin.names import CONFIG_CHANGE_PREFIX, DEFAULT_ENTITY, check_topic_name
-from broker_core.admin.topics import store_errors
+from broker_core.admin.topics import in_session, store_errors
 from broker_core.config import BROKER_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, validate_dynamic, validate_topic_overrides
 from broker_core.coordination import layout
 from broker_core.coordination.store import BadVersion, NodeExists, NoNode, Stat
@@ -120,6 +120,11 @@ class ConfigAdmin:
     ) -> None:
         self._check_resource(kind, name)
         entity = f"topics/{name}" if kind is ResourceType.TOPIC else f"brokers/{name or DEFAULT_ENTITY}"
+        await in_session(self._node, self._config, entity, self._change_entity(kind, name, entity, change, validate_only))
+
+    async def _change_entity(
+        self, kind: ResourceType, name: str, entity: str, change: Callable[[Mapping[str, str]], dict[str, str]], validate_only: bool
+    ) -> None:
         with store_errors(entity):
             for _ in range(WRITE_ATTEMPTS):
                 present, stat = await self._read(entity)

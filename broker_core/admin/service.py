@@ -11,7 +11,7 @@ from broker_core.admin.config_entries import DynamicBrokerConfigs
 from broker_core.admin.config_watcher import ConfigWatcher
 from broker_core.admin.configs import ConfigAdmin
 from broker_core.admin.names import CONSUMER_OFFSETS, TRANSACTION_STATE
-from broker_core.admin.topics import CreatedTopic, NewTopic, TopicAdmin
+from broker_core.admin.topics import CreatedTopic, NewTopic, TopicAdmin, in_session
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import NO_LEADER
@@ -69,13 +69,7 @@ class AdminService:
                 raise
 
     async def _in_session(self, work: Coroutine[Any, Any, T], topic: str) -> T:
-        """The work's result, unless ZooKeeper is silent for as long as a session lasts: by then this broker's is over, and its office."""
-        limit_ms = self._config.current.zookeeper_session_timeout_ms
-        try:
-            return await self._node.clock.wait_for(work, limit_ms)
-        except TimeoutError:
-            message = f"Topic '{topic}': ZooKeeper did not answer within {limit_ms} ms; the change may still be carried out"
-            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, message) from None
+        return await in_session(self._node, self._config, f"Topic '{topic}'", work)
 
     async def wait_for_leaders(self, counts: Mapping[str, int], timeout_ms: float) -> list[str]:
         """Waits until each topic has so many partitions, all with a leader; returns the topics that are late."""

@@ -6,9 +6,9 @@ The controller sees the znodes by its watches and does the rest: replicas, leade
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, field
 
@@ -23,6 +23,8 @@ from broker_core.seams import Node
 
 if TYPE_CHECKING:
     from broker_core.metadata.cache import MetadataCache
+
+T = TypeVar("T")
 
 USE_DEFAULT = -1
 PARTITIONS_PER_TOPIC_MAX = 10_000
@@ -60,6 +62,16 @@ def store_errors(what: str) -> Iterator[None]:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{what} does not exist.") from None
     except (ConnectionLoss, SessionExpired) as error:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{what}: ZooKeeper did not answer ({type(error).__name__})") from error
+
+
+async def in_session(node: Node, config: ConfigHolder, what: str, work: Coroutine[Any, Any, T]) -> T:
+    """The work's result, unless ZooKeeper is silent for as long as a session lasts: by then this broker's is over, and its office."""
+    limit_ms = config.current.zookeeper_session_timeout_ms
+    try:
+        return await node.clock.wait_for(work, limit_ms)
+    except TimeoutError:
+        message = f"{what}: ZooKeeper did not answer within {limit_ms} ms; the change may still be carried out"
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, message) from None
 
 
 class TopicAdmin:

@@ -169,3 +169,22 @@ async def test_a_change_that_contradicts_the_other_settings_is_refused(world: Ad
             await world.admin.configs.alter(BROKER, name, contradiction, validate_only=False)
         assert caught.value.code is ErrorCode.INVALID_REQUEST
     assert await world.store.exists(config_path("brokers", "1")) is None
+
+
+async def test_a_silent_store_is_not_waited_for_longer_than_a_session(caplog: pytest.LogCaptureFixture) -> None:
+    """Settings are told as they were last read; a change not sent by then is never made."""
+    world = await AdminWorld.start(**{"zookeeper.session.timeout.ms": "100"})
+    await world.admin.create_topic(NewTopic("t", 1, 1, {}, {"retention.ms": "7"}))
+    world.lead("t", {0: 1})
+    await world.admin.watcher.ensure_loaded(["t"])
+    world.store.disconnect()
+    async with asyncio.timeout(5):
+        await world.admin.watcher.refresh(["t"])
+        assert "settings are told as they were last read" in caplog.text
+        with pytest.raises(KafkaError, match="did not answer") as caught:
+            await world.admin.configs.alter(TOPIC, "t", [setting("retention.ms", "1")], validate_only=False)
+    assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
+    world.store.reconnect()
+    await world.admin.watcher.refresh(["t"])
+    assert entry(world, TOPIC, "t", "retention.ms")[0] == "7"
+    await world.close()
