@@ -31,7 +31,13 @@ class Sampler:
             await asyncio.to_thread(self.step, self._take())
 
     def step(self, records: list[Record]) -> None:
-        """Oldest first: the spool is emptied before the new ones are written."""
+        """Oldest first: the spool is emptied before the new ones are written. A full disk costs samples and nothing else."""
+        try:
+            self._carry(records)
+        except OSError as error:
+            log.warning("samples are lost: %s", error)
+
+    def _carry(self, records: list[Record]) -> None:
         if not records:
             return
         try:

@@ -21,6 +21,7 @@ class Spool:
 
     def add(self, records: Iterable[Record]) -> None:
         lines = b"".join(base64.b64encode(key) + b" " + base64.b64encode(value) + b"\n" for key, value in records)
+        self._cut_torn_line()
         with self._path.open("ab") as file:
             file.write(lines)
         if self._path.stat().st_size > self._limit_bytes:
@@ -47,6 +48,17 @@ class Spool:
     @property
     def size_bytes(self) -> int:
         return self._path.stat().st_size if self._path.exists() else 0
+
+    def _cut_torn_line(self) -> None:
+        """What a write that was cut short has left: the next line would be read as its end."""
+        if not self.size_bytes:
+            return
+        with self._path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) == b"\n":
+                return
+        data = self._path.read_bytes()
+        self._replace(data[: data.rfind(b"\n") + 1])
 
     def _halve(self) -> None:
         data = self._path.read_bytes()[-self._limit_bytes // 2 :]

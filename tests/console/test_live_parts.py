@@ -142,6 +142,8 @@ def test_a_torn_line_of_the_spool_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "s"
     path.write_bytes(path.read_bytes()[:-2])
     assert spool.read(10) == [(b"a", b"1")]
+    spool.add([(b"c", b"3"), (b"d", b"4")])
+    assert spool.read(10) == [(b"a", b"1"), (b"c", b"3"), (b"d", b"4")]
 
 
 class FlakySink:
@@ -164,6 +166,18 @@ def test_samples_wait_on_disk_while_the_topic_is_away(tmp_path: Path) -> None:
     sink.away = False
     sampler.step([(b"3", b"c")])
     assert [key for key, _ in sink.written] == [b"1", b"2", b"3"]
+
+
+def test_a_spool_that_cannot_be_written_costs_samples_and_nothing_else(tmp_path: Path) -> None:
+    """The disk is full: that ends neither the sampler nor `live` with it."""
+    sink, spool = FlakySink(), Spool(tmp_path / "s")
+    sampler = Sampler(list, sink, spool)
+    (tmp_path / "s").mkdir()
+    sampler.step([(b"1", b"a")])
+    (tmp_path / "s").rmdir()
+    sink.away = False
+    sampler.step([(b"2", b"b")])
+    assert sink.written == [(b"2", b"b")]
 
 
 def test_a_sample_holds_what_analytics_reads() -> None:
