@@ -80,6 +80,7 @@ class Layout(Struct, frozen=True):
     def folder(self, *parts: str) -> Path:
         """A folder below the root, made if need be, readable by its owner only."""
         path = self.root.joinpath(*parts)
+        self._take_if_empty()
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         return path
 
@@ -99,16 +100,18 @@ class Layout(Struct, frozen=True):
 
     def prepare(self) -> None:
         """Makes the folder ours, or refuses one that belongs to something else or to another format."""
-        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        marker = self.root / MARKER
-        if marker.exists():
-            _check_marker(marker)
-        elif any(self.root.iterdir()):
+        self._take_if_empty()
+        if not (self.root / MARKER).exists():
             raise ConfigError(
                 f"{self.root} is not empty and holds no {MARKER}: it is not a Highwater data folder; name another by DATA=dir"
             )
-        else:
-            marker.write_text(json.dumps({"format": FORMAT_VERSION}) + "\n", encoding="ascii")
+        _check_marker(self.root / MARKER)
+
+    def _take_if_empty(self) -> None:
+        """Whoever is the first to put something into a new folder marks it."""
+        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not any(self.root.iterdir()):
+            (self.root / MARKER).write_text(json.dumps({"format": FORMAT_VERSION}) + "\n", encoding="ascii")
 
 
 def known_broker(broker_id: int) -> int:

@@ -9,6 +9,7 @@ import pytest
 
 from broker_core.config import BrokerConfig
 from broker_core.errors import ConfigError
+from broker_core.local import control
 from broker_core.local.brokers import properties
 from broker_core.local.layout import Layout
 from broker_core.local.services import check_port_free
@@ -45,6 +46,16 @@ def test_a_taken_port_is_a_clear_message() -> None:
 def test_a_new_folder_becomes_ours_and_stays_it(tmp_path: Path) -> None:
     layout(tmp_path / "new").prepare()
     layout(tmp_path / "new").prepare()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_look_at_a_new_folder_leaves_it_one_that_can_be_used(tmp_path: Path, there: bool) -> None:
+    """`highwater cluster status` before the first `make up`."""
+    root = tmp_path / "new"
+    if there:
+        root.mkdir()
+    assert {broker["state"] for broker in control.status(root)["brokers"]} == {"stopped"}
+    layout(root).prepare()
 
 
 def test_a_folder_of_something_else_is_refused_untouched(tmp_path: Path) -> None:
