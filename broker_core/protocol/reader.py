@@ -31,7 +31,7 @@ from broker_core.protocol.varint import read_unsigned
 Step = Callable[[list[Any], memoryview, int], int]
 
 MAX_ELEMENTS = 1 << 20
-"""Structs, strings and tagged fields in the lists of one message; plain numbers do not count."""
+"""Structs, strings, numbers and tagged fields in the lists of one message. Numbers, too: each may name a partition."""
 
 
 class _Budget:
@@ -201,6 +201,7 @@ def _elements_reader(field: FieldSpec, flexible: bool, budget: _Budget) -> Calla
         code, size = FIXED_FORMATS[field.type], struct.calcsize(">" + FIXED_FORMATS[field.type])
 
         def read_numbers(buffer: memoryview, position: int, count: int) -> tuple[tuple[Any, ...], int]:
+            budget.spend(count)
             return struct.unpack_from(f">{count}{code}", buffer, position), position + count * size
 
         return read_numbers

@@ -89,6 +89,9 @@ def test_a_message_has_a_budget_of_elements() -> None:
     write_unsigned(tags, count)
     with pytest.raises(ProtocolViolation, match="more than 1048576 elements"):
         codec.decode_request(ApiKey.API_VERSIONS, 3, bytes(tags + b"\x09\x00" * count), 0)
+    numbers = b"\0\1g" + struct.pack(">i", 1) + b"\0\1t" + struct.pack(">i", count) + bytes(4 * count)
+    with pytest.raises(ProtocolViolation, match="more than 1048576 elements"):
+        codec.decode_request(ApiKey.OFFSET_FETCH, 5, numbers, 0)
     codec.decode_request(ApiKey.METADATA, 0, struct.pack(">i", 1000) + b"\0\0" * 1000, 0)
 
 
