@@ -1,4 +1,7 @@
-"""Which things changed since a cursor: one entry per thing, so memory is bounded by how many things there are."""
+"""Which things changed since a cursor: one entry per thing, of the `limit` things that changed last.
+
+Without the limit things that have gone would stay for ever. Who asks from before `forgotten` has to begin anew.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,12 @@ K = TypeVar("K", bound=Hashable)
 
 
 class ChangeLog(Generic[K]):
-    """Keys in the order of their last change; `sequence` is the number of the newest one."""
+    """Keys in the order of their last change; `sequence` is the number of the newest one, `forgotten` of the newest one dropped."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
         self.sequence = 0
+        self.forgotten = 0
+        self._limit = limit
         self._last: OrderedDict[K, int] = OrderedDict()
 
     def mark(self, key: K) -> None:
@@ -21,6 +26,8 @@ class ChangeLog(Generic[K]):
         self.sequence += 1
         self._last[key] = self.sequence
         self._last.move_to_end(key)
+        if len(self._last) > self._limit:
+            _, self.forgotten = self._last.popitem(last=False)
 
     def newest_first(self, after: int) -> Iterator[tuple[K, int]]:
         """(key, number of its last change) of everything that changed after `after`, newest first."""

@@ -26,6 +26,8 @@ FeedKey = tuple[str, str, int]
 UNWATCHED_AFTER_MS = 30_000
 BURST_MS = 2.0
 EVENTS_MAX = 300
+CHANGES_MAX = 100_000
+"""Things whose last change is remembered, some of which have gone; who is further behind is told everything anew."""
 EVENTS_PER_ANSWER_MAX = 100
 _WAKE = "state"
 
@@ -65,7 +67,7 @@ class StateFeed:
         self._node = node
         self._source = source
         self._epoch = broker_epoch
-        self._log: ChangeLog[FeedKey] = ChangeLog()
+        self._log: ChangeLog[FeedKey] = ChangeLog(CHANGES_MAX)
         self._purgatory: Purgatory[str] = Purgatory("state-feed", node.clock)
         self._events: deque[Row] = deque(maxlen=EVENTS_MAX)
         self._event_seq = 0
@@ -102,16 +104,19 @@ class StateFeed:
         """The next answer for this cursor: at once if there is news and the interval is over, else held."""
         self._begin_watch()
         cursor = request.cursor
-        if cursor is None or cursor.watch != self._watch or request.broker_epoch not in (-1, self._epoch()):
+        if cursor is None or self._is_stale(cursor) or request.broker_epoch not in (-1, self._epoch()):
             return self._full(request, Cursor(self._watch, self._log.sequence, self._first_event()), first=True)
         if cursor.after is not None:
             return self._full(request, cursor, first=False)
         await self._hold(request, cursor, last_answer_ms)
         return (
-            self._delta(request, cursor)
-            if cursor.watch == self._watch
-            else self._full(request, Cursor(self._watch, self._log.sequence, cursor.event), first=True)
+            self._full(request, Cursor(self._watch, self._log.sequence, cursor.event), first=True)
+            if self._is_stale(cursor)
+            else self._delta(request, cursor)
         )
+
+    def _is_stale(self, cursor: Cursor) -> bool:
+        return cursor.watch != self._watch or cursor.sequence < self._log.forgotten
 
     async def _hold(self, request: FeedRequest, cursor: Cursor, last_answer_ms: float) -> None:
         not_before_ms = last_answer_ms + request.min_interval_ms
@@ -141,7 +146,7 @@ class StateFeed:
             held.force_complete()
 
     def _has_news(self, request: FeedRequest, cursor: Cursor) -> bool:
-        if cursor.watch != self._watch or (self._events and self._event_seq > cursor.event):
+        if self._is_stale(cursor) or (self._events and self._event_seq > cursor.event):
             return True
         return any(_wanted(key, request) for key, _ in self._log.newest_first(cursor.sequence))
 

@@ -35,7 +35,8 @@ Response
     removed_groups   [group, …] it no longer coordinates
     events           [{seq, at_ms, kind, topic, partition, text}], each sent once per cursor; only the newest few hundred are kept
 
-All values are absolute. A cursor that is stale (broker restarted, nobody watched for a while) gets a full answer in pages.
+All values are absolute. A cursor that is stale (broker restarted, nobody watched for a while, too much changed since) gets a full
+answer in pages.
 """
 
 from __future__ import annotations

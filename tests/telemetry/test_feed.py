@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
 from broker_core.model import TopicPartition
@@ -207,6 +208,26 @@ async def test_stale_cursors_get_everything_again(parts: Parts) -> None:
     assert watcher.cursor is not None
     watcher.cursor = watcher.cursor._replace(watch="another")
     assert (await watcher.ask())["kind"] == "full"
+
+
+async def test_a_cursor_from_before_what_is_forgotten_gets_everything_again(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed_module, "CHANGES_MAX", 3)
+    source, _, world = parts
+    feed = StateFeed(world.node, source, lambda: 7)
+    watcher, late = Watcher(feed), Watcher(feed)
+    await watcher.ask()
+    await late.ask()
+    source.put("t", 0, 1)
+    for number in range(3):
+        assert source.group_changed is not None
+        source.group_changed(f"tool-{number}")
+        await watcher.ask()
+    source.put("t", 1, 1)
+    assert [row["partition"] for row in (await watcher.ask())["partitions"]] == [1]
+    everything = await late.ask()
+    assert (everything["kind"], everything["first"]) == ("full", True)
+    assert [row["partition"] for row in everything["partitions"]] == [0, 1]
+    feed.close()
 
 
 async def test_nothing_is_marked_while_nobody_looks(parts: Parts, monkeypatch: Any) -> None:
