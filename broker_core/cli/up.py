@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -13,11 +14,14 @@ from broker_core.cli import system
 from broker_core.errors import ConfigError
 from broker_core.local import control
 from broker_core.local.layout import BROKER_IDS, Layout
-from broker_core.local.process import ProcessError, exclusive
+from broker_core.local.process import LocalProcess, ProcessError, exclusive, wait_until
 from broker_core.local.services import check_port_free, java_version
 
 LEAST_JAVA = 17
 LOOK_SECONDS = 2.0
+STARTER = "up"
+"""`up` holds a lock and writes its pid as the processes do that it starts, so that `down` finds it."""
+STARTER_SECONDS = 90.0
 
 
 def run(data: Path, *, demo: bool) -> int:
@@ -27,7 +31,8 @@ def run(data: Path, *, demo: bool) -> int:
     if java_version() < LEAST_JAVA:
         raise ConfigError("Java 17 or newer is needed: apt-get install openjdk-17-jre-headless")
     stop = _stop_event()
-    with exclusive(layout.folder("run") / "up.lock", "make up (is another one running with this data folder?)", seconds=1.0):
+    with exclusive(system.process_of(layout, STARTER).lock_path, "make up (is another one running with this data folder?)", seconds=1.0):
+        system.process_of(layout, STARTER).pid_path.write_text(f"{os.getpid()}\n", encoding="ascii")
         _clear_leftovers(layout)
         _check_ports(layout)
         try:
@@ -47,10 +52,19 @@ def say(text: str) -> None:
 
 
 def down(data: Path) -> int:
-    """Stops everything that runs from the data folder."""
+    """Stops everything that runs from the data folder, an `up` in another shell first: it would start again what ends."""
     layout = Layout.from_environment(data)
+    _end_starter(system.process_of(layout, STARTER))
     _down(layout)
     return 0
+
+
+def _end_starter(starter: LocalProcess) -> None:
+    if starter.alive():
+        say("highwater up is told to stop …")
+        starter.send(signal.SIGTERM)
+        if not wait_until(lambda: not starter.alive(), STARTER_SECONDS):
+            raise ProcessError(f"highwater up (pid {starter.pid()}) has not stopped everything within {STARTER_SECONDS:.0f} s")
 
 
 def _stop_event() -> threading.Event:

@@ -133,6 +133,19 @@ def test_a_whole_life(up: Up) -> None:
     assert processes_of(up.data) == {}
 
 
+@pytest.mark.timeout(240)
+def test_down_from_another_shell_ends_it_all(up: Up) -> None:
+    """The `up` in the foreground too: it would start again what ends."""
+    foreground = up.start()
+    eventually(up.ready, START_SECONDS, "up is ready")
+    command = [sys.executable, "-m", "broker_core.cli.main", "--data", str(up.data), "down"]
+    down = subprocess.run(command, cwd=system.ROOT, capture_output=True, text=True, timeout=90, check=False)
+    assert down.returncode == 0, down.stderr
+    assert foreground.wait(5) == 0, up.said()
+    assert "started again" not in up.said()
+    assert processes_of(up.data) == {}
+
+
 @pytest.mark.timeout(120)
 def test_interrupted_while_it_starts(up: Up) -> None:
     """Ctrl-C before it is ready stops what has been started."""
