@@ -9,10 +9,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
+from broker_core.errors import HighwaterError
 from broker_core.local.layout import Layout
 from broker_core.local.process import LocalProcess, ProcessError
 from broker_core.local.services import check_port_free, redis_process, start_redis, tail, wait_ready
@@ -106,11 +108,18 @@ def stop_all(layout: Layout, progress: Progress) -> None:
 
 
 def restart_dead(layout: Layout, *, demo: bool, progress: Progress) -> None:
-    """Starts again whatever ended by itself, saying so with the end of its log. Brokers stay as they are: faults are made on purpose."""
-    for program in programs(layout, demo=demo):
-        if not process_of(layout, program.name).alive():
-            progress(f"{program.name} ended and is started again; the end of its log:\n{tail(layout.log_file(program.name), 800)}")
-            start_program(layout, program)
+    """Starts again whatever ended by itself, Redis first, saying so with the end of its log; what cannot be started is told and tried
+    again at the next look. Brokers stay as they are: faults are made on purpose."""
+    starts = {"redis": partial(start_redis, layout)}
+    starts |= {program.name: partial(start_program, layout, program) for program in programs(layout, demo=demo)}
+    for name, start in starts.items():
+        if process_of(layout, name).alive():
+            continue
+        progress(f"{name} ended and is started again; the end of its log:\n{tail(layout.log_file(name), 800)}")
+        try:
+            start()
+        except (HighwaterError, OSError) as error:
+            progress(f"{name} could not be started: {error}")
 
 
 def trim_logs(layout: Layout) -> None:

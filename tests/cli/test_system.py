@@ -1,0 +1,51 @@
+"""What `highwater up` does about programs that end by themselves."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from broker_core.cli import system
+from broker_core.cli.system import Program
+from broker_core.local.layout import Layout
+from broker_core.local.services import redis_process, start_redis
+from tests.support.redis import free_port
+
+SLEEPER = Program("worker", ("-c", "import signal; signal.pause()"))
+CONSOLE = Program("console", ("-c", "import signal; signal.pause()"))
+
+
+@pytest.fixture
+def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Layout]:
+    ports = {"HIGHWATER_REDIS_PORT": str(free_port()), "HIGHWATER_CONSOLE_PORT": str(free_port())}
+    made = Layout.from_environment(tmp_path / "data", ports)
+    made.prepare()
+    monkeypatch.setattr(system, "programs", lambda layout, demo: [CONSOLE, SLEEPER])
+    start_redis(made)
+    yield made
+    for process in (redis_process(made), *(system.process_of(made, program.name) for program in (CONSOLE, SLEEPER))):
+        process.kill()
+
+
+def test_what_ended_is_started_again_redis_too(layout: Layout) -> None:
+    said: list[str] = []
+    redis_process(layout).kill()
+    system.restart_dead(layout, demo=False, progress=said.append)
+    assert redis_process(layout).alive()
+    assert [words.partition(" ")[0] for words in said] == ["redis", "console", "worker"]
+    system.restart_dead(layout, demo=False, progress=said.append)
+    assert len(said) == 3, "all live"
+
+
+def test_what_cannot_be_started_again_stops_nothing_else(layout: Layout) -> None:
+    """Nor the brokers, which an error out of here would end; it is tried again at the next look."""
+    said: list[str] = []
+    with socket.create_server(("127.0.0.1", layout.console_port)):
+        system.restart_dead(layout, demo=False, progress=said.append)
+    assert str(layout.console_port) in said[1]
+    assert system.process_of(layout, "worker").alive()
+    system.restart_dead(layout, demo=False, progress=said.append)
+    assert system.process_of(layout, "console").alive()
