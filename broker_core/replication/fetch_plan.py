@@ -123,7 +123,9 @@ class FetchPlan:
         return FetchBody(self._version, self._session_id, self._session_epoch, wanted, forgotten)
 
     def answered(self, error_code: int, session_id: int) -> None:
-        """The answer to the request built last: what that says of the session."""
+        """The answer to the request built last: what that says of the session. What the answer brought has been used by then:
+        where there is no session, nothing is known any more of what was asked for.
+        """
         if error_code == ErrorCode.NONE:
             if session_id == NO_SESSION:
                 self._restart(NO_SESSION)

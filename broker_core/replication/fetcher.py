@@ -121,13 +121,13 @@ class Fetcher:
             log.info("fetch failed", extra={"source": self._source.broker_id, "error": repr(error)})
             self._plan.failed()
             return False
-        self._plan.answered(answer.error_code, answer.session_id)
         for topic in answer.responses:
             name: UUID | str | None = topic.topic_id if body.version >= 13 else topic.topic
             for data in topic.partitions:
                 tp = self._plan.resolve(name, data.partition_index)
                 if tp is not None:
                     await self._take(tp, data)
+        self._plan.answered(answer.error_code, answer.session_id)
         return bool(answer.error_code == ErrorCode.NONE)
 
     async def _take(self, tp: TopicPartition, data: Any) -> None:

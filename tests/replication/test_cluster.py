@@ -25,6 +25,15 @@ def test_replication_commits_and_is_acknowledged() -> None:
         assert cluster.values(2) == cluster.values(3) == ["a", "b"]
 
 
+def test_a_leader_without_room_for_sessions_is_followed_all_the_same() -> None:
+    """KIP-227: without a session every answer counts, and every request names all partitions."""
+    with ReplicaWorld(overrides={"max.incremental.fetch.session.cache.slots": "0"}) as cluster:
+        cluster.create()
+        assert cluster.produce(1, "a").error_code is ErrorCode.NONE
+        cluster.until(cluster.caught_up)
+        assert cluster.values(2) == cluster.values(3) == ["a"]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_failover_cuts_what_was_not_committed(seed: int) -> None:
     """R6: the old leader's lonely tail goes, everything committed stays, and all logs become equal."""
