@@ -74,13 +74,15 @@ async def write_isr(
 
     After an expired session the same write is tried in the next one: only the version decides whether it is still ours.
     """
+    tried = False
     while still_wanted():
         try:
-            if newcomer is not None and not await _is_registered(node, newcomer):
-                return Withdrawn()
-            data = encode_partition_state(proposal, controller_epoch)
-            stat = await node.store.set(state_path(tp), data, version=proposal.zk_version)
-            return Written(proposal.isr, stat.version)
+            if newcomer is None or await _is_registered(node, newcomer):
+                tried = True
+                data = encode_partition_state(proposal, controller_epoch)
+                stat = await node.store.set(state_path(tp), data, version=proposal.zk_version)
+                return Written(proposal.isr, stat.version)
+            outcome = await _look_up(node, tp, proposal) if tried else Withdrawn()
         except BadVersion:
             outcome = await _look_up(node, tp, proposal)
         except NoNode:
@@ -99,7 +101,7 @@ async def _is_registered(node: Node, newcomer: Newcomer) -> bool:
 
 
 async def _look_up(node: Node, tp: TopicPartition, proposal: LeaderAndIsr) -> Outcome | None:
-    """After a refusal by version: what the znode says while the leadership in it is still ours is our own earlier write."""
+    """After a refusal by version, or no reply: a new version is our own earlier write while the leadership in it is still ours."""
     try:
         data, stat = await node.store.get(state_path(tp))
     except NoNode:
@@ -107,6 +109,8 @@ async def _look_up(node: Node, tp: TopicPartition, proposal: LeaderAndIsr) -> Ou
     except (ConnectionLoss, SessionExpired):
         return None
     found, _ = decode_partition_state(tp, data, stat.version)
+    if found.zk_version == proposal.zk_version:
+        return Withdrawn()
     if (found.leader, found.leader_epoch) == (proposal.leader, proposal.leader_epoch):
         return Written(found.isr, found.zk_version)
     return Refused()

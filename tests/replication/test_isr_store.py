@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_core.coordination.layout import ISR_CHANGES, broker_path, state_path
+from broker_core.coordination.store import ConnectionLoss
 from broker_core.coordination.znode_data import decode_isr_change, decode_partition_state, encode_partition_state
 from broker_core.model import LeaderAndIsr, TopicPartition
 from broker_core.replication.isr_store import (
@@ -178,3 +179,29 @@ def test_an_announcement_that_failed_is_made_later(store: StoreWorld) -> None:
 
 async def make(node: Node) -> IsrAnnouncer:
     return IsrAnnouncer(node)
+
+
+@pytest.mark.parametrize("applied", [True, False])
+def test_a_newcomer_that_died_while_the_reply_was_lost(store: StoreWorld, monkeypatch: pytest.MonkeyPatch, applied: bool) -> None:
+    """Whoever may be elected counts: the leader must not go on with the ISR it had if the store has the newcomer in it."""
+
+    async def register(node: Node) -> int:
+        await node.store.create(broker_path(3), b"")
+        stat = await node.store.exists(broker_path(3))
+        assert stat is not None
+        return stat.czxid
+
+    async def die(node: Node) -> None:
+        await node.clock.sleep(100)
+        await node.store.delete(broker_path(3))
+
+    async def lost(path: str, data: bytes, version: int = -1) -> None:
+        raise ConnectionLoss(path)
+
+    epoch = store.world.run("b1", register)
+    if applied:
+        store.world.lose_store_reply("b1", "set")
+    else:
+        monkeypatch.setattr(store.world.life("b1").store, "set", lost)
+    store.world.spawn("b1", die)
+    assert store.write((1, 2, 3), 0, Newcomer(3, epoch)) == (Written((1, 2, 3), 1) if applied else Withdrawn())
