@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
@@ -26,9 +26,10 @@ def page(*methods: str) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @require_http_methods(methods or ("GET", "HEAD"))
-        @login_required
         @functools.wraps(view)
         def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return _sign_in_first(request)
             request.cluster = local_cluster()  # type: ignore[attr-defined]
             try:
                 return view(request, *args, **kwargs)
@@ -39,6 +40,12 @@ def page(*methods: str) -> Callable[[View], View]:
         return wrapped
 
     return decorate
+
+
+def _sign_in_first(request: HttpRequest) -> HttpResponse:
+    """To the sign-in and from there back to the page; the address of a form that was sent is none. htmx takes the whole page there."""
+    answer = redirect_to_login(request.get_full_path() if request.method in ("GET", "HEAD") else "/")
+    return HttpResponse(status=204, headers={"HX-Redirect": answer.url}) if is_htmx(request) else answer
 
 
 KNOWN = (Refused, Invalid, Conflict, GatewayError, SnapshotUnavailable)

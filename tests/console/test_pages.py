@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from django.contrib.staticfiles import finders
@@ -71,6 +72,27 @@ def test_nobody_reads_a_page_without_signing_in(local: Any, path: str) -> None:
     answer = Client().get(path)
     assert answer.status_code == 302
     assert answer.headers["Location"].startswith("/login")
+
+
+@pytest.mark.parametrize(
+    ("ask", "back"),
+    [
+        (lambda browser: browser.get("/topics?q=a"), "/topics%3Fq%3Da"),
+        (lambda browser: browser.post("/health/run"), "/"),
+        (lambda browser: browser.post("/brokers/1/kill", {"confirm": "1"}), "/"),
+    ],
+)
+def test_signing_in_leads_to_a_page_that_can_be_read(people: dict[str, Client], ask: Any, back: str) -> None:
+    """A form that was sent after the session's end is not sent again, and its address alone is no page."""
+    answer = ask(Client())
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"/login?next={back}")
+    assert people["admin"].get(unquote(back)).status_code == 200
+
+
+def test_a_part_of_a_page_is_not_filled_with_the_sign_in(local: Any) -> None:
+    """The whole page goes there."""
+    answer = Client().get("/health", headers={"HX-Request": "true"})
+    assert (answer.status_code, answer.headers["HX-Redirect"], answer.content) == (204, "/login?next=/health", b"")
 
 
 def test_only_admins_read_the_audit(people: dict[str, Client]) -> None:
