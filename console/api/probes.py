@@ -85,7 +85,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         try:
             for name, labels, value in _gauges(cluster.pk):
                 if value is not None:
-                    lines.setdefault(name, []).append(f"{name}{{{labels}}} {float(value):g}")
+                    lines.setdefault(name, []).append(f"{name}{{{labels}}} {value}")
         except SnapshotUnavailable:
             lines.setdefault("highwater_redis_up", []).append("highwater_redis_up 0")
             break

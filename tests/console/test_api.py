@@ -12,7 +12,7 @@ from django.test import Client
 from console.live.state import ClusterState
 from console.models import AuditEntry, Event, Job
 from tests.support.console_fixtures import publish
-from tests.support.console_world import BROKERS
+from tests.support.console_world import BROKERS, batch, claim
 from tests.support.openapi import check_answer
 
 BASE = "/api/v1/clusters/local"
@@ -283,6 +283,16 @@ def test_metrics_are_prometheus_text(tokens: dict[str, dict[str, str]], role: st
     assert 'highwater_broker_leaders{cluster="local",broker="1"} 2' in text
     assert 'highwater_group_lag{cluster="local",group="billing"} 40' in text
     assert "None" not in text
+
+
+def test_metrics_are_exact(tokens: dict[str, dict[str, str]], shown: Any, redis: Any) -> None:
+    """Six digits of a count that grows would make its rate steps of thousands."""
+    row = claim("orders", 0, 1, [1, 2, 3], leader=1, isr=[1, 2, 3], end=18_204_331)
+    shown.apply_batch(batch(1, [row], 5000), 5000)
+    shown.take(5000)
+    publish(redis, shown, 5000)
+    text = ask(tokens["viewer"], "GET", "/metrics").content.decode()
+    assert 'highwater_topic_messages{cluster="local",topic="orders"} 18204531\n' in text
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic eDp5"}, {"Authorization": "Bearer"}])
