@@ -89,6 +89,7 @@ class LogCleaner:
 
     async def clean(self, log: PartitionLog, found: CleanRange) -> None:
         """Compacts a log up to where the map of keys reaches; `CorruptData` when a batch cannot be read."""
+        truncations = log.truncations
         await log.flush(found.end)
         await log.save_recovery_point()
         slices = Slices(self._node)
@@ -104,7 +105,7 @@ class LogCleaner:
         )
         for group in groups(due, log.config.segment_bytes, lambda segment: log.segments.end_offset(segment, log.log_end_offset)):
             cleaned = await self._write_group(log, group, compactor, transactions, slices)
-            if not log.replace_segments(group, cleaned):
+            if log.truncations != truncations or not log.replace_segments(group, cleaned):
                 await cleaned.remove()
                 return
         logger.info("log compacted", extra={"partition": str(log.topic_partition), "up_to": offsets.next_offset, "keys": len(offsets)})

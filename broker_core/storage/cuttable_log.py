@@ -53,7 +53,7 @@ class CuttableLog(DurableLog):
         await self._after_truncation(offset, offset)
 
     async def _after_truncation(self, end_offset: int, start_offset: int) -> None:
-        self._truncations += 1
+        self.truncations += 1
         self.log_end_offset = end_offset
         self.log_start_offset = min(start_offset, end_offset)
         self.recovery_point = min(self.recovery_point, end_offset)

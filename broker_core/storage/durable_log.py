@@ -32,7 +32,7 @@ class DurableLog(ReadableLog):
     async def _flush(self, target: int) -> None:
         if target <= self.recovery_point:
             return
-        truncations, was_closed = self._truncations, self.closed
+        truncations, was_closed = self.truncations, self.closed
         try:
             await self._side_files.write()
             await self._store.sync(self.recovery_point, target)
@@ -40,7 +40,7 @@ class DurableLog(ReadableLog):
             if self.closed and not was_closed:
                 return
             raise self._failed(error, "flush") from error
-        if truncations == self._truncations:
+        if truncations == self.truncations:
             self.recovery_point = max(self.recovery_point, target)
             self.last_flush_ms = self._node.clock.now_ms()
             self._release_held()

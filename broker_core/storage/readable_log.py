@@ -31,7 +31,6 @@ class ReadableLog:
         "_node",
         "_side_files",
         "_store",
-        "_truncations",
         "closed",
         "failure",
         "high_watermark",
@@ -44,6 +43,7 @@ class ReadableLog:
         "recovery_point",
         "topic_id",
         "topic_partition",
+        "truncations",
     )
 
     def __init__(
@@ -59,7 +59,6 @@ class ReadableLog:
         self._config = config
         self._store = SegmentStore(folder, loaded.segments, config)
         self._side_files = SideFiles(folder, loaded.epochs)
-        self._truncations = 0
         self._held: HeldRecords | None = None
         self.topic_id = loaded.topic_id
         self.log_start_offset = loaded.log_start_offset
@@ -70,6 +69,8 @@ class ReadableLog:
         self.last_flush_ms = folder.node.clock.now_ms()
         self.failure: OSError | None = None
         self.closed = False
+        self.truncations = 0
+        """How often records were cut off its end: what was read before the last time may not be in the log."""
         self.on_recovery_point: Callable[[], Awaitable[None]] | None = None
         """Awaited when the recovery point must be written down at once: after a truncation and before a compaction."""
         self.on_settled: Callable[[], None] | None = None

@@ -97,11 +97,11 @@ class Ledger:
                 self._tell(f"broker {broker_id} is in the ISR of {tp} without any log")
             return
         seen, cuts, start = self._seen.get((tp, broker_id), (log, 0, 0))
-        start = start if seen is log and cuts == log._truncations else 0
+        start = start if seen is log and cuts == log.truncations else 0
         owed = [value for value, _ in ledger[start:]]
         if owed and values(log, start, len(ledger)) != owed:
             self._tell(f"broker {broker_id} is in the ISR of {tp} without all that is committed from offset {start} on")
-        self._seen[tp, broker_id] = log, log._truncations, len(ledger)
+        self._seen[tp, broker_id] = log, log.truncations, len(ledger)
 
     def _running(self, broker_id: int) -> Broker | None:
         broker, machine = self._cluster.brokers.get(broker_id), self._cluster.world.machines[f"b{broker_id}"]

@@ -18,6 +18,7 @@ from broker_core.storage.cleaner import LogCleaner, groups
 from broker_core.storage.compaction import OffsetMap
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.log import AppendOrigin, PartitionLog
+from broker_core.storage.segment import Segment
 from tests.support.log_world import FOLDER, PARTITION, START_MS, Crash, MemoryDisk, World, all_bytes, sized_batch
 
 DAY_MS = 86_400_000
@@ -444,3 +445,26 @@ async def test_the_checkpoint_forgets_logs_that_are_gone() -> None:
     c.cleaner.cleaned.update({PARTITION: 0, TopicPartition("gone", 0): 7})
     await c.cleaner.checkpoint()
     assert LogCleaner(c.world.node, c.world.holder, list, c.folder).cleaned == {PARTITION: 0}
+
+
+async def test_a_cut_into_a_segment_throws_its_compaction_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The segment is still in the log, but what was read of it above the cut is not."""
+    c = await cleaning(segment_bytes=100_000)
+    for number in range(4):
+        c.put(("k", f"v{number}"))
+    c.log.roll(START_MS)
+    c.put(("k", "lonely"))
+    c.log.update_high_watermark(2)
+    sync = Segment.sync
+
+    async def cut_first(segment: Segment) -> None:
+        if segment.suffix == names.CLEANED:
+            await c.log.truncate_to(2)
+        await sync(segment)
+
+    monkeypatch.setattr(Segment, "sync", cut_first)
+    await c.clean()
+    assert c.records() == [(0, "k", "v0"), (1, "k", "v1")]
+    c.put(("k", "new"))
+    assert c.records()[-1] == (2, "k", "new")
+    assert not [path for path in c.world.disk.files if path.endswith((names.CLEANED, names.SWAP))]
