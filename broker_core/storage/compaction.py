@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from broker_core.config.key import LONG_MAX
 from broker_core.records.batch import BatchHeader, Record
 from broker_core.storage.producer_state import EndMarker
 from broker_core.storage.rewrite import delete_horizon, rewrite_batch
@@ -83,7 +84,7 @@ class Transactions:
 class Compactor:
     """Decides for each batch what is written in its place."""
 
-    __slots__ = ("_delete_retention_ms", "_last_offsets", "_now_ms", "_offsets", "_transactions")
+    __slots__ = ("_horizon_ms", "_last_offsets", "_now_ms", "_offsets", "_transactions")
 
     def __init__(
         self, offsets: OffsetMap, transactions: Transactions, last_offsets: frozenset[int], *, now_ms: int, delete_retention_ms: int
@@ -92,7 +93,7 @@ class Compactor:
         self._transactions = transactions
         self._last_offsets = last_offsets
         self._now_ms = now_ms
-        self._delete_retention_ms = delete_retention_ms
+        self._horizon_ms = min(now_ms + delete_retention_ms, LONG_MAX)
 
     def replace(self, header: BatchHeader, marker: EndMarker | None, records: list[Record], original: bytes) -> bytes | None:
         """What is written in a batch's place, None for nothing; `original` is the batch as it is.
@@ -113,7 +114,7 @@ class Compactor:
             return original
         horizon = delete_horizon(header)
         if horizon is None:
-            return rewrite_batch(header, records, self._now_ms + self._delete_retention_ms)
+            return rewrite_batch(header, records, self._horizon_ms)
         return original if self._now_ms <= horizon else self._emptied(header)
 
     def _data(self, header: BatchHeader, records: list[Record], original: bytes) -> bytes | None:
@@ -126,7 +127,7 @@ class Compactor:
             return self._emptied(header)
         self._transactions.saw_batch(header)
         if horizon is None and any(record.value is None for record in kept):
-            return rewrite_batch(header, kept, self._now_ms + self._delete_retention_ms)
+            return rewrite_batch(header, kept, self._horizon_ms)
         return original if len(kept) == len(records) else rewrite_batch(header, kept, horizon)
 
     def _emptied(self, header: BatchHeader) -> bytes | None:

@@ -468,3 +468,13 @@ async def test_a_cut_into_a_segment_throws_its_compaction_away(monkeypatch: pyte
     c.put(("k", "new"))
     assert c.records()[-1] == (2, "k", "new")
     assert not [path for path in c.world.disk.files if path.endswith((names.CLEANED, names.SWAP))]
+
+
+async def test_tombstones_may_stay_for_ever() -> None:
+    """delete.retention.ms may be as large as its type allows."""
+    c = await cleaning(delete_retention_ms=2**63 - 1)
+    c.put(("gone", "value"), ("kept", "value"))
+    c.put(("gone", None))
+    c.close_segment()
+    await c.clean()
+    assert c.records() == [(1, "kept", "value"), (2, "gone", None)]
