@@ -13,6 +13,8 @@ from typing import NamedTuple
 from broker_core.errors import CorruptData
 from broker_core.records.steps import RECORDS_PER_STEP
 
+_LEAST_INT64 = -(1 << 63)
+
 
 class Record(NamedTuple):
     """A record with its offset and time resolved."""
@@ -113,7 +115,10 @@ def _decode(data: bytes, position: int, end: int, base_offset: int, base_timesta
         headers, position = _read_headers(data, position, end, header_count)
     if position != end:
         raise CorruptData(f"a record ends at {position}, its length says {end}")
-    return Record(base_offset + offset_delta, base_timestamp_ms + timestamp_delta, key, value, headers)
+    timestamp_ms = base_timestamp_ms + timestamp_delta
+    if not _LEAST_INT64 <= timestamp_ms < -_LEAST_INT64:
+        raise CorruptData(f"a record's timestamp is {timestamp_ms}, no field can hold that")
+    return Record(base_offset + offset_delta, timestamp_ms, key, value, headers)
 
 
 def _read_headers(data: bytes, position: int, end: int, count: int) -> tuple[tuple[tuple[str, bytes | None], ...], int]:

@@ -6,6 +6,7 @@ import random
 import struct
 
 import pytest
+from msgspec.structs import replace
 
 from broker_core.errors import CorruptData
 from broker_core.records.batch import (
@@ -18,8 +19,10 @@ from broker_core.records.batch import (
     iter_headers,
     parse_header,
     read_records,
+    seal_batch,
     stamp,
 )
+from broker_core.records.record import encode_record
 from tests.support.kafka_records import MemoryRecords, MemoryRecordsBuilder
 
 RECORDS = [
@@ -208,3 +211,14 @@ def test_random_bytes_as_batches() -> None:
                 check_batch(data, position, header)
         except CorruptData:
             continue
+
+
+@pytest.mark.parametrize("timestamp_ms", [1 << 63, 1 << 67, -(1 << 63) - 1])
+def test_a_time_that_no_field_can_hold_is_refused(timestamp_ms: int) -> None:
+    """A producer writes base and delta as it likes; whoever makes a header or an answer of such records would fail."""
+    records = [encode_record(Record(0, each, b"k", b"v"), 0, 1) for each in (1, timestamp_ms)]
+    header = replace(parse_header(build_batch([Record(0, 1, b"k", b"v")])), last_offset_delta=1, record_count=2)
+    data = seal_batch(header, b"".join(records))
+    check_batch(data, 0, parse_header(data))
+    with pytest.raises(CorruptData, match="timestamp"):
+        read(data)
