@@ -62,11 +62,11 @@ class Segment:
 
     @classmethod
     def create(cls, pool: FilePool, directory: str, base_offset: int, created_ms: int, suffix: str = "") -> Segment:
-        """An empty segment and its files; `OSError` when the disk refuses."""
+        """An empty segment and its files; `OSError` when the disk refuses, and then there is no log: a start drops stray indexes."""
         segment = cls(pool, directory, base_offset, created_ms, suffix)
-        pool.create(segment.path)
         segment.offset_index.create()
         segment.time_index.create()
+        pool.create(segment.path)
         return segment
 
     @classmethod

@@ -378,3 +378,24 @@ async def test_flush_by_message_count() -> None:
     await world.spawn.settle()
     assert log.recovery_point == 3
     assert ("fsync", LOG) in world.disk.steps
+
+
+async def test_a_roll_that_failed_half_way_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """File handles may run out between a segment's log and its index; a smaller batch still fits into the old segment."""
+    world, log = await filled(3)
+    step = world.disk.step
+
+    def no_index(operation: str, path: str, torn: Callable[[], None] | None = None) -> bool:
+        if operation == "create" and path.endswith(".index"):
+            raise OSError(errno.EMFILE, "Too many open files", path)
+        return step(operation, path, torn)
+
+    monkeypatch.setattr(world.disk, "step", no_index)
+    with pytest.raises(KafkaError):
+        append(log, 1)
+    monkeypatch.undo()
+    append(log, 1, size_bytes=100)
+    append(log, 1)
+    await log.close()
+    again = await world.next_process().open(clean=True)
+    assert [again.read(offset, 1, 5, True).first_offset for offset in range(5)] == list(range(5))
