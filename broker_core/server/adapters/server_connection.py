@@ -85,7 +85,8 @@ class ServerConnection(asyncio.BufferedProtocol):
         handler, self._handler = self._handler, None
         if handler is None:
             return
-        self._host.budget.release(self._account)
+        if not self._account.handling:
+            self._host.budget.release(self._account)
         self._writer.resume()
         self._host.gone(self)
         handler.closed()

@@ -379,6 +379,21 @@ async def test_half_sent_frames_do_not_wait_for_requests_that_hold_little() -> N
     assert server.network.budget.used_bytes == 0
 
 
+async def test_a_request_whose_client_has_left_counts_until_it_has_been_handled(server: Server) -> None:
+    """Its bytes are in use until then: who sends and leaves, again and again, would fill the memory."""
+    _, writer = await server.raw()
+    writer.write(framed(b"wait" + bytes(96)))
+    while not server.handling:
+        await asyncio.sleep(0)
+    writer.transport.abort()
+    await server.all_closed.wait()
+    assert server.network.budget.used_bytes == 100
+    server.go.set()
+    while server.handling:
+        await asyncio.sleep(0)
+    assert server.network.budget.used_bytes == 0
+
+
 async def test_reading_stops_while_the_request_queue_is_full_and_goes_on() -> None:
     """Whatever one turn of the loop finds to read: no more than `queued.max.requests` are read and not begun."""
     server = Server(NetworkLimits(queued_max_requests=3))
