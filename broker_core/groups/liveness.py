@@ -44,11 +44,15 @@ def admit_commit(group: Group, member_id: str, instance_id: str | None, generati
 
 
 def loaded(group: Group, rules: GroupRules, now_ms: int) -> list[Effect]:
-    """The group has come from the log: its members have one session timeout to show that they are alive."""
+    """The group has come from the log: its members have one session timeout to show that they are alive.
+
+    Those that were heard of, or have joined, since it can be asked have a timer of their own by now.
+    """
     if group.state is GroupState.STABLE and len(group.members) > rules.max_size:
         group.prepare_rebalance(now_ms, f"{len(group.members)} members were loaded, {rules.max_size} are allowed")
     for member in group.members.all():
-        group.start_session(member)
+        if TimerKey(TimerKind.SESSION, member.member_id) not in group.timers:
+            group.start_session(member)
     return group.take_effects()
 
 

@@ -1,8 +1,10 @@
 """Rebalances of a group (SOURCES G2): what starts one, who leads, which protocol wins, what happens to those that are late."""
 
 from broker_core.errors import ErrorCode
+from broker_core.groups import liveness
 from broker_core.groups.joining import NEW_MEMBER_JOIN_TIMEOUT_MS
 from broker_core.groups.messages import LeavingMember, Protocol, TimerKey, TimerKind
+from broker_core.groups.replay import group_from_value
 from broker_core.groups.states import GroupState
 from tests.support.group_driver import REBALANCE_MS, SESSION_MS, GroupDriver
 
@@ -315,3 +317,19 @@ def test_timers_that_were_replaced_are_ignored():
 
     assert on_timer(driver.group, key, old_serial, driver.now_ms) == []
     assert leader in driver.group.members
+
+
+def test_member_that_joins_a_loaded_group_before_its_timers_start():
+    """Timers of many loaded groups start some at a time; the newcomer's join may be parked for longer than its session."""
+    driver = GroupDriver()
+    (known,) = driver.stable(1)
+    driver.group = group_from_value("g", driver.group.as_value({}), driver.now_ms)
+    driver.timers.clear()
+    driver.join("newcomer")
+    driver.apply(liveness.loaded(driver.group, driver.rules, driver.now_ms))
+    for _ in range(4):
+        driver.advance(SESSION_MS // 2)
+        assert driver.heartbeat(known) is E.REBALANCE_IN_PROGRESS
+    assert "newcomer" not in driver.answers
+    driver.join("again", known)
+    assert driver.answers["newcomer"].error is E.NONE
