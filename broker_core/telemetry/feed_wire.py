@@ -7,7 +7,7 @@ Request
     cursor           what the last answer gave, or null at first; opaque
     broker_epoch     the epoch the last answer came from, or -1; another one makes the cursor stale
     topics           names to tell of, or null for all (at most 1000); groups and the broker are always told
-    min_interval_ms  least time between two answers with changes on one connection, at least 50
+    min_interval_ms  least time between two answers with changes on one connection, 50 … 30000
     max_wait_ms      an answer comes after this time at the latest, changed or not; at most 30000
     max_bytes        most bytes of rows in an answer (65536 … 8 MiB); one row is sent whatever its size
 
@@ -102,7 +102,7 @@ def _request(value: Mapping[str, Any]) -> FeedRequest:
         _cursor(value.get("cursor")),
         int(value.get("broker_epoch", -1)),
         None if topics is None else frozenset(topics),
-        max(MIN_INTERVAL_MS, int(value.get("min_interval_ms", 100))),
+        min(MAX_WAIT_MS, max(MIN_INTERVAL_MS, int(value.get("min_interval_ms", 100)))),
         min(MAX_WAIT_MS, max(0, int(value.get("max_wait_ms", 5000)))),
         min(MAX_BYTES, max(MIN_BYTES, int(value.get("max_bytes", 1024 * 1024)))),
     )

@@ -23,8 +23,8 @@ from broker_core.telemetry.feed_wire import (
 def test_numbers_are_brought_into_their_limits() -> None:
     low = parse_request(json.dumps({"min_interval_ms": 0, "max_wait_ms": -5, "max_bytes": 1}).encode())
     assert (low.min_interval_ms, low.max_wait_ms, low.max_bytes) == (MIN_INTERVAL_MS, 0, MIN_BYTES)
-    high = parse_request(json.dumps({"max_wait_ms": 10**9, "max_bytes": 10**12}).encode())
-    assert (high.max_wait_ms, high.max_bytes) == (MAX_WAIT_MS, MAX_BYTES)
+    high = parse_request(json.dumps({"min_interval_ms": 10**400, "max_wait_ms": 10**9, "max_bytes": 10**12}).encode())
+    assert (high.min_interval_ms, high.max_wait_ms, high.max_bytes) == (MAX_WAIT_MS, MAX_WAIT_MS, MAX_BYTES)
     assert (low.cursor, low.topics, low.broker_epoch) == (None, None, -1)
 
 
