@@ -14,7 +14,7 @@ from broker_core.admin.names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from broker_core.admin.topics import CreatedTopic, NewTopic, TopicAdmin, in_session
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.model import NO_LEADER
+from broker_core.model import NO_LEADER, TopicPartition
 from broker_core.seams import Node
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class AdminService:
         self.configs = ConfigAdmin(node, config, metadata, dynamic, broker_id)
         self.watcher = ConfigWatcher(node, config, dynamic, broker_id)
         metadata.on_change(self._metadata_changed)
+        metadata.on_deletion(self._deleted)
 
     async def create_topic(self, topic: NewTopic, *, validate_only: bool = False) -> CreatedTopic:
         return await self._in_session(self.topics.create(topic, validate_only=validate_only), topic.name)
@@ -107,6 +108,12 @@ class AdminService:
     def _metadata_changed(self, *_: object) -> None:
         for event in self._waiters:
             event.set()
+
+    def _deleted(self, partitions: Sequence[TopicPartition]) -> None:
+        """Deleted topics leave settings behind: nobody will ask for them again."""
+        for topic in dict.fromkeys(tp.topic for tp in partitions):
+            if not self._metadata.has_topic(topic):
+                self.watcher.forget(topic)
 
 
 def internal_topic(name: str, config: BrokerConfig) -> NewTopic:

@@ -7,7 +7,7 @@ do not keep them across an `await`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +16,8 @@ from msgspec import Struct
 from broker_core.model import LEADER_DURING_DELETE, NO_EPOCH, NO_LEADER, BrokerInfo, Endpoint, TopicPartition
 from broker_core.protocol.codec import field
 
-_PROTOCOLS = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
+_PLAINTEXT = "PLAINTEXT"
+_PROTOCOLS = {0: _PLAINTEXT, 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
 
 
 class PartitionState(Struct, frozen=True):
@@ -45,19 +46,16 @@ class MetadataCache:
         self._deletion_listeners: list[Callable[[list[TopicPartition]], None]] = []
 
     def update(self, request: Any, now_ms: int) -> list[TopicPartition]:
-        """Takes in an UpdateMetadata request (v5 and later) and returns the partitions it deletes.
+        """Takes in an UpdateMetadata request of any version and returns the partitions it deletes.
 
         Live brokers are replaced as a whole, partitions one by one; leader -2 deletes one. `now_ms` is wall time.
         """
         self.updated_ms = now_ms
         self.controller_id = request.controller_id
         self._brokers = {broker.broker_id: broker for broker in map(_broker, request.live_brokers)}
-        deleted: list[TopicPartition] = []
-        for topic in request.topic_states:
+        for topic in field(request, "topic_states", ()):
             self._set_topic_id(topic.topic_name, field(topic, "topic_id", None))
-            for state in topic.partition_states:
-                if not self._set_partition(topic.topic_name, state):
-                    deleted.append(TopicPartition(topic.topic_name, state.partition_index))
+        deleted = [TopicPartition(name, state.partition_index) for name, state in _states(request) if not self._set_partition(name, state)]
         self.version += 1
         for listener in tuple(self._listeners):
             listener()
@@ -150,10 +148,23 @@ class MetadataCache:
                 self._names.pop(topic_id, None)
 
 
+def _states(request: Any) -> Iterator[tuple[str, Any]]:
+    """The partitions' states with their topics: one flat list up to v4, grouped by topic from v5 on."""
+    for state in field(request, "ungrouped_partition_states", ()):
+        yield state.topic_name, state
+    for topic in field(request, "topic_states", ()):
+        for state in topic.partition_states:
+            yield topic.topic_name, state
+
+
 def _broker(broker: Any) -> BrokerInfo:
-    return BrokerInfo(broker.id_, tuple(_endpoints(broker.endpoints)), broker.rack or None, NO_EPOCH)
+    return BrokerInfo(broker.id_, tuple(_endpoints(broker)), field(broker, "rack", None) or None, NO_EPOCH)
 
 
-def _endpoints(endpoints: Iterable[Any]) -> Iterable[Endpoint]:
-    for endpoint in endpoints:
-        yield Endpoint(endpoint.listener, endpoint.host, endpoint.port, _PROTOCOLS.get(endpoint.security_protocol, "PLAINTEXT"))
+def _endpoints(broker: Any) -> Iterator[Endpoint]:
+    """v0 has one address, v1 and v2 know listeners by their protocols only."""
+    if hasattr(broker, "v0_host"):
+        yield Endpoint(_PLAINTEXT, broker.v0_host, broker.v0_port, _PLAINTEXT)
+    for endpoint in field(broker, "endpoints", ()):
+        protocol = _PROTOCOLS.get(endpoint.security_protocol, _PLAINTEXT)
+        yield Endpoint(field(endpoint, "listener", protocol), endpoint.host, endpoint.port, protocol)

@@ -131,6 +131,16 @@ async def test_settings_of_a_new_topic_are_read_before_it_is_served(world: Admin
     assert world.config.topic("new").min_insync_replicas == 1
 
 
+async def test_settings_go_with_their_topic(world: AdminWorld) -> None:
+    await world.store.create(config_path("topics", "new"), encode_config({"min.insync.replicas": "2"}))
+    await world.admin.watcher.ensure_loaded(["new"])
+    world.lead("new", {0: 1, 1: 1})
+    world.lead("new", {0: -2})
+    assert world.config.topic("new").min_insync_replicas == 2
+    world.lead("new", {1: -2})
+    assert world.config.topic("new").min_insync_replicas == 1
+
+
 async def test_a_new_topic_with_a_rubbish_config_znode_is_served_with_the_brokers_settings(
     world: AdminWorld, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from broker_core.metadata.cache import MetadataCache, PartitionState
-from broker_core.model import TopicPartition
+from broker_core.model import Endpoint, TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_request, encode_request
 
@@ -20,6 +20,27 @@ def update(
     topics: dict[str, dict[int, tuple[int, int]]], *, brokers: tuple[int, ...] = (1, 2), topic_id: UUID | None = ID, version: int = 8
 ) -> Any:
     """`topics`: name → partition → (leader, leader epoch), through the codec."""
+    topic_states = [
+        {
+            "topic_name": name,
+            "topic_id": topic_id,
+            "partition_states": [
+                {
+                    "topic_name": name,
+                    "partition_index": number,
+                    "controller_epoch": 3,
+                    "leader": leader,
+                    "leader_epoch": epoch,
+                    "isr": [1, 2],
+                    "zk_version": 4,
+                    "replicas": [1, 2],
+                    "offline_replicas": [2],
+                }
+                for number, (leader, epoch) in partitions.items()
+            ],
+        }
+        for name, partitions in topics.items()
+    ]
     payload = {
         "controller_id": 2,
         "controller_epoch": 3,
@@ -27,31 +48,15 @@ def update(
         "live_brokers": [
             {
                 "id_": broker,
+                "v0_host": "h",
+                "v0_port": 9090 + broker,
                 "rack": "a" if broker == 1 else None,
                 "endpoints": [{"port": 9090 + broker, "host": "h", "listener": "PLAINTEXT", "security_protocol": 0}],
             }
             for broker in brokers
         ],
-        "topic_states": [
-            {
-                "topic_name": name,
-                "topic_id": topic_id,
-                "partition_states": [
-                    {
-                        "partition_index": number,
-                        "controller_epoch": 3,
-                        "leader": leader,
-                        "leader_epoch": epoch,
-                        "isr": [1, 2],
-                        "zk_version": 4,
-                        "replicas": [1, 2],
-                        "offline_replicas": [2],
-                    }
-                    for number, (leader, epoch) in partitions.items()
-                ],
-            }
-            for name, partitions in topics.items()
-        ],
+        "topic_states": topic_states,
+        "ungrouped_partition_states": [state for topic in topic_states for state in topic["partition_states"]],
     }
     return decode_request(ApiKey.UPDATE_METADATA, version, encode_request(ApiKey.UPDATE_METADATA, version, payload), 0)
 
@@ -73,6 +78,20 @@ def test_what_the_controller_told(cache: MetadataCache) -> None:
     assert endpoint is not None
     assert (endpoint.host, endpoint.port, endpoint.security_protocol) == ("h", 9091, "PLAINTEXT")
     assert cache.partition_count() == 2
+
+
+@pytest.mark.parametrize("version", range(9))
+def test_every_version_tells_the_same(version: int) -> None:
+    """Brokers are told by the version that the controller's inter.broker.protocol.version has."""
+    cache = MetadataCache("cluster")
+    cache.update(update({"t": {0: (1, 5), 1: (2, 6)}, "u": {0: (1, 0)}}, version=version), 1_000)
+    assert (cache.controller_id, cache.topics(), sorted(cache.partitions("t"))) == (2, ["t", "u"], [0, 1])
+    state = cache.partition(TP)
+    assert state is not None
+    assert (state.leader, state.leader_epoch, state.isr, state.replicas, state.zk_version) == (1, 5, (1, 2), (1, 2), 4)
+    assert cache.endpoint(2, "PLAINTEXT") == Endpoint("PLAINTEXT", "h", 9092, "PLAINTEXT")
+    assert cache.update(update({"u": {0: (-2, -2)}}, version=version), 2_000) == [TopicPartition("u", 0)]
+    assert cache.topics() == ["t"]
 
 
 def test_what_nobody_told(cache: MetadataCache) -> None:
