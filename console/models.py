@@ -10,12 +10,12 @@ from django.db import models
 from django.utils import timezone
 
 
-def trim(model: type[models.Model], keep: int) -> int:
-    """Deletes all but the newest `keep` rows (by id); returns how many went."""
-    edge = model._default_manager.order_by("-id").values_list("id", flat=True)[keep : keep + 1].first()
+def trim(rows: models.QuerySet[Any], keep: int) -> int:
+    """Deletes all but the newest `keep` of the rows (by id); returns how many went."""
+    edge = rows.order_by("-id").values_list("id", flat=True)[keep : keep + 1].first()
     if edge is None:
         return 0
-    deleted, _ = model._default_manager.filter(id__lte=edge).delete()
+    deleted, _ = rows.filter(id__lte=edge).delete()
     return deleted
 
 

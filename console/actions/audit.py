@@ -46,4 +46,4 @@ def _end(entry: AuditEntry, outcome: str, error: BaseException | None = None) ->
     entry.outcome, entry.error = outcome, str(error)[:1000] if error else ""
     entry.save()
     if entry.pk % 500 == 0:
-        trim(AuditEntry, AuditEntry.KEEP)
+        trim(AuditEntry.objects.all(), AuditEntry.KEEP)

@@ -18,6 +18,7 @@ from workers.rules.words import whole
 
 ASSIGNMENTS_LIMIT = 1_000
 UNITS = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
+WHOLE = re.compile(r"[0-9]{1,10}")
 RATE = re.compile(r"(?P<number>\d{1,12}(?:\.\d{1,6})?) ?(?P<unit>[kmg]i?b|b)?(?:/s)?", re.ASCII | re.IGNORECASE)
 
 
@@ -29,7 +30,7 @@ def create_job(actor: Actor, cluster: Cluster, kind: str, params: Mapping[str, A
         with transaction.atomic():
             _refuse_clash(cluster, kind, checked)
             job = Job.objects.create(cluster=cluster, kind=kind, params=checked, created_by=actor.name)
-            trim(Job, Job.KEEP)
+            trim(Job.objects.exclude(state__in=Job.ACTIVE), Job.KEEP)
             transaction.on_commit(lambda: _announce(job))
         return job
 
@@ -96,7 +97,7 @@ def parse_assignments(text: str) -> Any:
     if text.lstrip().startswith(("[", "{")):
         try:
             found = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Invalid("assignments", f"This is not JSON: {error}.") from error
         return found.get("assignments") if isinstance(found, dict) else found
     return [_line(line) for line in text.splitlines() if line.strip()]
@@ -115,7 +116,7 @@ def parse_rate(text: str) -> int | None:
 def _line(line: str) -> dict[str, Any]:
     words = line.split(None, 2)
     brokers = words[2].replace(",", " ").split() if len(words) == 3 else []
-    if len(words) != 3 or not all(number.isascii() and number.isdigit() for number in (words[1], *brokers)):
+    if len(words) != 3 or not all(map(WHOLE.fullmatch, (words[1], *brokers))):
         raise Invalid("assignments", f"{line.strip()[:80]!r} is not: topic partition broker,broker,…")
     return {"topic": words[0], "partition": int(words[1]), "replicas": [int(b) for b in brokers]}
 

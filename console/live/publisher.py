@@ -179,7 +179,7 @@ def save_events(cluster_id: str, told: list[dict[str, Any]]) -> list[dict[str, A
         ]
     )
     if rows and rows[-1].pk % 100 < len(rows):
-        trim(Event, Event.KEEP)
+        trim(Event.objects.all(), Event.KEEP)
     return [event_value(row) for row in rows]
 
 

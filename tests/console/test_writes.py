@@ -215,7 +215,20 @@ def test_a_job_is_queued_and_can_be_cancelled(
     assert people["operator"].post(f"/jobs/{job.pk}/cancel").status_code == 409
 
 
-@pytest.mark.parametrize("text", ["", "orders", "orders 0 a,b", "orders 0 1,1", "[1]", '{"assignments": 3', "orders 0 1\norders 0 2"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "orders",
+        "orders 0 a,b",
+        "orders 0 1,1",
+        "[1]",
+        '{"assignments": 3',
+        "orders 0 1\norders 0 2",
+        "[" * 50_000,
+        "orders " + "1" * 5_000 + " 1",
+    ],
+)
 def test_a_wrong_assignment_is_refused(people: dict[str, Client], text: str) -> None:
     answer = people["operator"].post("/jobs/new", {"kind": "reassignment", "assignments": text})
     assert answer.status_code == 422

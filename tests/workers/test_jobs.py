@@ -357,3 +357,14 @@ def test_a_task_of_slow_steps_leaves_the_rest_to_the_next(monkeypatch: pytest.Mo
     tasks.advance_job(7)
     assert taken == [7, 7]
     assert tasks.BEGIN_WITHIN_S + 10 < tasks.SOFT_S
+
+
+def test_a_job_under_way_is_kept_however_many_came_after_it(local: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its row is all that knows what has to be taken away again."""
+    monkeypatch.setattr(Job, "KEEP", 2)
+    move = make(local, "reassignment", assignments=moves((0, [3, 1, 2])))
+    for _ in range(4):
+        make(local, "health_report")
+        Job.objects.filter(kind="health_report").update(state="succeeded")
+    assert Job.objects.filter(pk=move.pk).exists()
+    assert Job.objects.count() == 4

@@ -116,7 +116,7 @@ def _of(cluster: Cluster, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str
 
 def _upsert(model: Any, rows: list[Any], unique: list[str], values: list[str]) -> None:
     model.objects.bulk_create(rows, batch_size=500, update_conflicts=True, unique_fields=unique, update_fields=values)
-    trim(model, model.KEEP)
+    trim(model.objects.all(), model.KEEP)
 
 
 def _moment(at_ms: int) -> datetime:

@@ -29,7 +29,7 @@ def advance(job: Job) -> Step:
     row = HealthReport.objects.create(
         cluster_id=job.cluster_id, level=made["level"], sentence=made["sentence"], checks=made["checks"], changed=changed
     )
-    trim(HealthReport, HealthReport.KEEP)
+    trim(HealthReport.objects.all(), HealthReport.KEEP)
     result = {"report": row.pk, "level": made["level"], "new": len(changed["new"]), "gone": len(changed["gone"])}
     return Step("end", {}, 1, 1, "reports", made["sentence"], made["sentence"], Job.SUCCEEDED, result)
 
