@@ -13,9 +13,10 @@ from django.test import Client
 from django.urls import reverse
 
 from console.context import _url
-from console.models import AuditEntry, Job
+from console.models import AuditEntry, HealthReport, Job
 from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS, batch, group_claim
+from workers.rules.report import report
 
 PAGES = (
     "/",
@@ -280,6 +281,15 @@ def test_troubled_partitions_are_listed_alone_and_followed_live(people: dict[str
     torn.drop_topic("wide", 2000)
     publish_changes(redis, torn, 2000)
     assert "wide" not in [row["topic"] for row in people["viewer"].get("/topics?troubled=1").context["rows"]]
+
+
+def test_a_health_report_says_how_many_it_found_and_how_many_it_lists(people: dict[str, Client], local: Any) -> None:
+    trouble = [{"state": "offline", "sentence": f"wide-{n} has no leader."} for n in range(1_500)]
+    made = report({"trouble": trouble, "leaders": {}, "preferred": {}})
+    HealthReport.objects.create(cluster=local, level=made["level"], sentence=made["sentence"], checks=made["checks"])
+    page = people["viewer"].get("/health").content.decode()
+    assert "<summary>1\u202f500 found; the first 200 are listed.</summary>" in page
+    assert [n for n in (0, 199, 200) if f"<li>wide-{n} has no leader.</li>" in page] == [0, 199]
 
 
 def test_a_job_has_a_page(people: dict[str, Client], local: Any) -> None:

@@ -35,6 +35,8 @@ def report(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check(identity: str, title: str, level: str, items: Sequence[str]) -> dict[str, Any]:
     said = "Nothing found." if not items else f"{whole(len(items))} found."
+    if len(items) > ITEMS_LIMIT:
+        said = f"{whole(len(items))} found; the first {ITEMS_LIMIT} are listed."
     return {"id": identity, "title": title, "level": level if items else "ok", "sentence": said, "items": list(items)[:ITEMS_LIMIT]}
 
 
