@@ -8,7 +8,7 @@
         leader-epoch-checkpoint  partition.metadata
     <topic>-<partition>.<32 hex digits>-delete/   deleted, to be removed
 
-Suffixes on a segment's files: `.deleted` (to be removed), `.cleaned` (a compaction's unfinished output),
+Suffixes on a segment's files: `.deleted` (to be removed), `.cleaned` (not in the log yet: a compaction's unfinished output),
 `.swap` (its finished output, about to take the place of what it was made from).
 """
 

@@ -72,9 +72,11 @@ class SegmentStore:
         return self.active.truncate(offset, self._folder.node.clock.now_ms())
 
     def start_anew(self, offset: int) -> None:
-        """Takes all segments out, the last one first, and begins with an empty one."""
+        """Takes all segments out, the last one first, and begins with an empty one, which is made before any of them goes."""
+        first = self.create(offset, names.CLEANED)
         self.retire(list(reversed(list(self.segments))))
-        self.segments.add(self.create(offset))
+        self.segments.add(first)
+        first.rename("")
 
     def retire(self, gone: Sequence[Segment]) -> None:
         """Takes segments out of the log in the given order; their files go after `file.delete.delay.ms`."""

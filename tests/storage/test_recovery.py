@@ -399,3 +399,18 @@ async def test_a_roll_that_failed_half_way_hides_nothing(monkeypatch: pytest.Mon
     await log.close()
     again = await world.next_process().open(clean=True)
     assert [again.read(offset, 1, 5, True).first_offset for offset in range(5)] == list(range(5))
+
+
+async def test_a_log_that_cannot_start_anew_is_as_it_was() -> None:
+    world, log = await filled(3)
+    world.disk.fail["create"] = errno.EMFILE
+    with pytest.raises(KafkaError):
+        await log.truncate_fully_and_start_at(100)
+    del world.disk.fail["create"]
+    assert offsets(log) == [0, 1, 2]
+    await log.look_after(START_MS)
+    await log.truncate_fully_and_start_at(100)
+    append(log, 1)
+    assert offsets(log) == [100]
+    await log.close()
+    assert offsets(await world.next_process().open(clean=True)) == [100]
