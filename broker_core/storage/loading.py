@@ -62,7 +62,7 @@ class LogLoader:
         start_offset = max(self._log_start_offset, self._segments[0].base_offset)
         self._epochs.truncate_from_end(end_offset)
         self._epochs.truncate_from_start(start_offset)
-        self._remove_stray_snapshots()
+        self._remove_stray_snapshots(end_offset)
         producers = await rebuild_producers(self._folder, self._segments, start_offset, end_offset)
         point = end_offset if self._clean else min(self._recovery_point, end_offset)
         return LoadedLog(self._segments, self._epochs, producers, start_offset, end_offset, point, self._read_topic_id())
@@ -155,9 +155,13 @@ class LogLoader:
             logger.warning("topic id is unreadable", extra={"file": path, "error": str(error)})
             return None
 
-    def _remove_stray_snapshots(self) -> None:
-        """Keeps the snapshots at segments' bases, and the newest of all (a clean stop's)."""
-        bases = self._segments.bases
-        for offset in snapshot_offsets(self._folder)[:-1]:
-            if offset not in bases:
+    def _remove_stray_snapshots(self, end_offset: int) -> None:
+        """Keeps the snapshots at segments' bases, and the newest of all (a clean stop's). Those beyond the log's end know of batches
+        that a crash has taken; the log may grow past them with others.
+        """
+        offsets = snapshot_offsets(self._folder)
+        inside = [offset for offset in offsets if offset <= end_offset]
+        kept = {*self._segments.bases, *inside[-1:]}
+        for offset in offsets:
+            if offset > end_offset or offset not in kept:
                 self._disk.remove_now(names.segment_path(self._folder.path, offset, names.SNAPSHOT))

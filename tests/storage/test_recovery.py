@@ -414,3 +414,31 @@ async def test_a_log_that_cannot_start_anew_is_as_it_was() -> None:
     assert offsets(log) == [100]
     await log.close()
     assert offsets(await world.next_process().open(clean=True)) == [100]
+
+
+def with_producer(log: PartitionLog, count: int) -> None:
+    for number in range(count):
+        log.append_as_leader(batch(1, producer_id=7, producer_epoch=0, base_sequence=number), 0, AppendOrigin.CLIENT, START_MS)
+
+
+async def test_a_snapshot_that_a_broken_truncation_left_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log grows past it again, with other batches than those it knows of."""
+    world = World()
+    log = await world.open()
+    with_producer(log, 4)
+    log.roll(START_MS)
+    await world.spawn.settle()
+
+    async def die(path: str) -> None:
+        raise Crash(path)
+
+    monkeypatch.setattr(world.disk, "remove", die)
+    with pytest.raises(Crash):
+        await log.truncate_to(2)
+    next_world = world.next_process()
+    log = await next_world.open()
+    assert log.log_end_offset == 2
+    append(log, 3)
+    again = await next_world.next_process().open()
+    assert again.log_end_offset == 5
+    assert again.producer_state.entries[7].last_sequence == 1
