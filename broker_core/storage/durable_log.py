@@ -166,8 +166,9 @@ class DurableLog(ReadableLog):
         try:
             if clean and self.failure is None:
                 self._store.active.finish()
-                self.producer_state.end_offset = self.log_end_offset
-                self._side_files.snapshot(self.producer_state)
+                if self.producer_state.end_offset <= self.log_end_offset:  # else a cut was broken off, and the next start makes it anew
+                    self.producer_state.end_offset = self.log_end_offset
+                    self._side_files.snapshot(self.producer_state)
                 await self._side_files.write()
                 await self._flush(self.log_end_offset)
         finally:

@@ -442,3 +442,20 @@ async def test_a_snapshot_that_a_broken_truncation_left_is_not_believed(monkeypa
     again = await next_world.next_process().open()
     assert again.log_end_offset == 5
     assert again.producer_state.entries[7].last_sequence == 1
+
+
+async def test_a_stop_in_a_truncation_leaves_no_snapshot_of_what_was_cut() -> None:
+    """A producer would be told that its batch is a duplicate, and the batch is not there."""
+    world = World()
+    log = await world.open()
+    with_producer(log, 40)
+    ticks = iter(range(10**6))
+    world.clock.monotonic_ms = lambda: float(next(ticks) * 3)
+    cut = world.spawn(log.truncate_to(30), name="cut")
+    await world.spawn.settle(rounds=1)
+    assert not cut.done()
+    cut.cancel()
+    await log.close()
+    again = await world.next_process().open(clean=True)
+    assert again.log_end_offset == 30
+    assert again.producer_state.entries[7].last_sequence == 29
