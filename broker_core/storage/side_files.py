@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import uuid
 
 from broker_core.storage import names
@@ -68,9 +69,10 @@ class SideFiles:
         """Removes the snapshots in [low, high), without an upper bound where `high` is None."""
         if self._snapshots_due:
             self._snapshots_due = {at: data for at, data in self._snapshots_due.items() if at < low or (high is not None and at >= high)}
-        gone = [at for at in snapshot_offsets(self._folder) if at >= low and (high is None or at < high)]
-        for offset in gone:
-            await self._folder.node.disk.remove(names.segment_path(self._folder.path, offset, names.SNAPSHOT))
+        async with self._lock or contextlib.nullcontext():  # one that is being written goes as well
+            gone = [at for at in snapshot_offsets(self._folder) if at >= low and (high is None or at < high)]
+            for offset in gone:
+                await self._folder.node.disk.remove(names.segment_path(self._folder.path, offset, names.SNAPSHOT))
         self.latest_snapshot = max([*snapshot_offsets(self._folder), *(self._snapshots_due or ())], default=0)
 
     async def write_topic_id(self, topic_id: uuid.UUID) -> None:

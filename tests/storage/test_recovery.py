@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import struct
@@ -459,3 +460,25 @@ async def test_a_stop_in_a_truncation_leaves_no_snapshot_of_what_was_cut() -> No
     again = await world.next_process().open(clean=True)
     assert again.log_end_offset == 30
     assert again.producer_state.entries[7].last_sequence == 29
+
+
+async def test_a_snapshot_on_its_way_to_the_disk_is_cut_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    log = await world.open()
+    with_producer(log, 4)
+    written, write = asyncio.Event(), world.disk.write_atomic
+
+    async def slow(path: str, data: bytes) -> None:
+        if path.endswith(".snapshot"):
+            await written.wait()
+        await write(path, data)
+
+    monkeypatch.setattr(world.disk, "write_atomic", slow)
+    log.roll(START_MS)
+    await world.spawn.settle()
+    cut = world.spawn(log.truncate_to(2), name="cut")
+    await world.spawn.settle()
+    written.set()
+    await cut
+    await world.spawn.settle()
+    assert not [path for path in world.disk.files if path.endswith(".snapshot")]
