@@ -292,6 +292,12 @@ def test_a_health_report_says_how_many_it_found_and_how_many_it_lists(people: di
     assert [n for n in (0, 199, 200) if f"<li>wide-{n} has no leader.</li>" in page] == [0, 199]
 
 
+def test_whoever_may_not_see_tokens_is_not_told_that_there_are_none(people: dict[str, Client], tokens: Any) -> None:
+    said = {name: people[name].get("/settings").content.decode() for name in people}
+    assert [name for name in said if "No token yet" in said[name]] == []
+    assert [name for name in said if "Only admins see tokens." in said[name]] == ["viewer", "operator"]
+
+
 def test_a_job_has_a_page(people: dict[str, Client], local: Any) -> None:
     job = Job.objects.create(cluster=local, kind="health_report", created_by="x", message="<b>bold</b>")
     answer = people["viewer"].get(f"/jobs/{job.pk}")
