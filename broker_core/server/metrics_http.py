@@ -36,7 +36,7 @@ class MetricsServer:
                 writer.write(await self._answer(reader))
                 await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass
+            writer.transport.abort()
         finally:
             self._open -= 1
             writer.close()

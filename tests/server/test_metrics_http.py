@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 
+import pytest
 import pytest_asyncio
 
+from broker_core.server import metrics_http
 from broker_core.server.metrics_http import MetricsServer
 
 
@@ -38,3 +41,22 @@ async def test_everything_else_is_refused(port: int) -> None:
     assert b" 404 " in await get(port, b"GET / HTTP/1.0\r\n\r\n")
     assert b" 405 " in await get(port, b"POST /metrics HTTP/1.0\r\n\r\n")
     assert await get(port, b"x" * 20_000 + b"\r\n\r\n") == b""
+
+
+async def test_who_does_not_read_in_time_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its connection would stay open for as long as it likes, and no longer count for the limit."""
+    monkeypatch.setattr(metrics_http, "REQUEST_SECONDS_MAX", 0.05)
+    size = 30_000_000
+    server = MetricsServer(lambda: "x" * size)
+    reader, writer = await asyncio.open_connection("127.0.0.1", await server.start(0), limit=1000)
+    writer.write(b"GET /metrics HTTP/1.0\r\n\r\n")
+    assert (await reader.readexactly(8)) == b"HTTP/1.0"
+    while server._open:
+        await asyncio.sleep(0)
+    received = 0
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(1_000_000):
+            received += len(data)
+    assert received < size
+    writer.close()
+    await server.stop()
