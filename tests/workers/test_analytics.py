@@ -98,6 +98,16 @@ def test_nothing_new_no_driver(job: Job, spark: Driver, tmp_path: Path) -> None:
     assert spark.started == 0
 
 
+def test_samples_of_a_topic_made_anew_are_new(job: Job, spark: Driver, tmp_path: Path) -> None:
+    """Its offsets begin at 0 again: nobody waits until they are past those of the topic before."""
+    for name, text in (("commits/3", "v1"), ("offsets/3", "v1\n{}\n" + json.dumps({SAMPLES_TOPIC: {"0": 5000, "1": 100}}))):
+        path = tmp_path / "checkpoint" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert step(job).step == "run"
+    assert spark.started == 1
+
+
 def test_a_driver_that_fails_says_its_last_words(job: Job, spark: Driver) -> None:
     step(job)
     spark.running = False

@@ -60,7 +60,7 @@ def _anything_new(servers: str) -> bool:
         )
     ends = kafka.offsets([(SAMPLES_TOPIC, p["partition_index"]) for p in found[0]["partitions"]], "latest")
     read = driver.read_up_to(SAMPLES_TOPIC)
-    return read is None or any(end > read.get(partition, 0) for (_, partition), end in ends.items())
+    return read is None or any(end != read.get(partition, 0) for (_, partition), end in ends.items())
 
 
 def _watch(job: Job) -> Step:
