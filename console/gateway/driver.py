@@ -22,6 +22,7 @@ NAME = "analytics"
 MODULE = "workers.spark.job"
 NICE = 10
 TERM_S, KILL_S = 5.0, 3.0
+OWNER = "job.json"
 
 
 def folder() -> Path:
@@ -47,13 +48,23 @@ def start(bootstrap_servers: str, topic: str, window_seconds: int) -> None:
         str(window_seconds),
     ]
     command = ["nice", "-n", str(NICE), sys.executable, "-m", MODULE, *options]
-    for name in ("progress.json", "summary.json"):
+    for name in ("progress.json", "summary.json", OWNER):
         (folder() / name).unlink(missing_ok=True)
     environment = allowed_environment({"PYTHONPATH": str(settings.BASE_DIR), "PYTHONUNBUFFERED": "1"})
     try:
         _process().start(command, layout.log_file(NAME), environment, folder())
     except (HighwaterError, OSError) as error:
         raise GatewayError("NOT_STARTED", str(error)) from error
+
+
+def note_owner(job_id: int) -> None:
+    """Whose driver it is: the worker that has started it may die before the job's row says so."""
+    (folder() / OWNER).write_text(json.dumps({"job": job_id}), encoding="utf-8")
+
+
+def owner() -> int | None:
+    """The job of the last driver, living or not."""
+    return (read(OWNER) or {}).get("job")
 
 
 def alive() -> bool:
@@ -89,7 +100,7 @@ def last_lines(count: int = 5) -> str:
 
 
 def read(name: str) -> Mapping[str, Any] | None:
-    """`progress.json` or `summary.json` of the driver's folder; None while it has not been written."""
+    """`progress.json`, `summary.json` or `job.json` of the driver's folder; None while it has not been written."""
     try:
         found = json.loads((folder() / name).read_text(encoding="utf-8"))
     except (OSError, ValueError):

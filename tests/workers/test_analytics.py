@@ -108,6 +108,32 @@ def test_samples_of_a_topic_made_anew_are_new(job: Job, spark: Driver, tmp_path:
     assert spark.started == 1
 
 
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_driver_outlives_the_worker_that_started_it(job: Job, spark: Driver, tmp_path: Path, ended: bool) -> None:
+    """That died before it could say so: the next one knows the job's own driver again, and what it has found."""
+    dead = runner._take(job.pk, "dead")
+    assert dead is not None
+    analytics.advance(dead)
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    (tmp_path / "summary.json").write_text(json.dumps(SUMMARY))
+    spark.running = not ended
+    assert step(job).step == "run"
+    spark.running = False
+    done = step(job)
+    assert (done.state, spark.started, ThroughputSummary.objects.count()) == ("succeeded", 1, 1)
+    assert step(Job.objects.create(cluster=job.cluster, kind="analytics", created_by="x")).step == "run"
+    assert spark.started == 2
+
+
+def test_cancelling_ends_a_driver_that_a_dead_worker_started(job: Job, spark: Driver) -> None:
+    dead = runner._take(job.pk, "dead")
+    assert dead is not None
+    analytics.advance(dead)
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1), cancel_requested=True, state="cancelling")
+    assert step(job).state == "cancelled"
+    assert (spark.stopped, spark.running) == (1, False)
+
+
 def test_a_driver_that_fails_says_its_last_words(job: Job, spark: Driver) -> None:
     step(job)
     spark.running = False

@@ -41,6 +41,8 @@ def advance(job: Job) -> Step:
 def _start(job: Job) -> Step:
     if why := missing():
         return _failed(why)
+    if driver.owner() == job.pk:
+        return _started()
     if driver.alive():
         return Step("start", {}, 0, STEPS, "steps", "Waiting for the analysis before to end.")
     servers = job.cluster.bootstrap_servers
@@ -48,6 +50,11 @@ def _start(job: Job) -> Step:
         said = "Nothing new since the last analysis; no driver was started."
         return Step("end", {}, STEPS, STEPS, "steps", said, said, Job.SUCCEEDED, {"samples": 0, "new": False})
     driver.start(servers, SAMPLES_TOPIC, WINDOW_S)
+    driver.note_owner(job.pk)
+    return _started()
+
+
+def _started() -> Step:
     return Step("run", {"started": _now().timestamp()}, 0, STEPS, "steps", "Spark is starting.", "The Spark driver is started.")
 
 
@@ -132,6 +139,6 @@ def _failed(why: str) -> Step:
 
 
 def cancel(job: Job) -> Step:
-    if job.step == "run" and not driver.stop():
+    if (job.step == "run" or driver.owner() == job.pk) and not driver.stop():
         return Step("run", job.plan, job.done, STEPS, "steps", "Waiting for the driver to end.")
     return Step("end", {}, job.done, STEPS, "steps", "Cancelled.", "Cancelled.", Job.CANCELLED)
