@@ -191,6 +191,16 @@ def test_a_move_taken_back_by_somebody_else_fails(local: Cluster, kafka: FakeKaf
     assert "its replicas are [1, 2, 3]" in job.message
 
 
+def test_a_broker_that_has_not_heard_of_a_moves_end_yet_does_not_fail_it(local: Cluster, kafka: FakeKafka) -> None:
+    """The controller lists it no more, and some broker still tells of the replicas before."""
+    job = step(make(local, "reassignment", assignments=moves((0, [3, 1, 2]))), 2)
+    kafka.moving.clear()
+    job = step(job)
+    assert job.state == "running"
+    kafka.topics_["orders"][0] = [3, 1, 2]
+    assert finish(job).state == "succeeded"
+
+
 def test_cancelling_takes_back_what_is_under_way(local: Cluster, kafka: FakeKafka) -> None:
     job = step(make(local, "reassignment", assignments=moves((0, [3, 1, 2]), (1, [3, 1, 2]))), 2)
     kafka.finish("orders", 1)

@@ -244,8 +244,9 @@ def test_moves_end_as_the_cluster_says() -> None:
     row = {"to": [2, 3], "total": 50}
     assert moves.settle(row, True, [1, 2, 3]) == {}
     assert moves.settle(row, False, [2, 3]) == {"state": "done", "done": 50}
-    assert moves.settle(row, False, [1, 2])["state"] == "failed"
-    assert moves.settle(row, False, None)["state"] == "failed"
+    for replicas in ([1, 2], None):
+        assert moves.settle(row, False, replicas) == {"doubted": True}
+        assert moves.settle({**row, "doubted": True}, False, replicas)["state"] == "failed"
     assert moves.progress([{"state": "moving", "done": 5, "total": 10}, {"state": "done", "done": 0, "total": 0}]) == (5, 10, "records")
     assert moves.progress([{"state": "done"}, {"state": "moving"}]) == (1, 2, "partitions")
 

@@ -3,7 +3,8 @@
 Rules for a row that was moving:
 1. The controller still lists it: moving.
 2. Its replicas are the wanted ones: done.
-3. Anything else: failed, somebody took it back or the topic is gone.
+3. Anything else at the first look: moving still; the broker that was asked may not have heard of the end yet.
+4. The same at the next look: failed, somebody took it back or the topic is gone.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ def settle(row: Mapping[str, Any], listed: bool, replicas: Sequence[int] | None)
         return {}
     if replicas is not None and list(replicas) == list(row["to"]):
         return {"state": "done", "done": row.get("total", 0)}
+    if not row.get("doubted"):
+        return {"doubted": True}
     if replicas is None:
         return {"state": "failed", "message": "the partition is gone"}
     return {"state": "failed", "message": f"its replicas are {list(replicas)}: the move was taken back by somebody else"}
