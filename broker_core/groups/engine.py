@@ -143,9 +143,16 @@ class Engine:
     def _retention_ms(self) -> int:
         return self._config.current.offsets_retention_minutes * 60_000
 
+    @property
+    def _check_ms(self) -> int:
+        return self._config.current.offsets_retention_check_interval_ms
+
     def watch_retention(self, group: Group) -> None:
-        check_ms = self._config.current.offsets_retention_check_interval_ms
-        self.carry_out(group, retention.watch(group, self._retention_ms, check_ms, self.now_ms))
+        self.carry_out(group, retention.watch(group, self._retention_ms, self._check_ms, self.now_ms))
+
+    def watch_retention_by(self, group: Group, expire_ms: int) -> None:
+        """An offset that expires at `expire_ms` was committed."""
+        self.carry_out(group, retention.watch_by(group, expire_ms, self._check_ms, self.now_ms))
 
     def _expire(self, group: Group) -> None:
         try:

@@ -46,7 +46,7 @@ class Group:
 
     `arrivals_left_ms` is how much longer the initial delay may still be extended; None when this rebalance has no initial delay.
     `subscribed` is None while the topics the members subscribe to are not known. `storing_generation` is the generation whose
-    assignment is on its way into the log.
+    assignment is on its way into the log. `next_look_ms` is when the retention timer rings, while it runs.
     """
 
     def __init__(self, group_id: str, now_ms: int) -> None:
@@ -61,6 +61,7 @@ class Group:
         self.offsets = GroupOffsets()
         self.storing_generation: int | None = None
         self.timers: dict[TimerKey, int] = {}
+        self.next_look_ms = 0
         self.initial_delay_ms = 0
         self.arrivals_left_ms: int | None = None
         self.member_arrived = False

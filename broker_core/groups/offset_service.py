@@ -72,9 +72,9 @@ class OffsetService:
                 group.offsets.failed(tp, commit)
         self._list_topics(group, commits)
         self._engine.tell(group)
-        may_expire = error is ErrorCode.NONE and any(commit.expire_ms is not None for commit in commits.values())
-        if may_expire and group.state is not GroupState.DEAD:
-            self._engine.watch_retention(group)
+        expiries = [commit.expire_ms for commit in commits.values() if commit.expire_ms is not None]
+        if error is ErrorCode.NONE and expiries and group.state is not GroupState.DEAD:
+            self._engine.watch_retention_by(group, min(expiries))
         return COMMIT_ERRORS.get(error, error)
 
     def _list_topics(self, group: Group, commits: Commits) -> None:

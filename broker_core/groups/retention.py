@@ -27,7 +27,20 @@ def watch(group: Group, retention_ms: int, check_interval_ms: int, now_ms: int) 
     """Starts the timer for the next look at this group: for one without members, not before something can have expired."""
     expiries = () if group.members else _expirable(group, retention_ms)
     first_ms = min((at_ms for _, at_ms in expiries), default=now_ms)
-    group.start_timer(RETENTION_TIMER, max(check_interval_ms, first_ms - now_ms))
+    return _look_at(group, max(now_ms + check_interval_ms, first_ms), now_ms)
+
+
+def watch_by(group: Group, expire_ms: int, check_interval_ms: int, now_ms: int) -> list[Effect]:
+    """An offset that expires then was committed: the next look comes earlier if it has to, never later for it."""
+    at_ms = max(now_ms + check_interval_ms, expire_ms)
+    if RETENTION_TIMER in group.timers and group.next_look_ms <= at_ms:
+        return []
+    return _look_at(group, at_ms, now_ms)
+
+
+def _look_at(group: Group, at_ms: int, now_ms: int) -> list[Effect]:
+    group.next_look_ms = at_ms
+    group.start_timer(RETENTION_TIMER, at_ms - now_ms)
     return group.take_effects()
 
 

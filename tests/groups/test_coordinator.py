@@ -568,6 +568,17 @@ def test_commit_with_its_own_retention():
     simulate(scenario)
 
 
+def test_commits_with_their_own_retention_do_not_put_off_what_expires():
+    async def scenario(cluster):
+        await cluster.commit("g", {T0: 5}, expire_ms=cluster.node.clock.now_ms() + 60_000)
+        for _ in range(20):
+            await cluster.node.clock.sleep(60_000)
+            await cluster.commit("g", {T1: 6}, expire_ms=cluster.node.clock.now_ms() + 3_600_000)
+        assert cluster.fetch("g") == {T1: 6}
+
+    simulate(scenario)
+
+
 def test_group_nobody_completed_joining_is_forgotten():
     """Groups that only a refused or unfinished join has made do not stay."""
 
