@@ -72,6 +72,8 @@ class LineFormatter(logging.Formatter):
 
 def _value(value: object) -> str:
     text = str(value)
+    if not text.isprintable():
+        return json.dumps(text)
     return json.dumps(text, ensure_ascii=False) if not text or any(c.isspace() or c == '"' for c in text) else text
 
 

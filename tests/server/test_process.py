@@ -38,6 +38,12 @@ def test_a_log_line_has_the_event_and_its_values() -> None:
     assert process.LineFormatter().format(record).endswith('Z INFO x: topic created topic="a b" count=3')
 
 
+def test_a_log_line_stays_a_line_and_moves_no_terminals_cursor() -> None:
+    """Values may be what a client calls itself."""
+    record = logging.makeLogRecord({"name": "x", "levelname": "INFO", "msg": "seen", "client": "a\x1b[2J\x9b1A\nb", "city": "größer"})
+    assert process.LineFormatter().format(record).endswith(r'Z INFO x: seen client="a\u001b[2J\u009b1A\nb" city=größer')
+
+
 def test_settings_come_from_file_and_arguments(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("broker.id=3\nnum.partitions=2\n")
