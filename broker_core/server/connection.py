@@ -23,6 +23,9 @@ from broker_core.telemetry.metrics import ApiMetrics, BrokerMetrics
 
 log = logging.getLogger(__name__)
 
+UNKNOWN = "Unknown"
+"""Stands in the metrics for all vendor keys that nobody serves."""
+
 
 class Connection:
     """The `FrameHandler` of one accepted connection."""
@@ -63,7 +66,8 @@ class Connection:
         self._on_closed()
 
     async def _measured(self, header: RequestHeader, frame: memoryview) -> list[Part] | None:
-        api = self._metrics.api(_api_name(header.api_key))
+        is_named = isinstance(header.api_key, ApiKey) or header.api_key in self._services.registry
+        api = self._metrics.api(_api_name(header.api_key) if is_named else UNKNOWN)
         clock = self._services.node.clock
         started_ms = clock.monotonic_ms()
         on_loop = LoopTime(clock.monotonic_ms)

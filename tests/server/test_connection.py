@@ -15,7 +15,7 @@ from broker_core.handlers.registry import Answer, ConnectionInfo, Registry, Requ
 from broker_core.handlers.services import BrokerServices
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_response
-from broker_core.protocol.headers import encode_request_frame
+from broker_core.protocol.headers import encode_request_frame, request_header
 from broker_core.seams import Peer
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.connection import Connection
@@ -139,6 +139,14 @@ async def test_a_failing_handler_ends_the_connection(connection: Connection, met
 async def test_vendor_keys_get_the_rest_of_the_frame(connection: Connection) -> None:
     request = struct.pack(">hhih", 32_500, 0, 1, -1) + b"abc"
     assert joined(await connection.handle(memoryview(request))) == b"cba"
+
+
+async def test_keys_nobody_serves_are_counted_as_one(connection: Connection, metrics: BrokerMetrics) -> None:
+    """Else a client could have hundreds of rows told to every watcher for ever."""
+    for key in range(32_600, 32_620):
+        with pytest.raises(ProtocolViolation, match=f"Vendor{key} version 0 is not served"):
+            await connection.handle(memoryview(request_header(key, 0, 9, "me")))
+    assert {name: api.failures for name, api in metrics.apis.items()} == {"Unknown": 20}
 
 
 async def test_the_software_of_a_client_is_noted(connection: Connection) -> None:
