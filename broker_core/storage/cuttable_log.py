@@ -85,7 +85,9 @@ class CuttableLog(DurableLog):
         return True
 
     async def delete_expired(self, now_ms: int) -> int:
-        """Removes the segments that retention no longer covers; returns how many."""
+        """Removes the segments that retention no longer covers; returns how many. In a closed log's folder may be another by now."""
+        if self.closed:
+            return 0
         count = expired_count(self._store.ages(self.log_end_offset), self._config(), self.log_start_offset, self.high_watermark, now_ms)
         if not count:
             return 0

@@ -298,3 +298,23 @@ async def test_files_that_are_no_logs_are_left_alone() -> None:
     assert logs.all() == []
     await stop(world, logs)
     assert "/data/notes.txt" in world.disk.files
+
+
+async def test_a_deleted_log_leaves_its_successors_files_alone() -> None:
+    """A pass of retention over many logs may reach one that was deleted, and made anew, since the pass began."""
+    world = World()
+    logs = await running(world, log_retention_bytes="0")
+    former = await logs.get_or_create(A)
+    former.append_as_leader(batch(1), 0, AppendOrigin.CLIENT, START_MS)
+    former.update_high_watermark(1)
+    await logs.delete(A)
+    log = await logs.get_or_create(A)
+    log.append_as_leader(batch(1, value="new"), 0, AppendOrigin.CLIENT, START_MS)
+    data = all_bytes(log)
+    assert await former.delete_expired(START_MS) == 0
+    assert all_bytes(log) == data
+    next_world = await stop(world, logs)
+    again = await running(next_world)
+    opened = again.get(A)
+    assert opened is not None and all_bytes(opened) == data
+    await stop(next_world, again)
