@@ -155,12 +155,15 @@ class LogManager:
 
     async def _create(self, partition: TopicPartition) -> PartitionLog:
         if partition in self.offline:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {partition} is offline: {self.offline[partition]}")
+            raise self._is_offline(partition)
         self._high_watermarks.pop(partition, None)
         await self._open(partition, 0, 0, clean=False)
         if partition not in self._logs:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no log for {partition}: {self.offline.pop(partition)}")
         return self._logs[partition]
+
+    def _is_offline(self, partition: TopicPartition) -> KafkaError:
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {partition} is offline: {self.offline[partition]}")
 
     async def _open(self, partition: TopicPartition, recovery_point: int, log_start_offset: int, clean: bool) -> None:
         try:
@@ -185,8 +188,10 @@ class LogManager:
 
     async def delete(self, partition: TopicPartition) -> None:
         """Takes a log out of service at once and removes its files later (file.delete.delay.ms). When it returns, no checkpoint
-        has the log any more."""
+        has the log any more. `KafkaError` KAFKA_STORAGE_ERROR for one whose folder could not be opened: it would come back."""
         async with self._deleting.before_action(), self._changing:
+            if partition in self.offline:
+                raise self._is_offline(partition)
             log = self._logs.pop(partition, None)
             if log is None:
                 return

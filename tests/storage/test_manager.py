@@ -10,6 +10,7 @@ import pytest
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ConfigError, ErrorCode, KafkaError
 from broker_core.model import TopicPartition
+from broker_core.storage.loading import LoadedLog, LogLoader
 from broker_core.storage.log import AppendOrigin
 from broker_core.storage.manager import LogManager
 from tests.support.log_world import START_MS, Crash, MemoryDisk, World, all_bytes, batch, sized_batch
@@ -318,3 +319,26 @@ async def test_a_deleted_log_leaves_its_successors_files_alone() -> None:
     opened = again.get(A)
     assert opened is not None and all_bytes(opened) == data
     await stop(next_world, again)
+
+
+async def test_a_log_that_could_not_be_opened_is_not_called_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files are still there: the controller has to ask again after a restart."""
+    world = World()
+    logs = await running(world)
+    await logs.get_or_create(A)
+    next_world = await stop(world, logs)
+
+    async def refused(loader: LogLoader) -> LoadedLog:
+        raise OSError(errno.EACCES, "Permission denied", "/data/a-0")
+
+    monkeypatch.setattr(LogLoader, "load", refused)
+    again = await running(next_world)
+    monkeypatch.undo()
+    with pytest.raises(KafkaError) as caught:
+        await again.delete(A)
+    assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    third_world = await stop(next_world, again)
+    third = await running(third_world)
+    assert third.get(A) is not None
+    await third.delete(A)
+    await stop(third_world, third)
