@@ -19,6 +19,9 @@ from broker_core.seams import Clock
 FetchKey = TopicPartition | int
 """A partition, or the id of a fetch session."""
 
+SessionKey = tuple[int, PartitionKey]
+"""A fetch session's id, and what the session calls the partition: of a topic made anew it may have the old id as well."""
+
 Watcher = Callable[[TopicPartition], None]
 
 
@@ -29,8 +32,8 @@ class Progress:
         self.produces: Purgatory[TopicPartition] = Purgatory("produce", clock, purge_interval=produce_purge_interval)
         self.fetches: Purgatory[FetchKey] = Purgatory("fetch", clock, purge_interval=fetch_purge_interval)
         self.deletions: Purgatory[TopicPartition] = Purgatory("delete records", clock, purge_interval=1)
-        self._sessions: dict[TopicPartition, dict[int, tuple[FetchSession, PartitionKey]]] = {}
-        self._watched: dict[tuple[int, PartitionKey], TopicPartition] = {}
+        self._sessions: dict[TopicPartition, dict[SessionKey, FetchSession]] = {}
+        self._watched: dict[SessionKey, TopicPartition] = {}
         self._watchers: list[Watcher] = []
         self.on_isr_change: Callable[[Partition, PendingChange], None] = _ignore
 
@@ -50,21 +53,22 @@ class Progress:
         place = (session.session_id, wanted.key)
         if topic is not None and place not in self._watched:
             tp = self._watched[place] = TopicPartition(topic, wanted.partition)
-            self._sessions.setdefault(tp, {})[session.session_id] = (session, wanted.key)
+            self._sessions.setdefault(tp, {})[place] = session
 
     def lost(self, session: FetchSession, wanted: WantedPartition) -> TopicPartition | None:
         """The session gave a partition up; returns which, None if its topic never had a name."""
-        tp = self._watched.pop((session.session_id, wanted.key), None)
+        place = (session.session_id, wanted.key)
+        tp = self._watched.pop(place, None)
         if tp is not None:
             watching = self._sessions[tp]
-            del watching[session.session_id]
+            del watching[place]
             if not watching:
                 del self._sessions[tp]
         return tp
 
     def sessions_of(self, tp: TopicPartition) -> list[int]:
         """Ids of the fetch sessions that have the partition."""
-        return list(self._sessions.get(tp, {}))
+        return list(dict.fromkeys(session_id for session_id, _ in self._sessions.get(tp, {})))
 
     def moved(self, partition: Partition, moved: Moved) -> None:
         """Completes what the event allows and sends a change of the ISR on its way."""
@@ -89,7 +93,7 @@ class Progress:
 
     def log_start_moved(self, tp: TopicPartition) -> None:
         """The next answer of every session tells the new start; nobody is woken for it."""
-        for session, key in self._sessions.get(tp, {}).values():
+        for (_, key), session in self._sessions.get(tp, {}).items():
             session.mark(key)
         self.tell(tp)
 
@@ -103,7 +107,7 @@ class Progress:
             watcher(tp)
 
     def _wake_sessions(self, tp: TopicPartition, *, for_followers: bool, for_consumers: bool) -> None:
-        for session, key in tuple(self._sessions.get(tp, {}).values()):
+        for (_, key), session in tuple(self._sessions.get(tp, {}).items()):
             session.mark(key)
             if for_followers if session.privileged else for_consumers:
                 self.fetches.check_and_complete(session.session_id)
