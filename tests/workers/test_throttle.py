@@ -158,6 +158,19 @@ def test_a_broker_that_is_down_is_waited_for_but_not_for_ever(job: Job, kafka: F
     assert "of broker 3 stay set, without effect" in job.message
 
 
+def test_a_throttle_that_cannot_be_taken_away_is_told_with_how_the_moves_ended(job: Job, kafka: FakeKafka) -> None:
+    advance(job, "watch")
+    for partition in (0, 1):
+        kafka.finish("orders", partition)
+    advance(job, "release")
+    kafka.refuse = (31, "Cluster authorization failed.")
+    job = advance(job, "failed")
+    assert job.message == (
+        "2 of 2 partitions have moved. The throttle may still be set, delete it by hand: "
+        "CLUSTER_AUTHORIZATION_FAILED (31): Cluster authorization failed."
+    )
+
+
 def test_nothing_to_copy_is_not_throttled(local: Cluster, kafka: FakeKafka) -> None:
     swap = [{"topic": "orders", "partition": 0, "replicas": [2, 1]}]
     job = advance(create_job(ACTOR, local, "reassignment", {"assignments": swap, "throttle": RATE}), "watch")

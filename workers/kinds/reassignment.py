@@ -8,6 +8,7 @@ with the plan's `outcome` = {state, message, said, result} for the end. Asking t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.utils import timezone
@@ -95,7 +96,10 @@ def _released(job: Job, step: Step) -> Step:
 
 
 def failing(job: Job, step: Step) -> Step:
-    """Called by the runner before it ends the job for an error."""
+    """Called by the runner before it ends the job for an error; in the release that is why a throttle stays."""
+    if job.step == RELEASE:
+        said = f"{job.plan['outcome']['message']} The throttle may still be set, delete it by hand: {step.message}"
+        return replace(step, message=said, said=said[:300])
     return _released(job, step)
 
 
