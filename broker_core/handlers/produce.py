@@ -20,6 +20,7 @@ from broker_core.protocol.hot import ProducedPartition, encode_produce_response
 from broker_core.records.compression import Codec
 from broker_core.records.header import TRANSACTIONAL_BIT
 from broker_core.records.legacy import is_legacy, up_converting
+from broker_core.replication.appending import VALID_ACKS
 from broker_core.storage.log import AppendOrigin
 from broker_core.storage.slices import in_slices
 
@@ -81,7 +82,7 @@ def _refused(request: Request, code: ErrorCode) -> Answer:
 
 def _checked(request: Request, tp: TopicPartition, records: memoryview | None) -> memoryview:
     """The records: one batch, or in old versions a message set; or what is wrong with them."""
-    if request.body.acks not in (-1, 0, 1):
+    if request.body.acks not in VALID_ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks must be 0, 1 or -1 (all), not {request.body.acks}")
     if tp.topic in INTERNAL_TOPICS:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {tp.topic}")
@@ -163,7 +164,8 @@ def _close_if_failed(rows: dict[TopicPartition, ProducedPartition]) -> None:
 
 def _count(request: Request, batches: dict[TopicPartition, bytes | memoryview], results: dict[TopicPartition, Any]) -> None:
     metrics = request.broker.metrics
-    metrics.produce_by_acks[request.body.acks] = metrics.produce_by_acks.get(request.body.acks, 0) + 1
+    if request.body.acks in VALID_ACKS:
+        metrics.produce_by_acks[request.body.acks] = metrics.produce_by_acks.get(request.body.acks, 0) + 1
     for tp, data in batches.items():
         if results[tp].error_code is ErrorCode.NONE:
             metrics.produced_bytes += len(data)

@@ -78,6 +78,7 @@ def test_acks(cluster: BrokerCluster, topic: str) -> None:
     for acks in (2, -2):
         assert send(cluster, topic, records("c"), acks=acks).error_code == ErrorCode.INVALID_REQUIRED_ACKS
     assert cluster.consume(topic) == ["a", "b"]
+    assert set(cluster.brokers[cluster.leader(topic)].metrics.produce_by_acks) <= {-1, 0, 1}
 
 
 def test_acks_0_is_not_answered_and_a_failure_closes_the_connection(cluster: BrokerCluster, topic: str) -> None:
