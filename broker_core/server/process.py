@@ -24,6 +24,7 @@ LOCK_FILE = ".lock"
 READY_FILE = ".ready"
 LOG_FILE_BYTES = 10 * 1024 * 1024
 LOG_FILES = 5
+LOG_VALUE_CHARS = 2_000
 OPEN_FILES_WANTED = 65_536
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -72,6 +73,8 @@ class LineFormatter(logging.Formatter):
 
 def _value(value: object) -> str:
     text = str(value)
+    if len(text) > LOG_VALUE_CHARS:
+        text = text[:LOG_VALUE_CHARS] + "…"
     if not text.isprintable():
         return json.dumps(text)
     return json.dumps(text, ensure_ascii=False) if not text or any(c.isspace() or c == '"' for c in text) else text

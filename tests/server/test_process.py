@@ -44,6 +44,14 @@ def test_a_log_line_stays_a_line_and_moves_no_terminals_cursor() -> None:
     assert process.LineFormatter().format(record).endswith(r'Z INFO x: seen client="a\u001b[2J\u009b1A\nb" city=größer')
 
 
+def test_a_log_line_has_the_beginning_of_a_long_value() -> None:
+    """A topic's name, or the reason of a member that joins, may be as long as a request."""
+    record = logging.makeLogRecord({"name": "x", "levelname": "INFO", "msg": "seen", "reason": "y" * 1_000_000, "count": 3})
+    line = process.LineFormatter().format(record)
+    assert line.endswith("y… count=3")
+    assert len(line) < 3_000
+
+
 def test_settings_come_from_file_and_arguments(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("broker.id=3\nnum.partitions=2\n")
