@@ -31,6 +31,9 @@ FIXED_FORMATS = {
     "datetime_i64": "q",
     "uuid": "16s",
 }
+MAX_STRING_BYTES = 32_767
+"""Of a text in any version; what is said to be bytes may be longer."""
+
 _NO_UUID = bytes(16)
 _ERROR_CODES = {int(code): code for code in ErrorCode}
 _INT16 = struct.Struct(">h")
@@ -63,6 +66,7 @@ def bytes_reader(kind: str, flexible: bool, nullable: bool) -> Read:
     length_of = length_reader(flexible, _INT16 if kind == "string" else INT32)
     converters: dict[str, Callable[[memoryview], Any]] = {"string": _text, "bytes": bytes, "records": memoryview}
     convert = converters[kind]
+    is_text = kind == "string"
 
     def read(buffer: memoryview, position: int) -> tuple[Any, int]:
         length, position = length_of(buffer, position)
@@ -70,6 +74,8 @@ def bytes_reader(kind: str, flexible: bool, nullable: bool) -> Read:
             if not nullable:
                 raise ProtocolViolation(f"null where a value of type {kind} is required")
             return None, position
+        if is_text and length > MAX_STRING_BYTES:
+            raise ProtocolViolation(f"a text of {length} bytes, {MAX_STRING_BYTES} is the most")
         end = position + length
         if end > len(buffer):
             raise ProtocolViolation(f"a value of type {kind} ends at {end}, the frame at {len(buffer)}")

@@ -13,6 +13,7 @@ from broker_core.protocol import codec
 from broker_core.protocol.api import FLEXIBLE_FROM, MAX_VERSION_3_9, ApiKey, is_flexible
 from broker_core.protocol.headers import parse_request_header
 from broker_core.protocol.reader import MAX_ELEMENTS
+from broker_core.protocol.reader_values import MAX_STRING_BYTES
 from broker_core.protocol.schema import Side, message_spec
 from broker_core.protocol.varint import write_unsigned
 from tests.support.payloads import sample
@@ -93,6 +94,17 @@ def test_a_message_has_a_budget_of_elements() -> None:
     with pytest.raises(ProtocolViolation, match="more than 1048576 elements"):
         codec.decode_request(ApiKey.OFFSET_FETCH, 5, numbers, 0)
     codec.decode_request(ApiKey.METADATA, 0, struct.pack(">i", 1000) + b"\0\0" * 1000, 0)
+
+
+def test_no_text_is_longer_than_an_old_version_could_have_it() -> None:
+    """As in Kafka: compact lengths reach further, but what is read in one version is told in another."""
+    for size in (MAX_STRING_BYTES, MAX_STRING_BYTES + 1):
+        frame = codec.encode_request(ApiKey.METADATA, 12, {"topics": [{"name": "x" * size, "topic_id": None}]})
+        if size == MAX_STRING_BYTES:
+            assert len(codec.decode_request(ApiKey.METADATA, 12, frame, 0).topics[0].name) == size
+        else:
+            with pytest.raises(ProtocolViolation, match="a text of 32768 bytes"):
+                codec.decode_request(ApiKey.METADATA, 12, frame, 0)
 
 
 def test_a_known_tag_must_have_the_length_it_claims() -> None:
