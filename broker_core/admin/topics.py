@@ -16,7 +16,7 @@ from broker_core.admin.names import CONFIG_CHANGE_PREFIX, TOPIC_NAME_LENGTH_MAX,
 from broker_core.config import ConfigHolder, validate_topic_overrides
 from broker_core.controller.assignment import PlacementBroker, place, place_more, random_start
 from broker_core.coordination import layout
-from broker_core.coordination.store import BadVersion, Check, ConnectionLoss, Create, NodeExists, NoNode, SessionExpired
+from broker_core.coordination.store import BadVersion, Check, ConnectionLoss, Create, NodeExists, NoNode, SessionExpired, SetData
 from broker_core.coordination.znode_data import TopicAssignment, decode_topic, encode_config, encode_config_change, encode_topic
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.seams import Node
@@ -83,7 +83,7 @@ class TopicAdmin:
         self._metadata = metadata
 
     async def create(self, topic: NewTopic, *, validate_only: bool = False) -> CreatedTopic:
-        """Checks everything, then writes the settings, their notification and last the assignment."""
+        """Checks everything, then writes settings and assignment in one step, and last the notification of the settings."""
         with store_errors(f"Topic '{topic.name}'"):
             await self._check_name(topic.name)
             validate_topic_overrides(topic.configs)
@@ -91,9 +91,7 @@ class TopicAdmin:
             if validate_only:
                 return CreatedTopic(topic.name, None, assignment, topic.configs)
             topic_id = self._new_id()
-            await self._write_config(topic)
-            data = encode_topic(TopicAssignment(topic_id, assignment, {}, {}))
-            await self._node.store.create(layout.topic_path(topic.name), data)
+            await self._write(topic, TopicAssignment(topic_id, assignment, {}, {}))
         return CreatedTopic(topic.name, topic_id, assignment, topic.configs)
 
     async def delete(self, name: str) -> None:
@@ -181,12 +179,12 @@ class TopicAdmin:
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Unknown broker(s) in replica assignment: {unknown}")
         return {first + index: replicas for index, replicas in enumerate(assignments)}
 
-    async def _write_config(self, topic: NewTopic) -> None:
-        data = encode_config(topic.configs)
-        try:
-            await self._node.store.create(layout.config_path("topics", topic.name), data)
-        except NodeExists:
-            await self._node.store.set(layout.config_path("topics", topic.name), data)
+    async def _write(self, topic: NewTopic, assignment: TopicAssignment) -> None:
+        """Of two who create a topic at once (a client's metadata request may) the second must not change the first one's settings."""
+        path, configs = layout.config_path("topics", topic.name), encode_config(topic.configs)
+        left_behind = await self._node.store.exists(path) is not None
+        settings = SetData(path, configs) if left_behind else Create(path, configs)
+        await self._node.store.multi([settings, Create(layout.topic_path(topic.name), encode_topic(assignment))])
         change = encode_config_change(f"topics/{topic.name}")
         await self._node.store.create(CONFIG_CHANGE_PREFIX, change, sequence=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -9,7 +10,7 @@ import pytest_asyncio
 
 from broker_core.admin.topics import NewTopic
 from broker_core.coordination.layout import CONFIG_CHANGES, config_path, deletion_path, topic_path
-from broker_core.coordination.znode_data import decode_config, decode_config_change
+from broker_core.coordination.znode_data import decode_config, decode_config_change, encode_config
 from broker_core.errors import ConfigError, ErrorCode, KafkaError
 from tests.support.admin_world import AdminWorld
 
@@ -28,7 +29,7 @@ async def refused(world: AdminWorld, topic: NewTopic) -> ErrorCode:
 
 
 async def test_creates_assignment_settings_and_notification(world: AdminWorld) -> None:
-    """Z6: three partitions over three brokers, each leader once; settings written before the topic."""
+    """Z6: three partitions over three brokers, each leader once; settings written with the topic, in one step."""
     created = await world.admin.create_topic(NewTopic("orders", 3, 2, {}, {"retention.ms": "1000"}))
     stored = await world.assignment("orders")
     assert stored.partitions == created.assignment
@@ -36,7 +37,7 @@ async def test_creates_assignment_settings_and_notification(world: AdminWorld) -
     assert sorted(replicas[0] for replicas in stored.partitions.values()) == [0, 1, 2]
     config, config_stat = await world.store.get(config_path("topics", "orders"))
     assert decode_config(config) == {"retention.ms": "1000"}
-    assert config_stat.czxid < (await world.store.get(topic_path("orders")))[1].czxid
+    assert config_stat.czxid == (await world.store.get(topic_path("orders")))[1].czxid
     (change,) = await world.store.children(CONFIG_CHANGES)
     assert decode_config_change((await world.store.get(f"{CONFIG_CHANGES}/{change}"))[0]) == "topics/orders"
 
@@ -195,3 +196,19 @@ async def test_a_topic_that_cannot_be_does_not_grow(world: AdminWorld, name: str
     with pytest.raises(KafkaError) as caught:
         await world.admin.create_partitions(name, 2, None)
     assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_of_two_who_create_a_topic_at_once_the_second_changes_nothing(world: AdminWorld) -> None:
+    """As when a client's metadata request creates it by itself: the settings that the other asked for would be lost."""
+    for left_behind in (False, True):
+        name = f"t{left_behind}"
+        if left_behind:
+            await world.store.create(config_path("topics", name), encode_config({"retention.ms": "9"}))
+        wanted = [{"retention.ms": "1"}, {"retention.ms": "2"}]
+        outcomes = await asyncio.gather(
+            *(world.admin.create_topic(NewTopic(name, 1, 1, {}, configs)) for configs in wanted), return_exceptions=True
+        )
+        (created,) = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+        (second,) = [outcome for outcome in outcomes if isinstance(outcome, KafkaError)]
+        assert second.code is ErrorCode.TOPIC_ALREADY_EXISTS
+        assert decode_config((await world.store.get(config_path("topics", name)))[0]) == created.configs

@@ -68,7 +68,10 @@ def offsets(cluster: BrokerCluster, topic: str, timestamp: int, version: int = 9
 
 
 def follower(cluster: BrokerCluster, topic: str) -> int:
-    return next(broker for broker in cluster.ids if broker != cluster.leader(topic))
+    """One that does not lead, once its metadata says who does."""
+    found = next(broker for broker in cluster.ids if broker != cluster.leader(topic))
+    cluster.until(lambda: cluster.brokers[found].services.metadata.has_topic(topic))
+    return found
 
 
 def test_acks(cluster: BrokerCluster, topic: str) -> None:
