@@ -51,9 +51,13 @@ class ControlChannels:
         self._on_response = on_response
         self._on_overflow = on_overflow
         self._lanes: dict[int, _Lane] = {}
+        self._ended = False
 
     def open(self, info: BrokerInfo) -> None:
-        """A lane to this generation of the broker; one to an earlier generation is closed."""
+        """A lane to this generation of the broker; one to an earlier generation is closed. None after the end: the event in whose
+        midst the term ended goes on to the store's next answer."""
+        if self._ended:
+            return
         self.close(info.broker_id)
         lane = _Lane(info)
         lane.task = self._spawn(self._work(lane), name=f"control requests to broker {info.broker_id}")
@@ -66,6 +70,7 @@ class ControlChannels:
             self._sender.hang_up(lane.info)
 
     def close_all(self) -> None:
+        self._ended = True
         for broker_id in list(self._lanes):
             self.close(broker_id)
 

@@ -128,3 +128,14 @@ async def test_calls_have_a_limit_and_times() -> None:
     inbox.put(call())
     await inbox.get()
     assert inbox.wait_times_ms() == (30.0, 30.0)
+
+
+async def test_after_the_end_no_queue_is_opened_any_more() -> None:
+    """The session may expire, or the office be given up, in the midst of an event, which goes on to the store's next answer:
+    what it opens then would never be closed, and a broker that does not answer be asked for ever."""
+    lines = Lines()
+    lines.channels.close_all()
+    lines.channels.open(info(1, 5))
+    lines.channels.send([request(1)])
+    await lines.turns()
+    assert (lines.sent, lines.channels.waiting()) == ([], {})
