@@ -113,8 +113,10 @@ class LogCleaner:
         await self.checkpoint()
 
     async def checkpoint(self) -> None:
+        """Also forgets the logs that are gone: a topic made anew starts with nothing."""
         known = {log.topic_partition for log in self._logs()}
         self._cleaned = {partition: offset for partition, offset in sorted(self.cleaned.items()) if partition in known}
+        self._failed = {partition: why for partition, why in self._failed.items() if partition in known}
         await self._folder.write_checkpoint(names.CLEANER_CHECKPOINT, lambda: dict(self.cleaned))
 
     async def _build_map(self, log: PartitionLog, found: CleanRange, transactions: Transactions, slices: Slices) -> OffsetMap:

@@ -478,3 +478,26 @@ async def test_tombstones_may_stay_for_ever() -> None:
     c.close_segment()
     await c.clean()
     assert c.records() == [(1, "kept", "value"), (2, "gone", None)]
+
+
+async def test_a_topic_made_anew_is_compacted_whatever_its_predecessor_was() -> None:
+    world = World(**COMPACT)
+    c = Cleaning(world, await world.open())
+    logs = [c.log]
+    c.cleaner = LogCleaner(world.node, world.holder, lambda: logs, c.folder)
+    for number in range(20):
+        c.put(("k", f"v{number}"))
+    c.close_segment()
+    await world.spawn.settle()
+    world.disk.files[f"{FOLDER}/{0:020d}.log"][70] ^= 1
+    await c.clean()
+    assert c.cleaner.choose({}) is None
+    logs.clear()
+    await c.cleaner.checkpoint()
+    c.log = await world.open(folder="/data/events-0-anew")
+    logs.append(c.log)
+    for number in range(20):
+        c.put(("k", f"v{number}"))
+    c.close_segment()
+    await c.clean()
+    assert c.records() == [(19, "k", "v19")]
