@@ -63,7 +63,7 @@ class DataFolder:
         except CorruptData as error:
             logger.warning("checkpoint is unreadable, going on without it", extra={"file": path, "error": str(error)})
             return {}
-        self._written[name] = offsets
+        self._written[name] = dict(offsets)
         return offsets
 
     async def write_checkpoint(self, name: str, offsets: Callable[[], Mapping[TopicPartition, int]]) -> None:

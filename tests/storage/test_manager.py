@@ -10,9 +10,11 @@ import pytest
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ConfigError, ErrorCode, KafkaError
 from broker_core.model import TopicPartition
+from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.loading import LoadedLog, LogLoader
 from broker_core.storage.log import AppendOrigin
 from broker_core.storage.manager import LogManager
+from broker_core.storage.names import CLEANER_CHECKPOINT
 from tests.support.log_world import START_MS, Crash, MemoryDisk, World, all_bytes, batch, sized_batch
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 3)
@@ -342,3 +344,14 @@ async def test_a_log_that_could_not_be_opened_is_not_called_deleted(monkeypatch:
     assert third.get(A) is not None
     await third.delete(A)
     await stop(third_world, third)
+
+
+async def test_the_first_compaction_after_a_start_is_written_down() -> None:
+    """What was read at the start is the reader's to change."""
+    world = World()
+    world.disk.files["/data/cleaner-offset-checkpoint"] = bytearray(b"0\n1\na 0 8\n")
+    folder = DataFolder(world.disk, "/data")
+    cleaned = folder.read_checkpoint(CLEANER_CHECKPOINT)
+    cleaned[A] = 9
+    await folder.write_checkpoint(CLEANER_CHECKPOINT, lambda: dict(cleaned))
+    assert bytes(world.disk.files["/data/cleaner-offset-checkpoint"]) == b"0\n1\na 0 9\n"
