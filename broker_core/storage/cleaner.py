@@ -119,6 +119,12 @@ class LogCleaner:
         self._failed = {partition: why for partition, why in self._failed.items() if partition in known}
         await self._folder.write_checkpoint(names.CLEANER_CHECKPOINT, lambda: dict(self.cleaned))
 
+    async def forget_beyond(self, log: PartitionLog) -> None:
+        """After a cut: what takes the place of the records that are gone is dirty."""
+        if self.cleaned.get(log.topic_partition, 0) > log.log_end_offset:
+            self.cleaned[log.topic_partition] = log.log_end_offset
+            await self.checkpoint()
+
     async def _build_map(self, log: PartitionLog, found: CleanRange, transactions: Transactions, slices: Slices) -> OffsetMap:
         """The latest offset of each key in the dirty part, as far as memory allows."""
         offsets = OffsetMap(self._config.current.log_cleaner_dedupe_buffer_size, found.first_dirty)

@@ -182,7 +182,7 @@ class LogManager:
             self.offline[partition] = str(error)
             return
         log.update_high_watermark(self.checkpointed_hw(partition))
-        log.on_recovery_point = self.checkpoint_recovery_points
+        log.on_recovery_point = lambda: self._save_recovery_point(log)
         log.on_settled = lambda: self.on_settled(partition)
         self._logs[partition] = log
 
@@ -216,6 +216,10 @@ class LogManager:
 
     async def checkpoint_recovery_points(self) -> None:
         await self._write(names.RECOVERY_POINT_CHECKPOINT, lambda log: log.recovery_point)
+
+    async def _save_recovery_point(self, log: PartitionLog) -> None:
+        await self._cleaner.forget_beyond(log)
+        await self.checkpoint_recovery_points()
 
     async def checkpoint_log_starts(self) -> None:
         def moved() -> dict[TopicPartition, int]:

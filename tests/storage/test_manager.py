@@ -355,3 +355,18 @@ async def test_the_first_compaction_after_a_start_is_written_down() -> None:
     cleaned[A] = 9
     await folder.write_checkpoint(CLEANER_CHECKPOINT, lambda: dict(cleaned))
     assert bytes(world.disk.files["/data/cleaner-offset-checkpoint"]) == b"0\n1\na 0 9\n"
+
+
+async def test_what_is_cut_off_is_not_called_compacted() -> None:
+    """Else what comes in its place would never be compared with what lies below, and its tombstones would go before what they delete."""
+    world = World()
+    world.disk.files["/data/cleaner-offset-checkpoint"] = bytearray(b"0\n1\na 0 8\n")
+    logs = await running(world)
+    log = await logs.get_or_create(A)
+    for _ in range(10):
+        log.append_as_leader(batch(1), 0, AppendOrigin.CLIENT, START_MS)
+    await log.truncate_to(9)
+    assert bytes(world.disk.files["/data/cleaner-offset-checkpoint"]) == b"0\n1\na 0 8\n"
+    await log.truncate_to(5)
+    assert bytes(world.disk.files["/data/cleaner-offset-checkpoint"]) == b"0\n1\na 0 5\n"
+    await stop(world, logs)
