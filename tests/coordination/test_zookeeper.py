@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from kazoo.protocol.states import KazooState
 
 from broker_core.coordination.store import ConnectionLoss, SessionExpired, SessionState, WatchEvent
 from broker_core.coordination.zookeeper import ZooKeeperStore
+from broker_core.coordination.zookeeper import store as store_module
 from broker_core.coordination.zookeeper.session import MAX_IN_FLIGHT
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.zookeeper import zookeeper
@@ -174,3 +176,32 @@ async def test_a_lost_session_is_fenced_before_kazoo_goes_on(store: ZooKeeperSto
         await late
     await store.connect(10_000)
     assert await store.children(folder) == []
+
+
+async def test_a_session_that_opens_as_its_time_is_up_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is ended, so nothing may be asked of it: the next `connect` has to open another one."""
+    ended: list[object] = []
+
+    class LateSession:
+        session_id = 0x7
+
+        def __init__(self, hosts: str, timeout_ms: float, tell: Callable[[Any, SessionState], None]) -> None:
+            loop = asyncio.get_running_loop()
+            self.opened: asyncio.Future[None] = loop.create_future()
+            self._tell = tell
+            loop.call_later(0.03, self._open)
+            loop.call_later(0.005, time.sleep, 0.05)
+
+        def _open(self) -> None:
+            self.opened.set_result(None)
+            self._tell(self, SessionState.CONNECTED)
+
+        def end(self) -> None:
+            ended.append(self)
+
+    monkeypatch.setattr(store_module, "Session", LateSession)
+    store = ZooKeeperStore("nowhere:1", 4_000)
+    with pytest.raises(ConnectionLoss):
+        await store.connect(20)
+    assert len(ended) == 1
+    assert store.session_id == 0

@@ -42,8 +42,18 @@ class ZooKeeperStore:
             return self.session_id
         if not self._chroot_made:
             await self._make_chroot(timeout_ms)
-        session = await _opened(Session(self._hosts, self.session_timeout_ms, self._on_state), self._hosts, timeout_ms)
+        session = Session(self._hosts, self.session_timeout_ms, self._on_state)
+        try:
+            await _opened(session, self._hosts, timeout_ms)
+        except (ConnectionLoss, asyncio.CancelledError):
+            self._forget(session)
+            raise
         return session.session_id
+
+    def _forget(self, session: Session) -> None:
+        """It has been ended; it may have opened in that very moment."""
+        if self._session is session:
+            self._session = None
 
     async def _make_chroot(self, timeout_ms: float) -> None:
         """The folder at the connection string's end is made if it is missing, as Kafka's brokers do."""
