@@ -125,9 +125,18 @@ def _read_list(text: str) -> tuple[str, ...]:
 
 
 def _read_int(text: str) -> int:
-    if len(text) > 20:
+    return int(_numeral(text, 20))
+
+
+def _read_double(text: str) -> float:
+    return float(_numeral(text, 1000))
+
+
+def _numeral(text: str, most_characters: int) -> str:
+    """Without the underscores that Python allows: other brokers and tools read these texts, too."""
+    if len(text) > most_characters or "_" in text:
         raise ValueError(text)
-    return int(text)
+    return text
 
 
 _READERS: dict[KeyType, Callable[[str], Any]] = {
@@ -136,7 +145,7 @@ _READERS: dict[KeyType, Callable[[str], Any]] = {
     KeyType.INT: _read_int,
     KeyType.SHORT: _read_int,
     KeyType.LONG: _read_int,
-    KeyType.DOUBLE: float,
+    KeyType.DOUBLE: _read_double,
     KeyType.LIST: _read_list,
     KeyType.CLASS: str,
     KeyType.PASSWORD: str,

@@ -22,6 +22,8 @@ def test_a_name_gives_an_attribute_and_its_text_the_typed_value() -> None:
         ({"broker.id": "-1"}, "broker.id"),
         ({"message.max.bytes": str(2**31)}, "message.max.bytes"),
         ({"num.partitions": "9" * 5000}, "num.partitions"),
+        ({"num.partitions": "1_000"}, "num.partitions"),
+        ({"log.cleaner.min.cleanable.ratio": "0.1_5"}, "log.cleaner.min.cleanable.ratio"),
         ({"log.cleanup.policy": "shred"}, "compact"),
         ({"listeners": "127.0.0.1:9092"}, "listeners"),
         ({"listeners": "SSL://127.0.0.1:9092"}, "SSL"),
