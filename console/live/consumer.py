@@ -10,8 +10,10 @@ import time
 from typing import Any, ClassVar
 
 import redis
+from asgiref.sync import async_to_sync
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from channels.layers import get_channel_layer
 
 from console.live.ending import end_all
 from console.live.hub import Hub, hub_of
@@ -35,6 +37,17 @@ SIGNED_OUT, BAD_QUERY, TOO_MANY, TOO_SLOW, NO_FEED = 4401, 4400, 4429, 1013, 101
 def session_group(session_key: str) -> str:
     """The channel group of all sockets of one session, so that signing out ends them."""
     return f"session.{session_key}"
+
+
+def token_group(token_id: int) -> str:
+    """The same for a token, until it is revoked."""
+    return f"token.{token_id}"
+
+
+def end_sockets(group: str) -> None:
+    """Those of a group. Without Redis there is nothing live that they could show."""
+    with contextlib.suppress(redis.RedisError, OSError):
+        async_to_sync(get_channel_layer().group_send)(group, {"type": "session.ended"})
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
@@ -80,18 +93,19 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _signed_in(self) -> bool:
         user = self.scope.get("user")
         if user is not None and user.is_authenticated:
+            self._group = session_group(self.scope["session"].session_key)
             return True
         header = dict(self.scope["headers"]).get(b"authorization", b"").decode("latin-1")
         if not header.startswith("Bearer "):
             return False
-        return await database_sync_to_async(ApiToken.find)(header.removeprefix("Bearer ").strip()) is not None
+        token = await database_sync_to_async(ApiToken.find)(header.removeprefix("Bearer ").strip())
+        if token is not None:
+            self._group = token_group(token.pk)
+        return token is not None
 
     async def _start(self) -> None:
-        session = self.scope.get("session")
-        if session is not None and session.session_key:
-            self._group = session_group(session.session_key)
-            with contextlib.suppress(redis.RedisError, OSError):
-                await self.channel_layer.group_add(self._group, self.channel_name)
+        with contextlib.suppress(redis.RedisError, OSError):
+            await self.channel_layer.group_add(self._group, self.channel_name)
         self._hub = hub_of(self._outbox.wanted.cluster)
         self._tasks = [asyncio.create_task(self._guard(self._send_changes())), asyncio.create_task(self._guard(self._send_beats()))]
 

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
-import redis
-from asgiref.sync import async_to_sync
-from channels.layers import get_channel_layer
 from django.contrib.auth import authenticate
 from django.contrib.auth import login as sign_in
 from django.contrib.auth import logout as sign_out
@@ -16,7 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
 from console.actions.tries import TooManyTries, count_try, forget_tries
-from console.live.consumer import session_group
+from console.live.consumer import end_sockets, session_group
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -53,6 +48,5 @@ def logout(request: HttpRequest) -> HttpResponse:
     key = request.session.session_key
     sign_out(request)
     if key:
-        with contextlib.suppress(redis.RedisError, OSError):
-            async_to_sync(get_channel_layer().group_send)(session_group(key), {"type": "session.ended"})
+        end_sockets(session_group(key))
     return HttpResponseRedirect("/login")

@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console.actions.tokens import create_token, revoke_token
+from console.live.consumer import end_sockets, token_group
 from console.models import ApiToken
 from console.queries import NotFound
 from console.roles import ADMIN, ROLES, actor_of
@@ -44,8 +45,10 @@ def token_create(request: Any) -> HttpResponse:
 
 @page("POST")
 def token_revoke(request: Any, token_id: int) -> HttpResponse:
+    """Its live sockets end too."""
     found = ApiToken.objects.filter(pk=token_id).first()
     if found is None:
         raise NotFound(f"There is no token {token_id}.")
     revoke_token(actor_of(request), found)
+    end_sockets(token_group(found.pk))
     return done(request, reverse("settings"), f"Token {found.name} is revoked.")

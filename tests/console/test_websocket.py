@@ -217,6 +217,18 @@ async def test_signing_out_ends_the_socket(shown: Any, redis: Any) -> None:
     assert message["code"] == 4401
 
 
+async def test_revoking_a_token_ends_its_sockets(local: Any, shown: Any, redis: Any, connect: Any) -> None:
+    live = await connect("brokers=1")
+    await next_of(live, "snapshot")
+    admin = Client()
+    await sync_to_async(lambda: admin.force_login(User.objects.create_superuser("root")))()
+    row = await sync_to_async(ApiToken.objects.get)()
+    assert (await sync_to_async(admin.post)(f"/settings/tokens/{row.pk}/revoke")).status_code == 303
+    while (message := await live.receive_output(10))["type"] != "websocket.close":
+        pass
+    assert message["code"] == 4401
+
+
 async def test_a_browser_that_stops_reading_is_cut_off(shown: Any, redis: Any, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its backlog stays one value per key; past the limit the socket ends."""
     monkeypatch.setattr(consumer_module, "SEND_TIMEOUT_S", 0.05)
