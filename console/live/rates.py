@@ -48,6 +48,9 @@ class RateBook:
         rate.add(at_ms, total)
         return rate.per_s() != before
 
+    def forget(self, what: str, whose: Any) -> None:
+        self._rates.pop((what, whose), None)
+
     def per_s(self, what: str, whose: Any) -> float | None:
         rate = self._rates.get((what, whose))
         return rate.per_s() if rate else None

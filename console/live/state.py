@@ -157,6 +157,7 @@ class ClusterState:
             return
         self._events.append(events.event("topic_deleted", "warn", f"topic {name} was deleted.", now_ms, topic=name))
         self.partitions.drop_topic(name)
+        self.rates.forget("topic", name)
         self._gone_topics.add(name)
         self._dirty_topics.discard(name)
 

@@ -116,6 +116,17 @@ def test_rates_need_a_second_and_forget_a_restart() -> None:
     assert rate.per_s() is None
 
 
+def test_a_deleted_topics_rate_is_forgotten() -> None:
+    """One made anew under its name begins anew, and topics that come and go take no room."""
+    state = cluster_state(0)
+    for at_ms in (0, 1_000, 2_000):
+        state.take(at_ms)
+        state.tick(at_ms)
+    assert state.rates.per_s("topic", "orders") == 0.0
+    state.drop_topic("orders", 3_000)
+    assert state.rates.per_s("topic", "orders") is None
+
+
 @pytest.mark.parametrize("name", ["billing", "a/b", "<b>&", "é %2F", "x" * 255])
 def test_a_groups_keys_survive_any_name(name: str) -> None:
     assert keys.place("local", keys.group(name)) == ("hw:{local}:groups", name)
