@@ -96,5 +96,7 @@ def _why_nothing(request: Any, last: dict[str, Any] | None) -> str:
     if last["state"] == Job.FAILED:
         return f"The last analysis failed: {last['message']}"
     if last["state"] in Job.ACTIVE:
-        return "The first analysis is under way."
+        return "An analysis is under way."
+    if last["state"] == Job.CANCELLED:
+        return "The last analysis was cancelled."
     return "There are no samples in this span of time."

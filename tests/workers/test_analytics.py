@@ -151,6 +151,19 @@ def test_without_its_jars_the_page_says_what_to_run(job: Job, monkeypatch: pytes
     assert "x.jar is missing: run y" in people.get("/analytics").content.decode()
 
 
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [("running", "An analysis is under way."), ("cancelled", "The last analysis was cancelled."), ("succeeded", "no samples in this span")],
+)
+def test_a_page_with_nothing_to_show_says_why(job: Job, local: Cluster, state: str, said: str) -> None:
+    """Not that the analysis under way is the first: what earlier ones found is older than what is shown."""
+    Job.objects.update(state="succeeded")
+    Job.objects.create(cluster=local, kind="analytics", created_by="x", state=state)
+    people = Client()
+    people.force_login(User.objects.create_user("somebody"))
+    assert said in people.get("/analytics").content.decode()
+
+
 def test_an_analysis_is_due_a_while_after_the_last(job: Job, settings: Any) -> None:
     """Whoever asked for the last; the first one a while after the cluster became known."""
     settings.ANALYTICS_EVERY = timedelta(minutes=20)
