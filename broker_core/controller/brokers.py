@@ -85,7 +85,7 @@ class Brokers:
             for tp in context.partitions_with_leadership()
             if len(context.assignment(tp).replicas) > 1 and broker_id in context.assignment(tp).replicas
         ]
-        led = [tp for tp in partitions if context.leadership[tp].state.leader == broker_id]
+        led = dict.fromkeys(tp for tp in partitions if context.leadership[tp].state.leader == broker_id)
         await self._changes.move_partitions(led, PartitionState.ONLINE, Strategy.CONTROLLED_SHUTDOWN)
         followed = [Replica(tp.topic, tp.partition, broker_id) for tp in partitions if tp not in led]
         await self._changes.move_replicas(followed, ReplicaState.OFFLINE)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
 from broker_core.controller.context import Leadership
+from broker_core.controller.reassignment import ReplicaAssignment
 from broker_core.controller.requests import STOP_REPLICA_KEY
 from broker_core.coordination import layout
 from broker_core.coordination.store import Create, Delete
-from broker_core.model import TopicPartition
+from broker_core.model import LeaderAndIsr, TopicPartition
 from broker_core.protocol.codec import encode_request
 from tests.support.controller_world import World
 
@@ -277,3 +278,36 @@ async def test_znodes_with_numbers_that_no_request_can_carry_do_not_silence_the_
     for told in world.told.values():
         for request in told.requests:
             encode_request(request.api_key, request.version, request.payload)
+
+
+class Counted(int):
+    """A partition's number that counts how often any of them is compared with another."""
+
+    compared = 0
+    __hash__ = int.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return int(self) == other
+
+
+async def test_a_shutdown_does_not_compare_each_partition_with_each(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of thousands that stops the controller for seconds."""
+    await world.start(0, 1)
+    term = world.active._term
+    assert term is not None
+    for number in range(400):
+        tp = TopicPartition("t", Counted(number))
+        replicas = (number % 2, 1 - number % 2)
+        term.context.set_assignment(tp, ReplicaAssignment(replicas))
+        term.context.leadership[tp] = Leadership(LeaderAndIsr(replicas[0], 0, replicas), 1)
+    moved: list[int] = []
+
+    async def move(things: Sequence[object], *_: object) -> None:
+        moved.append(len(things))
+
+    monkeypatch.setattr(term.changes, "move_partitions", move)
+    monkeypatch.setattr(term.changes, "move_replicas", move)
+    await term.brokers.shut_down(1, -1)
+    assert moved == [200, 200]
+    assert Counted.compared < 400 * 40
