@@ -105,6 +105,9 @@ class ApiKey(enum.IntEnum):
     READ_SHARE_GROUP_STATE_SUMMARY = 87
 
 
+CONTROL_KEYS = frozenset((ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN))
+"""Requests that only brokers send, the controller's and those to it."""
+
 MAX_VERSION_3_9: dict[ApiKey, int] = {
     ApiKey.PRODUCE: 11,
     ApiKey.FETCH: 17,

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from broker_core.errors import ProtocolViolation
+from broker_core.protocol.api import CONTROL_KEYS
 from broker_core.protocol.reader_values import (
     CONVERSIONS,
     FIXED_FORMATS,
@@ -33,28 +34,32 @@ Step = Callable[[list[Any], memoryview, int], int]
 MAX_ELEMENTS = 1 << 20
 """Structs, strings, numbers and tagged fields in the lists of one message. Numbers, too: each may name a partition."""
 
+MAX_CLIENT_ELEMENTS = 1 << 17
+"""The same in a client's request. To answer for a million partitions takes 20 s on a busy machine, and a broker whose loop stands still
+for 10 s gives itself up."""
+
 
 class _Budget:
-    """What is left of `MAX_ELEMENTS` in the message being read; one message is read at a time."""
+    """What is left of `limit` elements in the message being read; one message is read at a time."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "limit")
 
-    def __init__(self) -> None:
-        self.left = MAX_ELEMENTS
+    def __init__(self, limit: int) -> None:
+        self.limit = self.left = limit
 
     def spend(self, count: int) -> None:
         self.left -= count
         if self.left < 0:
-            raise ProtocolViolation(f"more than {MAX_ELEMENTS} elements in one message")
+            raise ProtocolViolation(f"more than {self.limit} elements in one message")
 
 
 @functools.cache
 def message_reader(api_key: int, version: int, side: Side) -> Read:
-    budget = _Budget()
+    budget = _Budget(MAX_CLIENT_ELEMENTS if side is Side.REQUEST and api_key not in CONTROL_KEYS else MAX_ELEMENTS)
     read_entity = _entity_reader(message_spec(api_key, version, side), budget)
 
     def read(buffer: memoryview, position: int) -> tuple[Any, int]:
-        budget.left = MAX_ELEMENTS
+        budget.left = budget.limit
         return read_entity(buffer, position)
 
     return read

@@ -13,12 +13,12 @@ from broker_core.errors import CloseConnection, ErrorCode, ProtocolViolation
 from broker_core.handlers import api_versions
 from broker_core.handlers.registry import Answer, ApiHandler, ConnectionInfo, Request
 from broker_core.handlers.services import BrokerServices
-from broker_core.protocol.api import VENDOR_KEY_MIN, ApiKey
+from broker_core.protocol.api import CONTROL_KEYS, VENDOR_KEY_MIN, ApiKey
 from broker_core.protocol.codec import decode_request, encode_response
 from broker_core.protocol.headers import RequestHeader, parse_request_header, response_header
 from broker_core.seams import FileRange, Part
 from broker_core.server.loop_time import LoopTime
-from broker_core.server.strangers import CONTROL_KEYS, Strangers
+from broker_core.server.strangers import Strangers
 from broker_core.telemetry.metrics import ApiMetrics, BrokerMetrics
 
 log = logging.getLogger(__name__)

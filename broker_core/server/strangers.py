@@ -15,7 +15,6 @@ from broker_core.seams import Clock, Peer
 
 log = logging.getLogger(__name__)
 
-CONTROL_KEYS = frozenset((ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN))
 QUIET_MS = 60_000.0
 _BROKER = re.compile(r"(broker-)?[0-9]+")
 """A broker's client id: ours are `broker-1`, Apache's are `1`."""

@@ -12,7 +12,7 @@ from broker_core.errors import ProtocolViolation
 from broker_core.protocol import codec
 from broker_core.protocol.api import FLEXIBLE_FROM, MAX_VERSION_3_9, ApiKey, is_flexible
 from broker_core.protocol.headers import parse_request_header
-from broker_core.protocol.reader import MAX_ELEMENTS
+from broker_core.protocol.reader import MAX_CLIENT_ELEMENTS, MAX_ELEMENTS
 from broker_core.protocol.reader_values import MAX_STRING_BYTES
 from broker_core.protocol.schema import Side, message_spec
 from broker_core.protocol.varint import write_unsigned
@@ -71,7 +71,7 @@ def test_huge_counts_anywhere_take_no_memory(key: ApiKey) -> None:
         pytest.param(ApiKey.API_VERSIONS, 3, b"\x82\x80\x80\x80\x80\x00ab", "exceeds 32 bits", id="varint of six bytes"),
         pytest.param(ApiKey.API_VERSIONS, 3, b"\xff\xff\xff\xff\x7fab", "exceeds 32 bits", id="varint of 35 bits"),
         pytest.param(ApiKey.API_VERSIONS, 3, b"\x02a\x02b\x01\x05" + HUGE_COMPACT, "tagged field 5 ends at", id="tag beyond the frame"),
-        pytest.param(ApiKey.API_VERSIONS, 3, b"\x02a\x02b" + HUGE_COMPACT, "more than 1048576 elements", id="tag count"),
+        pytest.param(ApiKey.API_VERSIONS, 3, b"\x02a\x02b" + HUGE_COMPACT, "more than 131072 elements", id="tag count"),
         pytest.param(ApiKey.API_VERSIONS, 3, b"", "unreadable request", id="nothing"),
     ],
 )
@@ -82,18 +82,30 @@ def test_violations(key: ApiKey, version: int, frame: bytes, message: str) -> No
 
 def test_a_message_has_a_budget_of_elements() -> None:
     """A large frame of the smallest elements must not hold the loop up for long."""
-    count = MAX_ELEMENTS + 1
+    count = MAX_CLIENT_ELEMENTS + 1
     topics = struct.pack(">i", count) + b"\0\0" * count
-    with pytest.raises(ProtocolViolation, match="more than 1048576 elements"):
+    with pytest.raises(ProtocolViolation, match="more than 131072 elements"):
         codec.decode_request(ApiKey.METADATA, 0, topics, 0)
     tags = bytearray(b"\x02a\x02b")
     write_unsigned(tags, count)
-    with pytest.raises(ProtocolViolation, match="more than 1048576 elements"):
+    with pytest.raises(ProtocolViolation, match="more than 131072 elements"):
         codec.decode_request(ApiKey.API_VERSIONS, 3, bytes(tags + b"\x09\x00" * count), 0)
     numbers = b"\0\1g" + struct.pack(">i", 1) + b"\0\1t" + struct.pack(">i", count) + bytes(4 * count)
-    with pytest.raises(ProtocolViolation, match="more than 1048576 elements"):
+    with pytest.raises(ProtocolViolation, match="more than 131072 elements"):
         codec.decode_request(ApiKey.OFFSET_FETCH, 5, numbers, 0)
     codec.decode_request(ApiKey.METADATA, 0, struct.pack(">i", 1000) + b"\0\0" * 1000, 0)
+
+
+def test_a_controller_may_name_more_than_a_client() -> None:
+    """All partitions of a cluster come in one UpdateMetadata; StopReplica v1 to v2 lists plain numbers."""
+
+    def stop(count: int) -> bytes:
+        return struct.pack(">iiq?ih", 1, 1, 1, False, 1, 1) + b"t" + struct.pack(">i", count) + bytes(4 * count)
+
+    (topic,) = codec.decode_request(ApiKey.STOP_REPLICA, 1, stop(MAX_CLIENT_ELEMENTS + 1), 0).topics
+    assert len(topic.partition_indexes) == MAX_CLIENT_ELEMENTS + 1
+    with pytest.raises(ProtocolViolation, match="more than 1048576 elements"):
+        codec.decode_request(ApiKey.STOP_REPLICA, 1, stop(MAX_ELEMENTS + 1), 0)
 
 
 def test_no_text_is_longer_than_an_old_version_could_have_it() -> None:
