@@ -19,6 +19,7 @@ from console.live.recall import Recalled
 from console.live.telling import Telling
 from console.snapshot import keys
 from workers.rules.partitions import partition_sentence
+from workers.rules.words import counted
 
 Value = dict[str, Any]
 SETTLED_MS = 500
@@ -126,7 +127,11 @@ class ClusterState:
         if name not in self.topics and self.registered is not None and self.values:
             self._events.append(
                 events.event(
-                    "topic_created", "notice", f"topic {name} was created with {len(topic['partitions'])} partitions.", now_ms, topic=name
+                    "topic_created",
+                    "notice",
+                    f"topic {name} was created with {counted(len(topic['partitions']), 'partition')}.",
+                    now_ms,
+                    topic=name,
                 )
             )
         assigned = topic["partitions"].values()

@@ -105,6 +105,14 @@ def test_a_row_comes_with_its_partition() -> None:
     assert "lag/g/later/0" in state.take(20)[0]
 
 
+@pytest.mark.parametrize(("partitions", "said"), [(1, "with 1 partition."), (2, "with 2 partitions.")])
+def test_a_new_topic_is_told_of_in_words(partitions: int, said: str) -> None:
+    state = cluster_state(0)
+    state.take(0)
+    add_topic(state, "new", partitions, 10)
+    assert [event["sentence"] for event in state.take(10)[1]] == [f"topic new was created {said}"]
+
+
 def test_rates_need_a_second_and_forget_a_restart() -> None:
     rate = Rate()
     rate.add(0, 100)

@@ -98,6 +98,10 @@ def test_an_election_moves_leaders_home(local: Cluster, kafka: FakeKafka) -> Non
     assert (job.state, job.result) == ("succeeded", {"elected": 1, "not_needed": 0, "failed": []})
     assert kafka.changes("elect_preferred") == [("elect_preferred", [("orders", 1)])]
     assert (job.done, job.total) == (1, 1)
+    assert [row["text"] for row in job.log] == [
+        "1 partition is not led by its preferred replica.",
+        "1 leader moved to its preferred replica.",
+    ]
     assert job.started_at
     assert job.ended_at
 

@@ -15,7 +15,7 @@ from console.gateway.kafka_cluster import KafkaCluster
 from console.live.samples import SAMPLES_TOPIC
 from console.models import Cluster, Job, LagSummary, ThroughputSummary, trim
 from workers.kinds.step import Step
-from workers.rules.words import whole
+from workers.rules.words import counted, whole
 from workers.spark.jars import paths
 from workers.spark.maven import JarsMissing
 
@@ -83,7 +83,8 @@ def _watch(job: Job) -> Step:
         why = words if done == 0 and progress else driver.last_lines() or "it wrote no log"
         return _failed(f"The driver ended without a summary: {why}"[:1000])
     kept = save(job.cluster, summary)
-    said = f"{whole(summary['samples'])} samples gave {whole(kept['throughput'])} windows of throughput and {whole(kept['lag'])} of lag."
+    windows = f"{counted(kept['throughput'], 'window')} of throughput and {whole(kept['lag'])} of lag."
+    said = f"{counted(summary['samples'], 'sample')} gave {windows}"
     return Step("end", {}, STEPS, STEPS, "steps", said, said, Job.SUCCEEDED, {"samples": summary["samples"], "new": True, **kept})
 
 

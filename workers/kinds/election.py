@@ -33,7 +33,7 @@ def _plan(job: Job, kafka: KafkaCluster) -> Step:
         if p["leader_id"] >= 0 and not_preferred(p["leader_id"], p["replica_nodes"])
     ]
     plan = {"todo": away, "elected": 0, "not_needed": 0, "failed": []}
-    said = f"{whole(len(away))} partitions are not led by their preferred replica."
+    said = f"{counted(len(away), 'partition')} {'is not led by its' if len(away) == 1 else 'are not led by their'} preferred replica."
     if not away:
         return Step(
             "end", plan, state=Job.SUCCEEDED, message="Every partition is led by its preferred replica.", said=said, result=_result(plan)
@@ -59,7 +59,7 @@ def _elect(job: Job, kafka: KafkaCluster) -> Step:
         return Step("elect", plan, done, job.total, message=f"{whole(done)} of {whole(job.total)} elected.", again=True)
     failed = len(plan["failed"])
     state = Job.FAILED if failed and not plan["elected"] + plan["not_needed"] else Job.SUCCEEDED
-    said = f"{counted(plan['elected'], 'leader')} moved to their preferred replica" + (
+    said = f"{counted(plan['elected'], 'leader')} moved to {'its' if plan['elected'] == 1 else 'their'} preferred replica" + (
         f", {whole(failed)} could not: {plan['failed'][0]['error']}." if failed else "."
     )
     return Step("end", plan, done, job.total, message=said, said=said, state=state, result=_result(plan))
