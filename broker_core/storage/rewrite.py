@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from broker_core.records.batch import BatchHeader, Record, seal_batch
 from broker_core.records.compression import compress
-from broker_core.records.header import LOG_APPEND_TIME
+from broker_core.records.header import COMPRESSION_MASK, LOG_APPEND_TIME
 from broker_core.records.record import encode_record
 
 DELETE_HORIZON_BIT = 0x40
@@ -30,6 +30,8 @@ def rewrite_batch(header: BatchHeader, records: Sequence[Record], horizon_ms: in
     if records and header.timestamp_type != LOG_APPEND_TIME:
         max_timestamp = max(record.timestamp_ms for record in records)
     attributes = header.attributes & ~DELETE_HORIZON_BIT | (DELETE_HORIZON_BIT if horizon_ms is not None else 0)
+    if not records:
+        attributes &= ~COMPRESSION_MASK
     plain = b"".join(encode_record(record, header.base_offset, base_timestamp) for record in records)
     body = compress(header.compression, plain, level) if records else b""
     changed = replace(

@@ -501,3 +501,21 @@ async def test_a_topic_made_anew_is_compacted_whatever_its_predecessor_was() -> 
     c.close_segment()
     await c.clean()
     assert c.records() == [(19, "k", "v19")]
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+async def test_an_emptied_batch_of_a_compressing_producer_can_be_read(codec: int) -> None:
+    """By whoever looks for a time, and by the next compaction."""
+    c = await cleaning()
+    c.put(("a", "1"), producer_id=1, producer_epoch=0, base_sequence=0, compression=codec)
+    c.put(("a", "2"))
+    c.close_segment()
+    await c.clean()
+    empty = next(header for _, header in iter_headers(all_bytes(c.log)))
+    assert (empty.record_count, empty.compression) == (0, 0), "as Kafka leaves it"
+    found = c.log.offset_for_timestamp(START_MS)
+    assert found is not None and found.offset == 1
+    c.put(("a", "3"))
+    c.close_segment()
+    await c.clean()
+    assert c.records() == [(2, "a", "3")]
