@@ -72,11 +72,11 @@ def requested(current: ReplicaAssignment, target: Sequence[int] | None, is_live:
             raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No reassignment of this partition is in progress.")
         return current.reassign_to(current.origin)
     _refuse(target)
-    assignment = current.reassign_to(target)
-    dead = [replica for replica in assignment.adding if not is_live(replica)]
+    origin = current.origin
+    dead = [replica for replica in target if not is_live(replica) and replica not in origin]
     if dead:
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Replica assignment has brokers that are not alive: {dead}.")
-    return assignment
+    return current.reassign_to(target)
 
 
 def _refuse(target: Sequence[int]) -> None:

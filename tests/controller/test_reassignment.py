@@ -294,3 +294,23 @@ async def test_a_moving_partition_without_a_readable_state_does_not_cost_the_off
     await world.operator.set(layout.state_path(T0), good)
     await world.set_isr("t", (0, 1, 2))
     assert await replicas(world) == ((2, 1), (), ())
+
+
+class Counted(int):
+    """A broker's id that counts how often any of them is compared with another."""
+
+    compared = 0
+    __hash__ = int.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return int(self) == other
+
+
+def test_many_targets_that_are_no_brokers_are_refused_without_comparing_each_with_each() -> None:
+    """A request of 400 kB would hold the controller up for a minute and more."""
+    targets = [Counted(number) for number in range(10, 1_010)]
+    with pytest.raises(KafkaError) as refused:
+        requested(ReplicaAssignment((1, 2)), targets, lambda broker_id: broker_id < 5)
+    assert refused.value.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert Counted.compared < 1_000 * 10
