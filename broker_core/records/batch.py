@@ -134,7 +134,7 @@ def read_records(buffer: Buffer, position: int, header: BatchHeader, limit_bytes
     with memoryview(buffer) as view:
         if header.magic < 2:
             return read_message(bytes(view[position:end]), limit_bytes)
-        data = decompress(header.compression, view[position + HEADER_BYTES : end], limit_bytes)
+        data = decompress(header.compression, view[position + HEADER_BYTES : end], limit_bytes) if header.record_count else b""
     records = decode_records(data, header.record_count, header.base_offset, header.base_timestamp)
     if header.timestamp_type == LOG_APPEND_TIME:
         return [record._replace(timestamp_ms=header.max_timestamp) for record in records]

@@ -101,5 +101,5 @@ def _record_chunks(batch: memoryview, header: BatchHeader, limit_bytes: int) -> 
         message = parse_message(bytes(batch))
         records = records_of(message, (yield from inner_messages(message, limit_bytes)))
         return iter(lambda: list(islice(records, RECORDS_PER_STEP)), [])
-    data = yield from decompressing(header.compression, batch[HEADER_BYTES:], limit_bytes)
+    data = (yield from decompressing(header.compression, batch[HEADER_BYTES:], limit_bytes)) if header.record_count else b""
     return record_chunks(data, header.record_count, header.base_offset, header.base_timestamp)

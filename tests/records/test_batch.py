@@ -22,6 +22,7 @@ from broker_core.records.batch import (
     seal_batch,
     stamp,
 )
+from broker_core.records.legacy import down_convert
 from broker_core.records.record import encode_record
 from tests.support.kafka_records import MemoryRecords, MemoryRecordsBuilder
 
@@ -222,3 +223,13 @@ def test_a_time_that_no_field_can_hold_is_refused(timestamp_ms: int) -> None:
     check_batch(data, 0, parse_header(data))
     with pytest.raises(CorruptData, match="timestamp"):
         read(data)
+
+
+@pytest.mark.parametrize("codec", Codec, ids=lambda codec: codec.name)
+def test_a_batch_without_records_has_nothing_to_decompress(codec: Codec) -> None:
+    """Compaction once left such batches with the codec of what they had held."""
+    empty = replace(parse_header(build_batch([], base_offset=10, last_offset=16)), attributes=int(codec))
+    data = seal_batch(empty, b"")
+    assert parse_header(data).compression == codec
+    assert read(data) == []
+    assert codec is Codec.ZSTD or down_convert(data, 1, 0) == b""
