@@ -16,7 +16,7 @@ from broker_core.admin.names import CONFIG_CHANGE_PREFIX, TOPIC_NAME_LENGTH_MAX,
 from broker_core.config import ConfigHolder, validate_topic_overrides
 from broker_core.controller.assignment import PlacementBroker, place, place_more, random_start
 from broker_core.coordination import layout
-from broker_core.coordination.store import BadVersion, Check, ConnectionLoss, Create, NodeExists, NoNode, SessionExpired, SetData
+from broker_core.coordination.store import BadVersion, Check, ConnectionLoss, Create, NodeExists, NoNode, SessionExpired, SetData, TooLarge
 from broker_core.coordination.znode_data import TopicAssignment, decode_topic, encode_config, encode_config_change, encode_topic
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.seams import Node
@@ -60,6 +60,8 @@ def store_errors(what: str) -> Iterator[None]:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"{what} already exists.") from None
     except NoNode:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{what} does not exist.") from None
+    except TooLarge as error:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from None
     except (ConnectionLoss, SessionExpired) as error:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{what}: ZooKeeper did not answer ({type(error).__name__})") from error
 

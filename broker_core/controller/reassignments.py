@@ -13,7 +13,7 @@ from broker_core.controller.replica_states import ReplicaState
 from broker_core.controller.state_changes import StateChanges
 from broker_core.controller.znodes import Znodes
 from broker_core.coordination.layout import REASSIGN_PARTITIONS
-from broker_core.coordination.store import BadVersion, Delete, NoNode, SetData, StoreError, Watcher
+from broker_core.coordination.store import BadVersion, Delete, NoNode, SetData, StoreError, TooLarge, Watcher
 from broker_core.coordination.znode_data import decode_reassignment, encode_reassignment
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import NO_LEADER, TopicPartition
@@ -183,6 +183,8 @@ class Reassignments:
             try:
                 await self._znodes.write_topic(tp.topic, topic.topic_id, {**topic.assignments, tp.partition: assignment}, topic.version)
                 return
+            except TooLarge as error:
+                raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, str(error)) from None
             except BadVersion:
                 log.debug("The assignment of %s changed meanwhile, read again", tp.topic)
 

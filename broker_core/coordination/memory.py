@@ -28,6 +28,7 @@ from broker_core.coordination.store import (
     StoreError,
     Watcher,
     WatchEvent,
+    check_size,
 )
 from broker_core.coordination.watches import WatchTable
 from broker_core.seams import Clock
@@ -158,6 +159,8 @@ class MemoryStore:
     async def _submit(self, request: Request, watch: Watcher | None = None) -> Any:
         if not self._session_id:
             raise SessionExpired("there is no session")
+        if isinstance(request, Write):
+            check_size(request.ops)
         call = _Call(request, watch, asyncio.get_running_loop().create_future())
         if self._flowing:
             self._send(call)

@@ -43,6 +43,10 @@ class NotEmpty(StoreError):
     """The znode to delete has children."""
 
 
+class TooLarge(StoreError):
+    """More than one operation may carry; nothing was sent."""
+
+
 class ConnectionLoss(StoreError):
     """The connection broke before the reply came; the operation may have taken effect."""
 
@@ -106,6 +110,17 @@ class Check(Struct, frozen=True):
 Op = Create | SetData | Delete | Check
 OpResult = str | Stat | None
 """The created path, the new `Stat`, or None for Delete and Check."""
+
+MOST_BYTES = 1_000_000
+"""Of the paths and data of one operation or multi. ZooKeeper closes the connection on a request above 1 MiB (jute.maxbuffer)."""
+
+
+def check_size(ops: Sequence[Op]) -> None:
+    """Raises `TooLarge`: once sent it would break the connection at each try, for everybody."""
+    size = sum(len(op.path) + len(op.data) for op in ops if isinstance(op, Create | SetData))
+    if size > MOST_BYTES:
+        raise TooLarge(f"{ops[0].path}: {size} bytes are more than the {MOST_BYTES} that can be written at once")
+
 
 Watcher = Callable[[WatchEvent, str], None]
 SessionListener = Callable[[SessionState], None]

@@ -212,3 +212,8 @@ async def test_of_two_who_create_a_topic_at_once_the_second_changes_nothing(worl
         (second,) = [outcome for outcome in outcomes if isinstance(outcome, KafkaError)]
         assert second.code is ErrorCode.TOPIC_ALREADY_EXISTS
         assert decode_config((await world.store.get(config_path("topics", name)))[0]) == created.configs
+
+
+async def test_more_than_a_znode_takes_is_refused(world: AdminWorld) -> None:
+    far = tuple(range(1_000_000_000, 1_000_000_100))
+    assert await refused(world, NewTopic("t", assignments=dict.fromkeys(range(1_000), far))) is ErrorCode.INVALID_REQUEST

@@ -8,7 +8,7 @@ import pytest
 
 from broker_core.controller.reassignment import ReplicaAssignment, completed_state, is_complete, requested, start_state
 from broker_core.controller.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY
-from broker_core.coordination import layout
+from broker_core.coordination import layout, store
 from broker_core.coordination.znode_data import encode_reassignment
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import LeaderAndIsr, TopicPartition
@@ -314,3 +314,13 @@ def test_many_targets_that_are_no_brokers_are_refused_without_comparing_each_wit
         requested(ReplicaAssignment((1, 2)), targets, lambda broker_id: broker_id < 5)
     assert refused.value.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert Counted.compared < 1_000 * 10
+
+
+async def test_a_move_that_the_topic_s_znode_has_no_room_for_is_refused(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The controller would try to write it for ever."""
+    await world.start(0, 1)
+    await world.create_topic("t", (0,))
+    monkeypatch.setattr(store, "MOST_BYTES", len((await world.operator.get(layout.topic_path("t")))[0]) + len(layout.topic_path("t")))
+    assert await alter(world, (1,)) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert await replicas(world) == ((0,), (), ())
+    assert (world.active.epoch, world.active.list_reassignments(None)) == (1, {})

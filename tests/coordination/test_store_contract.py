@@ -10,6 +10,7 @@ import pytest
 
 from broker_core.coordination.memory import MemoryEnsemble, MemoryStore
 from broker_core.coordination.store import (
+    MOST_BYTES,
     BadVersion,
     Check,
     ConnectionLoss,
@@ -23,6 +24,7 @@ from broker_core.coordination.store import (
     SetData,
     Store,
     StoreError,
+    TooLarge,
     WatchEvent,
 )
 from broker_core.coordination.zookeeper import ZooKeeperStore
@@ -261,3 +263,19 @@ async def test_what_is_no_path_is_refused_and_takes_no_place(store: Store, path:
             await store.exists(path)
     async with asyncio.timeout(10):
         assert await store.exists("/") is not None
+
+
+async def test_more_than_the_store_takes_is_refused_before_it_is_sent(store: Store) -> None:
+    """ZooKeeper closes the connection on a longer request, at each try, and all that is in flight is lost with it."""
+    states: list[SessionState] = []
+    store.add_listener(states.append)
+    await store.create("/most", bytes(MOST_BYTES - 1_000))
+    for write in (
+        store.create("/a", bytes(MOST_BYTES)),
+        store.set("/most", bytes(MOST_BYTES)),
+        store.multi([SetData("/most", bytes(MOST_BYTES // 2)), Create("/a", bytes(MOST_BYTES // 2))]),
+    ):
+        with pytest.raises(TooLarge):
+            await write
+    assert await store.exists("/a") is None
+    assert states == []

@@ -10,14 +10,17 @@ from typing import Any
 
 from broker_core.coordination.store import (
     ConnectionLoss,
+    Create,
     NodeExists,
     Op,
     OpResult,
     SessionExpired,
     SessionListener,
     SessionState,
+    SetData,
     Stat,
     Watcher,
+    check_size,
 )
 from broker_core.coordination.zookeeper.operations import begin_children, begin_create, begin_exists, begin_multi, multi_results, to_stat
 from broker_core.coordination.zookeeper.session import Session
@@ -89,6 +92,7 @@ class ZooKeeperStore:
         return self._session
 
     async def create(self, path: str, data: bytes, *, ephemeral: bool = False, sequence: bool = False) -> str:
+        check_size([Create(path, data)])
         begin = partial(begin_create, path=path, data=data, ephemeral=ephemeral, sequence=sequence)
         return str(await self._current().call(path, begin))
 
@@ -125,6 +129,7 @@ class ZooKeeperStore:
         return answer
 
     async def set(self, path: str, data: bytes, version: int = -1) -> Stat:
+        check_size([SetData(path, data)])
         return to_stat(await self._current().call(path, lambda client: client.set_async(path, data, version)))
 
     async def delete(self, path: str, version: int = -1) -> None:
@@ -133,6 +138,7 @@ class ZooKeeperStore:
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
         if not ops:
             return []
+        check_size(ops)
         results: list[OpResult] = await self._current().call(
             ops[0].path, lambda client: begin_multi(client, ops), lambda values: multi_results(ops, values)
         )
