@@ -63,6 +63,10 @@ class Sink(Protocol):
         """All topics that are to be deleted now."""
         ...
 
+    def store(self, answers: bool) -> None:
+        """Whether ZooKeeper answers now."""
+        ...
+
     def loaded(self) -> None:
         """Everything was read once in this session."""
         ...
@@ -98,6 +102,7 @@ class ZooKeeperView:
             self._tell_topic(name)
 
     def _session(self, state: SessionState) -> None:
+        self._sink.store(state is SessionState.CONNECTED)
         if state is SessionState.EXPIRED:
             self._queue(EXPIRED)
 

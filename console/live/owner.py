@@ -67,6 +67,10 @@ class LiveOwner:
         self.state.set_partition(topic, partition, leader, leader_epoch, isr)
         self._poke()
 
+    def store(self, answers: bool) -> None:
+        self.state.set_store(answers, now_ms())
+        self._poke()
+
     def loaded(self) -> None:
         self.is_loaded.set()
         self._poke()

@@ -22,6 +22,8 @@ from workers.rules.partitions import partition_sentence
 from workers.rules.words import counted
 
 Value = dict[str, Any]
+STORE_AWAY_MS = 3_000
+"""A connection that is back sooner is not worth a word."""
 SETTLED_MS = 500
 """After a controller's death ZooKeeper tells of the next one before it tells of the death."""
 
@@ -51,6 +53,7 @@ class ClusterState:
         self._telling = Telling()
         self._last_controller: int | None = None
         self._controller_since: int | None = None
+        self._store_silent_ms: int | None = None
 
     def _partition_changed(self, tp: tuple[str, int]) -> None:
         self.groups.partition_changed(tp)
@@ -178,6 +181,14 @@ class ClusterState:
         self._dirty_topics |= changed & self.topics.keys()
         self.partitions.again([tp for tp in self.values if tp[0] in changed])
         self._dirty_cluster = True
+
+    def set_store(self, answers: bool, now_ms: int) -> None:
+        """Whether the coordination store answers: without it what was read of it stays as it is."""
+        self._store_silent_ms = None if answers else self._store_silent_ms or now_ms
+        self._dirty_cluster = True
+
+    def store_is_away(self, now_ms: int) -> bool:
+        return self._store_silent_ms is not None and now_ms - self._store_silent_ms >= STORE_AWAY_MS
 
     def set_processes(self, processes: Mapping[int, str]) -> None:
         """`{id: running|paused|stopped}` of local brokers."""

@@ -107,7 +107,14 @@ def cluster_value(state: ClusterState, now_ms: int) -> Value:
         "fetch_bytes_per_s": state.rates.sum("fetched_bytes", heard),
         "messages_per_s": state.rates.sum("messages_in", heard),
         "requests_per_s": state.rates.sum("requests", heard),
-        "verdict": verdict(counts, dead, state.groups.values_behind(), None if dead else state.worst(), _deletions(state)),
+        "verdict": verdict(
+            counts,
+            dead,
+            state.groups.values_behind(),
+            None if dead else state.worst(),
+            _deletions(state),
+            store_is_away=state.store_is_away(now_ms),
+        ),
         "feed": state.feeds.summary(alive, now_ms),
         "at_ms": now_ms,
     }

@@ -113,6 +113,23 @@ def test_a_new_topic_is_told_of_in_words(partitions: int, said: str) -> None:
     assert [event["sentence"] for event in state.take(10)[1]] == [f"topic new was created {said}"]
 
 
+def test_a_store_that_does_not_answer_is_said_after_a_while_and_until_it_does() -> None:
+    state = cluster_state(0)
+    silent = "ZooKeeper does not answer"
+
+    def said(at_ms: int) -> bool:
+        state.tick(at_ms)
+        return silent in state.take(at_ms)[0]["cluster"]["verdict"]["text"]
+
+    assert not said(1_000)
+    state.set_store(False, 2_000)
+    assert not said(3_000)
+    state.set_store(False, 4_000)
+    assert said(5_000)
+    state.set_store(True, 6_000)
+    assert not said(6_000)
+
+
 def test_rates_need_a_second_and_forget_a_restart() -> None:
     rate = Rate()
     rate.add(0, 100)

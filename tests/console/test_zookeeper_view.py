@@ -122,6 +122,14 @@ async def test_a_partition_without_state_is_awaited(store: MemoryStore, sink: St
     await sink.until(lambda: sink.state.partitions.facts[("slow", 0)].store is not None)
 
 
+async def test_a_store_that_is_cut_off_is_told_of_until_it_is_back(store: MemoryStore, sink: StateSink) -> None:
+    await sink.until(lambda: sink.state.registered is not None)
+    for session_id in [s for s in store.ensemble.session_ids if s != store.session_id]:
+        store.ensemble.expire(session_id)
+    await sink.until(lambda: sink.state.store_is_away(9_000))
+    await sink.until(lambda: not sink.state.store_is_away(9_000))
+
+
 async def test_a_new_session_reads_everything_again(store: MemoryStore, sink: StateSink) -> None:
     await make_topic(store, "orders", 1)
     await sink.until(lambda: "orders" in sink.state.topics)

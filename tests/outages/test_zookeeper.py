@@ -78,6 +78,10 @@ def feed_is_live(api: Web) -> bool:
     return answer.status == 200 and answer.json()["feed"]["state"] == "live" and answer.json()["brokers_online"] == 3
 
 
+def zookeeper_is_missed(api: Web) -> bool:
+    return "ZooKeeper does not answer" in api.get("/api/v1/clusters/local").json()["verdict"]["text"]
+
+
 @pytest.mark.timeout(200)
 def test_a_pause_beyond_all_sessions(cluster: ConsoleSystem, admin: AdminClient, api: Web, new_topic: NewTopic) -> None:
     """Produce goes on while leaders are what they were; then brokers go on in their sessions or, found expired, register anew."""
@@ -108,11 +112,13 @@ def test_killed_and_started_again(cluster: ConsoleSystem, admin: AdminClient, ap
         assert zookeeper_process(cluster.layout).kill()
         before = len(acknowledged)
         eventually(lambda: len(acknowledged) > before + 50, 30, "the producer goes on without ZooKeeper")
+        eventually(lambda: zookeeper_is_missed(api), 30, "pages say that it is away")
         start_zookeeper(cluster.layout)
         eventually(lambda: whole(admin, new_topic(partitions=1), 3), 60, "topics can be made again")
     stored = [int(message.value() or b"-1") for message in read_all(cluster, topic, len(acknowledged), partitions=3)]
     assert sorted(stored) == sorted(acknowledged)
     eventually(lambda: feed_is_live(api), 40, "the page is whole again")
+    eventually(lambda: not zookeeper_is_missed(api), 30, "pages say no more that it is away")
 
 
 @pytest.mark.timeout(120)

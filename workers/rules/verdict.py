@@ -7,7 +7,8 @@ Rules, in this order; each that applies gives one part, and the level is the wor
 3. Nothing of the kind: "All n partitions are safe.".
 4. Groups that stall or fall behind by 10 s or more: warn; other lag of 10 s or more: notice.
 5. Topics that are being deleted: ok; notice where that waits for something. Their partitions count as neither safe nor in danger.
-6. Leaders away from their preferred broker: notice; not while a broker is down, which is why they are.
+6. ZooKeeper does not answer: warn. What is said of brokers, leaders and ISRs is then what it said last.
+7. Leaders away from their preferred broker: notice; not while a broker is down, which is why they are.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ GROUPS_NAMED = 2
 TOPICS_NAMED = 2
 Part = tuple[str, str, str | None]
 """(level, sentence, what it is about: a path such as `topic/orders`, `brokers`, `group/billing`, or None)."""
+STORE_AWAY: Part = ("warn", "ZooKeeper does not answer: until it does no leader can move and no ISR can change.", None)
 
 
 def verdict(
@@ -33,6 +35,8 @@ def verdict(
     groups: Sequence[Mapping[str, Any]],
     worst: Mapping[str, Any] | None,
     deletions: Sequence[Mapping[str, Any]] = (),
+    *,
+    store_is_away: bool = False,
 ) -> dict[str, Any]:
     """`counts` are the cluster's; `worst` names one troubled partition {topic, sentence}; groups are those with lag;
     deletions are {topic, waits_for, moving, sentence}."""
@@ -40,6 +44,7 @@ def verdict(
         return {"level": "unknown", "text": "No broker has been heard of yet.", "parts": []}
     parts = [
         _cluster_part(counts, dead, worst),
+        *((STORE_AWAY,) if store_is_away else ()),
         *_group_parts(groups),
         *_deletion_parts(deletions),
         *(() if dead else _balance_parts(counts)),
