@@ -16,7 +16,7 @@ from broker_core.protocol.codec import field
 async def handle(request: Request) -> Answer:
     asked = field(request.body, "include_authorized_operations", False)
     operations = {"authorized_operations": GROUP_OPERATIONS if asked else NO_AUTHORIZED_OPERATIONS}
-    return {"throttle_time": 0, "groups": [_row(request, group_id) | operations for group_id in request.body.groups]}
+    return {"throttle_time": 0, "groups": [_row(request, group_id) | operations for group_id in dict.fromkeys(request.body.groups)]}
 
 
 def _row(request: Request, group_id: str) -> dict[str, Any]:

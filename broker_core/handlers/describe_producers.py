@@ -6,7 +6,7 @@ from typing import Any
 
 from broker_core.admin.names import check_topic_name
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.handlers.common import failure, known_partition
+from broker_core.handlers.common import by_topic, failure, known_partition, partitions_of
 from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
@@ -15,12 +15,9 @@ from broker_core.storage.producer_state import ProducerEntry
 
 @handler(ApiKey.DESCRIBE_PRODUCERS, versions=range(0, 1))
 async def handle(request: Request) -> Answer:
-    """One row per partition asked for."""
-    topics = [
-        {"name": topic.name, "partitions": [_partition(request, TopicPartition(topic.name, index)) for index in topic.partition_indexes]}
-        for topic in request.body.topics
-    ]
-    return {"throttle_time": 0, "topics": topics}
+    """One row per partition asked for, however often it is named."""
+    rows = {tp: _partition(request, tp) for tp in partitions_of(request.body.topics)}
+    return {"throttle_time": 0, "topics": [{"name": topic, "partitions": list(of.values())} for topic, of in by_topic(rows).items()]}
 
 
 def _partition(request: Request, partition: TopicPartition) -> dict[str, Any]:
