@@ -191,8 +191,8 @@ def _changed_list(key: Key, present: str | None, change: ConfigChange) -> str:
     if key.type is not KeyType.LIST:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Config value {change.operation.name} is not allowed for config key: {change.name}")
     text = key.show(key.default) if present is None else present
-    items = [item for item in (text or "").split(",") if item]
-    given = [item.strip() for item in (change.value or "").split(",") if item.strip()]
+    items = dict.fromkeys(item for item in (text or "").split(",") if item)
+    given = dict.fromkeys(item.strip() for item in (change.value or "").split(",") if item.strip())
     if change.operation is ConfigOperation.APPEND:
-        return ",".join([*items, *(item for item in given if item not in items)])
+        return ",".join(items | given)
     return ",".join(item for item in items if item not in given)

@@ -9,8 +9,9 @@ import pytest
 import pytest_asyncio
 
 from broker_core.admin.config_entries import ConfigSource
-from broker_core.admin.configs import ConfigChange, ConfigOperation, ResourceType
+from broker_core.admin.configs import ConfigChange, ConfigOperation, ResourceType, apply_changes
 from broker_core.admin.topics import NewTopic
+from broker_core.config import TOPIC_KEYS
 from broker_core.coordination.layout import CONFIG_CHANGES, config_path
 from broker_core.coordination.store import Create
 from broker_core.coordination.znode_data import decode_config, encode_config, encode_config_change
@@ -198,3 +199,38 @@ async def test_a_silent_store_is_not_waited_for_longer_than_a_session(caplog: py
     await world.admin.watcher.refresh(["t"])
     assert entry(world, TOPIC, "t", "retention.ms")[0] == "7"
     await world.close()
+
+
+class Item(str):
+    """A list's item that counts how often any of them is compared with another."""
+
+    compared = 0
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Item.compared += 1
+        return str(self) == other
+
+    def strip(self, _: str | None = None) -> Item:  # type: ignore[override]
+        return self
+
+
+class Items(str):
+    """A text of many."""
+
+    __slots__ = ()
+
+    def split(self, *_: object) -> list[Item]:  # type: ignore[override]
+        return [Item(text) for text in str(self).split(",")]
+
+
+@pytest.mark.parametrize("operation", [ConfigOperation.APPEND, ConfigOperation.SUBTRACT])
+def test_long_lists_are_not_compared_each_item_with_each(operation: ConfigOperation) -> None:
+    """The replicas to throttle of a large topic are tens of thousands: the loop would stand still for half a minute."""
+    name = "leader.replication.throttled.replicas"
+    present = Items(",".join(f"{number}:1" for number in range(1_000)))
+    given = Items(",".join(f"{number}:1" for number in range(500, 1_500)))
+    changed = apply_changes({name: present}, [ConfigChange(name, operation, given)], TOPIC_KEYS)[name].split(",")
+    assert len(changed) == (1_500 if operation is ConfigOperation.APPEND else 500)
+    assert Item.compared < 2 * 2_000
