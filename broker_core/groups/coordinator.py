@@ -223,7 +223,7 @@ class GroupCoordinator:
         error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self.hosted.is_loading_any else ErrorCode.NONE
         if types and CLASSIC not in [name.lower() for name in types]:
             return error, []
-        wanted = [name.lower() for name in states]
+        wanted = frozenset(name.lower() for name in states)
         return error, [overview(group) for group in self.hosted.groups.values() if not wanted or group.state.value.lower() in wanted]
 
     def _require(self, error: ErrorCode, group_id: str) -> None:

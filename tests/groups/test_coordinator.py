@@ -13,6 +13,7 @@ from broker_core.groups.records import GroupKey, OffsetKey, decode_group_value, 
 from broker_core.groups.states import GroupState
 from broker_core.model import TopicPartition
 from broker_core.records.batch import HEADER_BYTES
+from tests.support.counted import CountedName
 from tests.support.groups_cluster import PARTITIONS, SESSION_MS, OffsetsCluster, simulate
 
 E = ErrorCode
@@ -367,6 +368,19 @@ def test_list_groups_by_state_and_type():
         assert coordinator.list_groups([], ["consumer"]) == (E.NONE, [])
         cluster.elect(0, 2)
         assert cluster.brokers[2].list_groups([], [])[0] is E.COORDINATOR_LOAD_IN_PROGRESS
+
+    simulate(scenario)
+
+
+def test_list_groups_by_many_states_looks_each_up():
+    async def scenario(cluster):
+        for number in range(100):
+            await cluster.commit(f"g{number}", {T0: 5})
+        CountedName.compared = 0
+        names = [CountedName(f"state-{number}") for number in range(100)]
+        assert cluster.brokers[1].list_groups(names, names) == (E.NONE, [])
+        assert len(cluster.brokers[1].list_groups([*names, "empty"], [])[1]) == 100
+        assert CountedName.compared < 1000
 
     simulate(scenario)
 

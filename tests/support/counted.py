@@ -16,3 +16,6 @@ class CountedName(str):
         return str.__eq__(self, other)
 
     __hash__ = str.__hash__
+
+    def lower(self) -> CountedName:
+        return CountedName(str.lower(self))
