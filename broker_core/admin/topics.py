@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 USE_DEFAULT = -1
 PARTITIONS_PER_TOPIC_MAX = 10_000
+REPLICAS_PER_PARTITION_MAX = 1_000
+"""Brokers need not exist to be named: without a limit one partition could have more replicas than answers and controllers can bear."""
 WRITE_ATTEMPTS = 3
 ANY_VERSION = -1
 
@@ -203,5 +205,8 @@ def _check_replicas(lists: Iterable[tuple[int, ...]], factor: int) -> None:
     for replicas in lists:
         if not replicas or len(replicas) != factor:
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "All partitions should have the same number of replicas, at least one.")
+        if len(replicas) > REPLICAS_PER_PARTITION_MAX:
+            message = f"{len(replicas)} replicas of a partition are more than {REPLICAS_PER_PARTITION_MAX}."
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
         if len(set(replicas)) != len(replicas) or min(replicas) < 0:
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Duplicate or negative broker in replica assignment: {list(replicas)}")

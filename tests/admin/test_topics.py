@@ -107,7 +107,8 @@ async def test_refuses_what_kafka_refuses(world: AdminWorld) -> None:
 async def test_manual_assignments(world: AdminWorld) -> None:
     created = await world.admin.create_topic(NewTopic("t", assignments={0: (2, 0), 1: (1, 2)}))
     assert (await world.assignment("t")).partitions == created.assignment == {0: (2, 0), 1: (1, 2)}
-    for wrong in ({0: (0,), 2: (1,)}, {0: (0,), 1: (0, 1)}, {0: (1, 1)}, {0: ()}, {0: (-1,)}):
+    many = tuple(range(40_000))
+    for wrong in ({0: (0,), 2: (1,)}, {0: (0,), 1: (0, 1)}, {0: (1, 1)}, {0: ()}, {0: (-1,)}, {0: many}):
         assert await refused(world, NewTopic("u", assignments=wrong)) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
