@@ -11,7 +11,7 @@ from console import queries
 from console.actions.groups import delete_group, plan_offsets, set_offsets
 from console.api.answers import Listed
 from console.api.described import answers
-from console.api.shapes import Limit, OffsetMove, listed, number_cursor, text_cursor
+from console.api.shapes import Limit, OffsetMove, listed, listed_names, number_cursor, text_cursor
 from console.api.topic_answers import Group, Lag, OffsetMoved
 from console.roles import OPERATOR
 from console.snapshot.read import Snapshot
@@ -26,7 +26,7 @@ def groups(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None
     """By name."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
     names = snapshot.group_names_after(text_cursor(cursor), limit + 1)
-    return listed(snapshot.groups(names), limit, lambda g: g["group"])
+    return listed_names(names, limit, snapshot.groups)
 
 
 @router.get(ONE + "/offsets")

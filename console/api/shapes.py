@@ -70,6 +70,12 @@ def listed(items: Sequence[Any], limit: int, mark: Callable[[Any], str]) -> dict
     return {"items": shown, "next": cursor(mark(shown[-1])) if more else None}
 
 
+def listed_names(names: Sequence[Any], limit: int, values_of: Callable[[list[Any]], list[Any]]) -> dict[str, Any]:
+    """The same of what has these names, one more of them than `limit` where there are more: what has gone meanwhile ends no list."""
+    page = listed(names, limit, str)
+    return {**page, "items": values_of(page["items"])}
+
+
 def number_cursor(text: str | None) -> int | None:
     if not text:
         return None

@@ -11,7 +11,7 @@ from console import queries
 from console.actions.topics import add_partitions, check_topic, create_topic, delete_topic, preview_topic, set_config
 from console.api.answers import Listed
 from console.api.described import answers
-from console.api.shapes import Limit, NewPartitions, NewTopic, TopicChange, listed, number_cursor, text_cursor
+from console.api.shapes import Limit, NewPartitions, NewTopic, TopicChange, listed_names, number_cursor, text_cursor
 from console.api.topic_answers import Partition, Topic, TopicConfigs, TopicPlan, TopicSize, TopicWithConfigs
 from console.gateway.errors import GatewayError
 from console.models import Cluster
@@ -28,7 +28,7 @@ def topics(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None
     """By name."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
     names = snapshot.topic_names_after(text_cursor(cursor), limit + 1)
-    return listed(snapshot.topics(names), limit, lambda t: t["topic"])
+    return listed_names(names, limit, snapshot.topics)
 
 
 @router.post("/clusters/{cluster_id}/topics", response={201: dict[str, Any], 200: dict[str, Any]})
@@ -89,7 +89,7 @@ def partitions(request: Any, cluster_id: str, name: str, limit: Limit = 100, cur
     total = queries.topic_or_fail(snapshot, name)["partitions"] or 0
     after = number_cursor(cursor)
     first = 0 if after is None else after + 1
-    return listed(snapshot.partitions(name, first, min(first + limit, total - 1)), limit, lambda p: str(p["partition"]))
+    return listed_names(range(first, min(first + limit + 1, total)), limit, lambda numbers: snapshot.some_partitions(name, numbers))
 
 
 @router.post(ONE + "/partitions")

@@ -11,6 +11,7 @@ from django.test import Client
 
 from console.live.state import ClusterState
 from console.models import AuditEntry, Event, Job
+from console.snapshot import keys
 from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS, batch, claim
 from tests.support.openapi import check_answer
@@ -283,6 +284,25 @@ def test_metrics_are_prometheus_text(tokens: dict[str, dict[str, str]], role: st
     assert 'highwater_broker_leaders{cluster="local",broker="1"} 2' in text
     assert 'highwater_group_lag{cluster="local",group="billing"} 40' in text
     assert "None" not in text
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "gone", "field", "left"),
+    [
+        ("topics", "topics", "clicks", "topic", ["orders"]),
+        ("groups", "groups", "billing", "group", []),
+        ("topics/orders/partitions", "partitions:orders", "0", "partition", [1, 2]),
+    ],
+)
+def test_what_goes_while_a_list_is_read_does_not_end_it(
+    tokens: dict[str, dict[str, str]], redis: Any, path: str, place: str, gone: str, field: str, left: list[Any]
+) -> None:
+    redis.hdel(keys.named("local", place), gone)
+    found, cursor = [], ""
+    while cursor is not None:
+        answer = ask(tokens["viewer"], "GET", f"/api/v1/clusters/local/{path}?limit=1&cursor={cursor}").json()
+        found, cursor = found + [item[field] for item in answer["items"]], answer["next"]
+    assert found == left
 
 
 def test_metrics_are_exact(tokens: dict[str, dict[str, str]], shown: Any, redis: Any) -> None:
