@@ -28,7 +28,8 @@ Offsets = Mapping[TopicPartition, FetchedOffset]
 @handler(ApiKey.OFFSET_FETCH, versions=range(0, 10))
 async def handle(request: Request) -> Answer:
     if request.version >= GROUPS_SINCE:
-        rows = [_group_row(request, group.group_id, group.topics) for group in request.body.groups]
+        asked = dict.fromkeys((group.group_id, group.topics) for group in request.body.groups)
+        rows = [_group_row(request, group_id, topics) for group_id, topics in asked]
         return {"throttle_time": 0, "groups": rows}
     if request.version == 0:
         return {"topics": _topics(await _from_zookeeper(request))}

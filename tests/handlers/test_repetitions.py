@@ -7,9 +7,12 @@ from typing import Any
 
 from broker_core.admin.config_entries import ConfigEntry
 from broker_core.admin.configs import ResourceType
+from broker_core.errors import ErrorCode
+from broker_core.groups.offset_service import FetchedOffset
 from broker_core.groups.states import GroupState
 from broker_core.groups.summary import GroupSummary
-from broker_core.handlers import describe_configs, describe_groups, describe_producers
+from broker_core.handlers import describe_configs, describe_groups, describe_producers, offset_fetch
+from broker_core.model import TopicPartition
 from tests.support.admin_world import AdminWorld
 from tests.support.api_client import ApiClient
 
@@ -44,3 +47,16 @@ async def test_producers_of_a_partition_are_told_once() -> None:
     topics = [{"name": "t", "partition_indexes": [0, 1, 0]}, {"name": "t", "partition_indexes": [1]}]
     answer = await ApiClient(broker).call(describe_producers.handle, 0, topics=topics)
     assert [(row.name, [partition.partition_index for partition in row.partitions]) for row in answer.topics] == [("t", [0, 1])]
+
+
+async def test_offsets_of_a_group_are_told_once() -> None:
+    told = {TopicPartition("t", 0): FetchedOffset(ErrorCode.NONE, 5)}
+    groups = SimpleNamespace(fetch_offsets=lambda group_id, wanted, require_stable: told)
+    client = ApiClient(SimpleNamespace(groups=groups))
+    some = [{"name": "t", "partition_indexes": [0]}]
+    asked = [
+        {"group_id": group, "topics": topics, "member_id": f"m{topics}", "member_epoch": -1} for group in "aba" for topics in (None, some)
+    ]
+    asked.append({"group_id": "b", "topics": None, "member_id": "another", "member_epoch": 3})
+    answer = await client.call(offset_fetch.handle, 9, groups=asked)
+    assert [row.group_id for row in answer.groups] == ["a", "a", "b", "b"]
