@@ -159,8 +159,10 @@ class StateChanges:
 
     async def _take_offline(self, replicas: Sequence[Replica], batch: RequestBatch) -> None:
         """Out of the ISR, the others told; broker by broker, so that of an ISR's members the last to go stays in it."""
-        for broker_id in sorted({replica.broker_id for replica in replicas}):
-            partitions = [replica.tp for replica in replicas if replica.broker_id == broker_id]
+        by_broker: dict[int, list[TopicPartition]] = {}
+        for replica in replicas:
+            by_broker.setdefault(replica.broker_id, []).append(replica.tp)
+        for broker_id, partitions in sorted(by_broker.items()):
             led = [tp for tp in partitions if tp in self._context.leadership]
             for tp in await self._leave_isr(broker_id, led):
                 if not self._context.is_going(tp.topic):

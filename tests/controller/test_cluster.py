@@ -8,6 +8,7 @@ import pytest
 
 from broker_core.controller.context import Leadership
 from broker_core.controller.reassignment import ReplicaAssignment
+from broker_core.controller.replica_states import ReplicaState
 from broker_core.controller.requests import STOP_REPLICA_KEY
 from broker_core.coordination import layout
 from broker_core.coordination.store import Create, Delete
@@ -310,4 +311,19 @@ async def test_a_shutdown_does_not_compare_each_partition_with_each(world: World
     monkeypatch.setattr(term.changes, "move_replicas", move)
     await term.brokers.shut_down(1, -1)
     assert moved == [200, 200]
+    assert Counted.compared < 400 * 40
+
+
+async def test_replicas_of_many_brokers_go_offline_without_comparing_each_with_each(world: World) -> None:
+    """A topic may name brokers that do not exist, and each new controller takes all of theirs offline."""
+    await world.start(0)
+    term = world.active._term
+    assert term is not None
+    for number in range(400):
+        term.context.set_assignment(TopicPartition("t", number), ReplicaAssignment((Counted(1_000 + number),)))
+    replicas = term.context.replicas_of_topic("t")
+    term.context.replica_states.update(dict.fromkeys(replicas, ReplicaState.ONLINE))
+    Counted.compared = 0
+    await term.changes.move_replicas(replicas, ReplicaState.OFFLINE)
+    assert set(term.context.replica_states.values()) == {ReplicaState.OFFLINE}
     assert Counted.compared < 400 * 40
