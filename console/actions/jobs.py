@@ -29,7 +29,7 @@ def create_job(actor: Actor, cluster: Cluster, kind: str, params: Mapping[str, A
         entry.after = checked
         with transaction.atomic():
             _refuse_clash(cluster, kind, checked)
-            job = Job.objects.create(cluster=cluster, kind=kind, params=checked, created_by=actor.name)
+            job = Job.objects.create(cluster=cluster, kind=kind, params=checked, created_by=actor.name, message="Waiting for a worker.")
             trim(Job.objects.exclude(state__in=Job.ACTIVE), Job.KEEP)
             transaction.on_commit(lambda: _announce(job))
         return job

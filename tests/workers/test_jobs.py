@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from console.actions.audit import Conflict
 from console.actions.jobs import cancel_job, create_job
-from console.models import Cluster, HealthReport, Job
+from console.models import Cluster, HealthReport, Job, job_value
 from console.roles import Actor
 from tests.support.console_world import FakeKafka
 from workers import runner
@@ -344,6 +344,13 @@ def test_no_report_on_old_figures(local: Cluster, redis: Any) -> None:
     assert job.state == "failed"
     assert "Is manage.py live running?" in job.message
     assert not HealthReport.objects.exists()
+
+
+def test_a_job_that_no_worker_has_taken_says_so(local: Cluster) -> None:
+    """With the workers gone that is all there is to be seen of it."""
+    job = make(local, "health_report")
+    assert job_value(job)["message"] == "Waiting for a worker."
+    assert job_value(finish(job))["message"] != "Waiting for a worker."
 
 
 def test_the_table_of_jobs_is_bounded(local: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
