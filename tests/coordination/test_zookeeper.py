@@ -205,3 +205,26 @@ async def test_a_session_that_opens_as_its_time_is_up_is_not_kept(monkeypatch: p
         await store.connect(20)
     assert len(ended) == 1
     assert store.session_id == 0
+
+
+async def test_a_chroot_that_cannot_be_made_leaves_no_session_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its client would go on in a thread of its own, and keep a session with ZooKeeper for ever."""
+    ended: list[object] = []
+
+    class RefusingSession:
+        def __init__(self, *_: object) -> None:
+            self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self.disposed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self.opened.set_result(None)
+
+        async def call(self, *_: object) -> None:
+            raise ConnectionLoss("in the midst of it")
+
+        def end(self) -> None:
+            ended.append(self)
+            self.disposed.set_result(None)
+
+    monkeypatch.setattr(store_module, "Session", RefusingSession)
+    with pytest.raises(ConnectionLoss, match="midst"):
+        await ZooKeeperStore("nowhere:1/kafka", 4_000).connect(1_000)
+    assert len(ended) == 1

@@ -64,11 +64,13 @@ class ZooKeeperStore:
         if chroot:
             session = await _opened(Session(servers, self.session_timeout_ms, _tell_nobody), servers, timeout_ms)
             path = ""
-            for name in chroot.strip("/").split("/"):
-                path = f"{path}/{name}"
-                with contextlib.suppress(NodeExists):
-                    await session.call(path, partial(begin_create, path=path, data=b""))
-            session.end()
+            try:
+                for name in chroot.strip("/").split("/"):
+                    path = f"{path}/{name}"
+                    with contextlib.suppress(NodeExists):
+                        await session.call(path, partial(begin_create, path=path, data=b""))
+            finally:
+                session.end()
             await session.disposed
         self._chroot_made = True
 
