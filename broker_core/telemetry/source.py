@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -25,6 +26,8 @@ Row = dict[str, Any]
 
 GROUP_OFFSETS_MAX = 10_000
 GROUP_MEMBERS_MAX = 1_000
+GROUP_ASSIGNED_MAX = 10_000
+"""Partitions of all assignments of a group: those are what its clients wrote, and may name millions."""
 
 
 class BrokerStateSource(Struct):
@@ -172,7 +175,6 @@ def _whole(age_ms: float | None) -> int | None:
 
 
 def _group_row(group: Group) -> Row:
-    members = list(group.members.all())[:GROUP_MEMBERS_MAX]
     offsets = [
         {"topic": tp.topic, "partition": tp.partition, "offset": committed.commit.offset, "commit_ms": committed.commit.commit_ms}
         for tp, committed in group.offsets
@@ -183,29 +185,43 @@ def _group_row(group: Group) -> Row:
         "protocol_type": group.protocol_type,
         "protocol": group.protocol_name,
         "generation": group.generation,
-        "members": [_member_row(group, member) for member in members],
+        "members": list(_member_rows(group)),
         "offsets": offsets[:GROUP_OFFSETS_MAX],
     }
 
 
-def _member_row(group: Group, member: Member) -> Row:
-    stable = group.state is GroupState.STABLE and group.protocol_type == "consumer"
+def _member_rows(group: Group) -> Iterator[Row]:
+    left = GROUP_ASSIGNED_MAX if group.state is GroupState.STABLE and group.protocol_type == "consumer" else 0
+    for member in islice(group.members.all(), GROUP_MEMBERS_MAX):
+        row = _member_row(member, left)
+        left -= sum(map(len, (row["assignment"] or {}).values()))
+        yield row
+
+
+def _member_row(member: Member, most: int) -> Row:
     return {
         "member_id": member.member_id,
         "client_id": member.client_id,
         "client_host": member.client_host,
         "group_instance_id": member.instance_id,
-        "assignment": assigned_partitions(member.assignment) if stable else None,
+        "assignment": assigned_partitions(member.assignment, most) if most else None,
     }
 
 
-def assigned_partitions(assignment: bytes) -> dict[str, list[int]] | None:
-    """A consumer's assignment (version i16, [topic, [partition]], …) by topic; None for what is none."""
+def assigned_partitions(assignment: bytes, most: int = GROUP_ASSIGNED_MAX) -> dict[str, list[int]] | None:
+    """A consumer's assignment (version i16, [topic, [partition]], …) by topic; None for what is none, or names more than `most`."""
     if not assignment:
         return {}
+    found: dict[str, list[int]] = {}
     try:
         reader = Reader(assignment)
         reader.int16()
-        return {reader.string(): [reader.int32() for _ in range(reader.array_length())] for _ in range(reader.array_length())}
+        for _ in range(reader.array_length()):
+            topic, count = reader.string(), reader.array_length()
+            most -= max(count, 1)
+            if most < 0:
+                return None
+            found[topic] = [reader.int32() for _ in range(count)]
     except CorruptData:
         return None
+    return found

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import struct
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from broker_core.client.request import BrokerChannel
 from broker_core.errors import ErrorCode, KafkaError
+from broker_core.groups.states import GroupState
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.records.batch import Record, build_batch
 from broker_core.seams import Node
 from broker_core.storage.log import AppendOrigin
 from broker_core.telemetry.feed_client import FeedClient
+from broker_core.telemetry.source import _group_row as group_row
 from broker_core.telemetry.source import assigned_partitions
 from tests.support.broker_cluster import PORT, BrokerCluster
 
@@ -32,6 +36,26 @@ def batches(cluster: BrokerCluster, broker_id: int, count: int, **options: Any) 
         return found
 
     return cluster.world.run("client", read)
+
+
+def test_assignments_are_told_within_a_limit() -> None:
+    """They are bytes of the clients' own making: millions of partitions held the broker up, and whoever watches it."""
+    one = struct.pack(">hih1si", 0, 1, 1, b"t", 1) + struct.pack(">i", 3)
+    flood = struct.pack(">hih1si", 0, 1, 1, b"t", 250_000) + bytes(1_000_000)
+    members = [
+        SimpleNamespace(member_id=str(n), client_id="c", client_host="h", instance_id=None, assignment=data)
+        for n, data in enumerate([one, flood, one])
+    ]
+    group: Any = SimpleNamespace(
+        group_id="g",
+        state=GroupState.STABLE,
+        protocol_type="consumer",
+        protocol_name="range",
+        generation=1,
+        members=SimpleNamespace(all=lambda: members),
+        offsets=(),
+    )
+    assert [member["assignment"] for member in group_row(group)["members"]] == [{"t": [3]}, None, {"t": [3]}]
 
 
 def test_a_leader_tells_its_followers() -> None:
