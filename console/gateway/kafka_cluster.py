@@ -20,11 +20,14 @@ from kafka.protocol.consumer import OffsetSpec
 from kafka.structs import OffsetAndMetadata
 
 from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError, from_code, from_kafka
+from workers.rules.words import whole
 
 REQUEST_TIMEOUT_MS = 10_000
 BOOTSTRAP_TIMEOUT_MS = 4_000
 SOURCES = {"DYNAMIC_TOPIC_CONFIG": "topic", "DEFAULT_CONFIG": "default"}
 PREFERRED = 0
+INVALID_REQUEST = 42
+TEXT_BYTES_MAX = 32_767
 Assignment = Mapping[tuple[str, int], Sequence[int] | None]
 
 UNREACHABLE_FOR_S = 3.0
@@ -73,7 +76,9 @@ class KafkaCluster:
         self.servers = servers
 
     @contextmanager
-    def _admin(self) -> Iterator[Any]:
+    def _admin(self, *texts: str | None) -> Iterator[Any]:
+        """For a question with these texts."""
+        _fit(texts)
         try:
             yield _client(self.servers)
         except UNREACHABLE as error:
@@ -94,7 +99,7 @@ class KafkaCluster:
 
     def topics(self, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """`[{name, topic_id, is_internal, partitions: [{partition_index, leader_id, replica_nodes, isr_nodes}]}]`."""
-        with self._admin() as admin:
+        with self._admin(*(names or ())) as admin:
             found = admin.describe_topics(list(names) if names is not None else None)
         return [topic for topic in found if not topic.get("error_code")]
 
@@ -102,17 +107,17 @@ class KafkaCluster:
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str], *, validate_only: bool = False
     ) -> None:
         wanted = {name: {"num_partitions": partitions, "replication_factor": replication_factor, "configs": dict(configs)}}
-        with self._admin() as admin:
+        with self._admin(name, *configs, *configs.values()) as admin:
             answer = admin.create_topics(wanted, validate_only=validate_only, raise_errors=False)
         _raise_first(answer["topics"])
 
     def delete_topic(self, name: str) -> None:
-        with self._admin() as admin:
+        with self._admin(name) as admin:
             answer = admin.delete_topics([name], raise_errors=False)
         _raise_first(answer["topics"])
 
     def add_partitions(self, name: str, total: int, *, validate_only: bool = False) -> None:
-        with self._admin() as admin:
+        with self._admin(name) as admin:
             answer = admin.create_partitions({name: total}, validate_only=validate_only, raise_errors=False)
         _raise_first(answer.to_dict()["results"])
 
@@ -130,7 +135,7 @@ class KafkaCluster:
         return {key: entry["value"] for key, entry in found.items() if str(entry.get("config_source")) == "DYNAMIC_BROKER_CONFIG"}
 
     def _entries(self, kind: ConfigResourceType, name: str) -> dict[str, Any]:
-        with self._admin() as admin:
+        with self._admin(name) as admin:
             found = admin.describe_configs([ConfigResource(kind, name)], config_filter="all")
         return dict(found.get(kind.name.lower(), {}).get(name, {}))
 
@@ -149,7 +154,7 @@ class KafkaCluster:
 
     def _alter(self, kind: ConfigResourceType, name: str, changes: Mapping[str, str | None]) -> None:
         configs = {key: ("DELETE", None) if value is None else ("SET", value) for key, value in changes.items()}
-        with self._admin() as admin:
+        with self._admin(name, *changes, *changes.values()) as admin:
             answer = admin.alter_configs([ConfigResource(kind, name, configs)], raise_on_unknown=False)
         outcome = answer.get(kind.name.lower(), {}).get(name, "OK")
         if outcome != "OK":
@@ -163,19 +168,19 @@ class KafkaCluster:
             return list(admin.list_groups())
 
     def describe_group(self, group: str) -> dict[str, Any]:
-        with self._admin() as admin:
+        with self._admin(group) as admin:
             found: dict[str, Any] = admin.describe_groups([group])[group]
         return found
 
     def group_offsets(self, group: str) -> dict[tuple[str, int], int]:
-        with self._admin() as admin:
+        with self._admin(group) as admin:
             found = admin.list_group_offsets({group: None})[group]
         return {(tp.topic, tp.partition): committed.offset for tp, committed in found.items() if committed.offset >= 0}
 
     def set_group_offsets(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
         """Commits for an empty group; a group with members refuses (UNKNOWN_MEMBER_ID)."""
         wanted = {TopicPartition(*tp): OffsetAndMetadata(offset, "", -1) for tp, offset in offsets.items()}
-        with self._admin() as admin:
+        with self._admin(group) as admin:
             answers = admin.alter_group_offsets(group, wanted)
         for tp, error in answers.items():
             if error is not kafka.errors.NoError:
@@ -184,7 +189,7 @@ class KafkaCluster:
                 )
 
     def delete_group(self, group: str) -> None:
-        with self._admin() as admin:
+        with self._admin(group) as admin:
             outcome = admin.delete_groups([group]).get(group, "OK")
         if outcome != "OK":
             error = getattr(kafka.errors, outcome)
@@ -225,6 +230,13 @@ class KafkaCluster:
         with self._admin() as admin:
             found = admin.list_partition_reassignments()
         return {(tp.topic, tp.partition): move for tp, move in found.items()}
+
+
+def _fit(texts: Sequence[str | None]) -> None:
+    """A broker ends the connection of whoever sends a longer text, with all that is asked on it: it would seem to be away."""
+    longest = max((len(text.encode("utf-8", "surrogatepass")) for text in texts if text), default=0)
+    if longest > TEXT_BYTES_MAX:
+        raise from_code(INVALID_REQUEST, f"a text of {whole(longest)} bytes is too long: {whole(TEXT_BYTES_MAX)} are the most")
 
 
 def _config_row(key: str, entry: Mapping[str, Any]) -> dict[str, Any]:

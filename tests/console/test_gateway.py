@@ -37,3 +37,26 @@ def test_a_client_that_is_behind_is_replaced_and_the_question_may_be_asked_again
     assert told.value.retriable
     assert "broker 3 is not known" in told.value.message or "answered in time" in told.value.message
     assert kafka_cluster._clients == {}
+
+
+LONG = "é" * 16_384
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda kafka: kafka.topics([LONG]),
+        lambda kafka: kafka.create_topic("x", 1, 1, {"retention.ms": LONG}),
+        lambda kafka: kafka.topic_configs(LONG),
+        lambda kafka: kafka.alter_topic_config("x", {LONG: None}),
+        lambda kafka: kafka.alter_topic_config("x", {"cleanup.policy": LONG}),
+        lambda kafka: kafka.describe_group(LONG),
+        lambda kafka: kafka.delete_group(LONG),
+    ],
+)
+def test_a_text_that_a_broker_would_hang_up_on_is_refused_with_words(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cluster would seem to be away, to everybody whose question was on the same connection."""
+    monkeypatch.setattr(kafka_cluster, "_clients", {SERVERS: Client(kafka.errors.KafkaConnectionError("hung up"))})
+    with pytest.raises(GatewayError, match=r"a text of 32.768 bytes is too long: 32.767 are the most") as told:
+        ask(KafkaCluster(SERVERS))
+    assert (told.value.code, told.value.retriable) == (42, False)
