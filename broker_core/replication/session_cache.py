@@ -66,7 +66,11 @@ class SessionCache:
         now_ms: float,
         from_follower: bool,
     ) -> FetchContext:
-        """What the request means; a session's epoch advances here, when the request arrives."""
+        """What the request means; a session's epoch advances here, when the request arrives.
+
+        Of a partition that is named more than once the last mention counts, as in Kafka.
+        """
+        partitions = list({wanted.key: wanted for wanted in partitions}.values())
         if session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self.close(session_id)
             return self._full_context(version, session_epoch, partitions, now_ms, from_follower=from_follower)

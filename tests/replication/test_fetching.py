@@ -199,7 +199,9 @@ def test_the_first_batch_comes_whatever_its_size() -> None:
         cluster.create()
         cluster.produce(1, "x" * 1_000)
         cluster.produce(1, "y" * 1_000)
-        reply = cluster.on(1, lambda broker: broker.replicas.fetch(replace(NOW, max_bytes=10), [want(0), want(1)]))
+        reply = cluster.on(
+            1, lambda broker: broker.replicas.fetch(replace(NOW, max_bytes=10), [want(0), replace(want(1), topic_id=TOPIC_ID)])
+        )
         assert [len(values(answer.result)) for answer in reply.answers] == [1, 0]
         hard = fetched(cluster, 1, replace(NOW, version=2), want(0, max_bytes=10))
         assert hard.records_bytes == 0
@@ -316,3 +318,23 @@ def test_a_closed_session_is_watched_by_nobody() -> None:
         in_session(cluster, reply.session_id, -1)
         cluster.settle(1)
         assert progress.sessions_of(TP) == before
+
+
+def test_a_partition_that_a_fetch_names_again_and_again_counts_once() -> None:
+    """As in Kafka the last mention stands. A waiting fetch would be looked at for each mention, and look at each of them then."""
+    with ReplicaWorld() as cluster:
+        cluster.create()
+        cluster.settle(1_000)
+        purgatory = cluster.brokers[1].replicas.progress.fetches
+        others = purgatory.watched
+        waiting = begin(cluster, 1, PATIENT, *(want() for _ in range(50)))
+        cluster.settle(1)
+        assert purgatory.watched < others + 10
+        cluster.produce(1, "a", "b")
+        cluster.produce(1, "c")
+        cluster.settle(1)
+        reply = waiting()
+        assert reply is not None
+        assert [values(answer.result) for answer in reply.answers] == [["a", "b"]]
+        twice = cluster.on(1, lambda broker: broker.replicas.fetch(NOW, [want(9), want(2)], session_id=0, session_epoch=0))
+        assert [values(answer.result) for answer in twice.answers] == [["c"]]
