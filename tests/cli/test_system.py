@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +30,14 @@ def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Layout]:
     yield made
     for process in (redis_process(made), *(system.process_of(made, program.name) for program in (CONSOLE, SLEEPER))):
         process.kill()
+
+
+def test_a_token_before_the_first_start_is_refused_with_words(tmp_path: Path) -> None:
+    """There is no database yet."""
+    command = [sys.executable, "-m", "broker_core.cli.main", "--data", str(tmp_path / "new"), "token", "create", "ci", "--role", "viewer"]
+    done = subprocess.run(command, cwd=system.ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.strip() == "CommandError: The database is not set up: run make up once."
 
 
 def test_what_ended_is_started_again_redis_too(layout: Layout) -> None:

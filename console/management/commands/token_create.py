@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, ProgrammingError
 
 from console.actions.audit import Conflict, Invalid
 from console.actions.tokens import create_token
@@ -23,5 +24,7 @@ class Command(BaseCommand):
             row, token = create_token(Actor("shell", ADMIN, "shell"), options["name"], options["role"])
         except (Invalid, Conflict) as error:
             raise CommandError(str(error)) from error
+        except (OperationalError, ProgrammingError) as error:
+            raise CommandError("The database is not set up: run make up once.") from error
         self.stdout.write(f"token {row.name!r} with the role {row.role}; it is shown only now:")
         self.stdout.write(token)
