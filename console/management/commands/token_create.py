@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import OperationalError, ProgrammingError
+from django.db import DatabaseError, connection
 
 from console.actions.audit import Conflict, Invalid
 from console.actions.tokens import create_token
+from console.models import AuditEntry
 from console.roles import ADMIN, ROLES, Actor
 
 
@@ -24,7 +25,9 @@ class Command(BaseCommand):
             row, token = create_token(Actor("shell", ADMIN, "shell"), options["name"], options["role"])
         except (Invalid, Conflict) as error:
             raise CommandError(str(error)) from error
-        except (OperationalError, ProgrammingError) as error:
+        except DatabaseError as error:
+            if AuditEntry._meta.db_table in connection.introspection.table_names():
+                raise
             raise CommandError("The database is not set up: run make up once.") from error
         self.stdout.write(f"token {row.name!r} with the role {row.role}; it is shown only now:")
         self.stdout.write(token)
