@@ -1,9 +1,9 @@
 """One budget for the bytes of all requests being read or handled (`queued.max.request.bytes`).
 
 A frame takes from the budget as its bytes arrive, not as its header announces. When nothing is left, a connection stops
-reading and waits in line. Frames that are still incomplete could then hold everything and never end: when they do, so that
-the end of no request being handled would make room, the first in line gets a pass. It reads on above the limit and keeps
-the pass until it has been handled, so the memory is bounded by the limit and one largest request.
+reading and waits in line. What holds the budget may never end by itself, frames that are still incomplete or requests that
+wait for others, so the first in line gets a pass: it reads on above the limit and keeps the pass until it has been handled.
+There is one pass at a time, so the memory is bounded by the limit and one largest request.
 """
 
 from __future__ import annotations
@@ -31,13 +31,12 @@ class MemoryBudget:
         self._limit_bytes = limit_bytes
         self._waiting: dict[Account, None] = {}
         self._passed: Account | None = None
-        self._handled_bytes = 0
         self.used_bytes = 0
         self.waits = 0
 
     def take(self, account: Account, count: int) -> bool:
         """False when the account has to wait for its `granted`. The last one let through may overshoot by its `count`."""
-        if account is not self._passed and not self._has_room(self.used_bytes):
+        if account is not self._passed and not self._has_room():
             self._waiting[account] = None
             self.waits += 1
             self._let_one_pass()
@@ -54,13 +53,11 @@ class MemoryBudget:
     def start_handling(self, account: Account) -> None:
         """The frame is complete: its bytes come back when it has been handled."""
         account.handling = True
-        self._handled_bytes += account.held_bytes
 
     def release(self, account: Account) -> None:
         """The frame is done with, or its connection is gone."""
         self._waiting.pop(account, None)
         self.used_bytes -= account.held_bytes
-        self._handled_bytes -= account.held_bytes * account.handling
         account.held_bytes = 0
         account.handling = False
         if account is self._passed:
@@ -68,19 +65,19 @@ class MemoryBudget:
         self._grant_next()
         self._let_one_pass()
 
-    def _has_room(self, used_bytes: int) -> bool:
+    def _has_room(self) -> bool:
         limit = self._limit_bytes()
-        return limit == UNLIMITED or used_bytes < limit
+        return limit == UNLIMITED or self.used_bytes < limit
 
     def _grant_next(self) -> None:
         """One at a time: whoever takes lets the next one try."""
-        if self._waiting and self._has_room(self.used_bytes):
+        if self._waiting and self._has_room():
             account = next(iter(self._waiting))
             del self._waiting[account]
             account.granted()
 
     def _let_one_pass(self) -> None:
-        if self._waiting and self._passed is None and not self._has_room(self.used_bytes - self._handled_bytes):
+        if self._waiting and self._passed is None and not self._has_room():
             self._passed = next(iter(self._waiting))
             del self._waiting[self._passed]
             self._passed.granted()

@@ -379,6 +379,30 @@ async def test_half_sent_frames_do_not_wait_for_requests_that_hold_little() -> N
     assert server.network.budget.used_bytes == 0
 
 
+async def test_a_frame_passes_requests_that_fill_the_budget_and_wait() -> None:
+    """For members of a group, for replicas: they may wait for long, and for what is in just that frame."""
+    server = Server(NetworkLimits(queued_max_request_bytes=1_000_000))
+    server.answer = lambda frame: [b"%d" % len(frame)]
+    await server.start()
+    parked = [await server.raw() for _ in range(2)]
+    for _, writer in parked:
+        writer.write(framed(b"wait" + bytes(510_000)))
+    while server.handling < 2:
+        await asyncio.sleep(0)
+    pairs = [await server.raw() for _ in range(2)]
+    for _, writer in pairs:
+        writer.write(framed(bytes(900_000)))
+    for reader, _ in pairs:
+        assert await asyncio.wait_for(read_frame(reader), 5) == b"900000"
+    server.go.set()
+    for reader, _ in parked:
+        assert await read_frame(reader) == b"510004"
+    for _, writer in [*pairs, *parked]:
+        writer.close()
+    await server.listener.close()
+    assert server.network.budget.used_bytes == 0
+
+
 async def test_a_request_whose_client_has_left_counts_until_it_has_been_handled(server: Server) -> None:
     """Its bytes are in use until then: who sends and leaves, again and again, would fill the memory."""
     _, writer = await server.raw()
