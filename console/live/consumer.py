@@ -118,6 +118,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
         except (redis.RedisError, OSError) as error:
             log.warning("live socket ends: %s", error)
             await self.close(NO_FEED)
+        except Exception:
+            log.exception("live socket ends")
+            await self.close(NO_FEED)
 
     async def close(self, code: int | None = None, reason: str | None = None) -> None:
         """Once: two senders and what the browser says may each find a reason, and a second close frame is an error."""

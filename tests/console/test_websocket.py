@@ -217,6 +217,18 @@ async def test_signing_out_ends_the_socket(shown: Any, redis: Any) -> None:
     assert message["code"] == 4401
 
 
+async def test_a_socket_does_not_go_on_beating_when_its_changes_have_failed(
+    shown: Any, connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page would call itself live and stand still; so it comes back by itself."""
+    monkeypatch.setattr(consumer_module, "aged_partition", lambda _text: 1 / 0)
+    live = await connect("topics=orders:0-1")
+    async with asyncio.timeout(10):
+        while (message := await live.receive_output(10))["type"] != "websocket.close":
+            pass
+    assert message["code"] == 1011
+
+
 async def test_revoking_a_token_ends_its_sockets(local: Any, shown: Any, redis: Any, connect: Any) -> None:
     live = await connect("brokers=1")
     await next_of(live, "snapshot")
