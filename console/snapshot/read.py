@@ -129,8 +129,11 @@ class Snapshot:
         """The worst partitions that are not safe, worst first, and how many there are in all."""
         names = self._ask("zrange", self._name("trouble"), 0, count - 1)
         total = self._ask("zcard", self._name("trouble"))
-        found = [self.get(f"partition/{name}") for name in names]
-        return [value for value in found if value], total
+        numbers: dict[str, list[int]] = {}
+        for topic, _, number in (name.rpartition("/") for name in names):
+            numbers.setdefault(topic, []).append(int(number))
+        found = {f"{topic}/{v['partition']}": v for topic, some in numbers.items() for v in self.some_partitions(topic, some)}
+        return [found[name] for name in names if name in found], total
 
     def troubled_topics(self) -> list[str]:
         """Topics with a partition that is not safe, the worst first."""

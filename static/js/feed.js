@@ -67,10 +67,6 @@ export class Feed extends EventTarget {
     this.dispatchEvent(new CustomEvent("values", { detail: { values: frame.values, gone, first: false } }));
   }
 
-  subscribe(query) {
-    if (this.socket && this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ subscribe: query }));
-  }
-
   // Age of the data on the page in ms: what the server said, and the time since.
   currentAge() {
     return this.age === null || this.age === undefined ? null : this.age + (performance.now() - this.seenAt);

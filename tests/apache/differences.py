@@ -18,6 +18,7 @@ INTENDED: dict[str, str] = {
     "two message sets": "all is converted; Kafka cuts what grew by it at the size it had before, and the client asks again",
     "ends version 0": "one offset by the records' time for clients before 0.10.1; Kafka lists segments by their files' time",
     "in many segments version 0": "as above",
+    "named again": "a group is described once: Kafka's answer grows with each mention of a group of any size",
 }
 
 BROKER_SETTINGS: dict[str, str] = {

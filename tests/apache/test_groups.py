@@ -308,7 +308,7 @@ def several(one: Group) -> Any:
     """Lists of groups in one request."""
     side = one.side
     one.commit("g-topic", 1)
-    groups = {"groups": [one.group_id, "g-nobody", one.group_id], "include_authorized_operations": True}
+    groups = {"groups": [one.group_id, "g-nobody"], "include_authorized_operations": True}
     rows = [{"group_id": name, "topics": None} for name in (one.group_id, "g-nobody")]
     return [
         side.ask(ApiKey.DESCRIBE_GROUPS, 5, groups),
@@ -319,6 +319,16 @@ def several(one: Group) -> Any:
         *(one.listed(version=version) for version in range(5)),
         *(side.ask(ApiKey.DESCRIBE_GROUPS, version, {"groups": [one.group_id]}) for version in range(5)),
         side.ask(ApiKey.DELETE_GROUPS, 2, {"groups_names": [one.group_id, "g-nobody"]}),
+    ]
+
+
+def named_again(one: Group) -> Any:
+    """The same group several times in one request."""
+    one.commit("g-topic", 1)
+    again = [one.group_id] * 3
+    return [
+        one.side.ask(ApiKey.DESCRIBE_GROUPS, 5, {"groups": again, "include_authorized_operations": False}),
+        one.side.ask(ApiKey.OFFSET_FETCH, 8, {"groups": [{"group_id": name, "topics": None} for name in again], "require_stable": True}),
     ]
 
 
@@ -351,6 +361,7 @@ CASES = [
     group("other kinds", other_kinds),
     group("without a group", without_a_group),
     group("several", several),
+    group("named again", named_again),
     Case("coordinators", coordinators),
 ]
 

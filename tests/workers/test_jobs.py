@@ -336,6 +336,23 @@ def test_a_topic_that_is_being_deleted_is_not_reported(local: Cluster, shown: An
     assert {c["id"]: c["items"] for c in HealthReport.objects.get().checks if "orders" in str(c["items"])} == {}
 
 
+def test_a_health_report_counts_all_that_is_in_trouble(local: Cluster, shown: Any, redis: Any) -> None:
+    import time
+
+    from tests.support.console_fixtures import publish
+    from tests.support.console_world import add_topic
+
+    now = time.time_ns() // 1_000_000
+    add_topic(shown, "wide", 3_000, now)
+    for partition in range(3_000):
+        shown.set_partition("wide", partition, 1, 6, [1])
+    shown.take(now)
+    publish(redis, shown, now)
+    finish(make(local, "health_report"))
+    sentences = {c["id"]: c["sentence"] for c in HealthReport.objects.get().checks}
+    assert sentences["under_min_isr"] == "3\u202f000 found; the first 200 are listed."
+
+
 def test_no_report_on_old_figures(local: Cluster, redis: Any) -> None:
     from console.snapshot import keys
 

@@ -13,7 +13,7 @@ from workers.rules.report import changes, report
 from workers.rules.words import duration
 
 FRESH_MS = 15_000
-TROUBLE_LIMIT = 2_000
+TROUBLE_LIMIT = 100_000
 GIVE_UP_TRIES = 10
 
 
