@@ -15,6 +15,7 @@ from broker_core.coordination.store import Create, Delete
 from broker_core.model import LeaderAndIsr, TopicPartition
 from broker_core.protocol.codec import encode_request
 from tests.support.controller_world import World
+from tests.support.counted import CountedNumber
 
 T0 = TopicPartition("t", 0)
 
@@ -281,24 +282,13 @@ async def test_znodes_with_numbers_that_no_request_can_carry_do_not_silence_the_
             encode_request(request.api_key, request.version, request.payload)
 
 
-class Counted(int):
-    """A partition's number that counts how often any of them is compared with another."""
-
-    compared = 0
-    __hash__ = int.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        Counted.compared += 1
-        return int(self) == other
-
-
 async def test_a_shutdown_does_not_compare_each_partition_with_each(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of thousands that stops the controller for seconds."""
     await world.start(0, 1)
     term = world.active._term
     assert term is not None
     for number in range(400):
-        tp = TopicPartition("t", Counted(number))
+        tp = TopicPartition("t", CountedNumber(number))
         replicas = (number % 2, 1 - number % 2)
         term.context.set_assignment(tp, ReplicaAssignment(replicas))
         term.context.leadership[tp] = Leadership(LeaderAndIsr(replicas[0], 0, replicas), 1)
@@ -311,7 +301,7 @@ async def test_a_shutdown_does_not_compare_each_partition_with_each(world: World
     monkeypatch.setattr(term.changes, "move_replicas", move)
     await term.brokers.shut_down(1, -1)
     assert moved == [200, 200]
-    assert Counted.compared < 400 * 40
+    assert CountedNumber.compared < 400 * 40
 
 
 async def test_replicas_of_many_brokers_go_offline_without_comparing_each_with_each(world: World) -> None:
@@ -320,10 +310,10 @@ async def test_replicas_of_many_brokers_go_offline_without_comparing_each_with_e
     term = world.active._term
     assert term is not None
     for number in range(400):
-        term.context.set_assignment(TopicPartition("t", number), ReplicaAssignment((Counted(1_000 + number),)))
+        term.context.set_assignment(TopicPartition("t", number), ReplicaAssignment((CountedNumber(1_000 + number),)))
     replicas = term.context.replicas_of_topic("t")
     term.context.replica_states.update(dict.fromkeys(replicas, ReplicaState.ONLINE))
-    Counted.compared = 0
+    CountedNumber.compared = 0
     await term.changes.move_replicas(replicas, ReplicaState.OFFLINE)
     assert set(term.context.replica_states.values()) == {ReplicaState.OFFLINE}
-    assert Counted.compared < 400 * 40
+    assert CountedNumber.compared < 400 * 40

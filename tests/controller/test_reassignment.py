@@ -13,6 +13,7 @@ from broker_core.coordination.znode_data import encode_reassignment
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import LeaderAndIsr, TopicPartition
 from tests.support.controller_world import SESSION_TIMEOUT_MS, World
+from tests.support.counted import CountedNumber
 
 T0 = TopicPartition("t", 0)
 
@@ -296,24 +297,13 @@ async def test_a_moving_partition_without_a_readable_state_does_not_cost_the_off
     assert await replicas(world) == ((2, 1), (), ())
 
 
-class Counted(int):
-    """A broker's id that counts how often any of them is compared with another."""
-
-    compared = 0
-    __hash__ = int.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        Counted.compared += 1
-        return int(self) == other
-
-
 def test_many_targets_that_are_no_brokers_are_refused_without_comparing_each_with_each() -> None:
     """A request of 400 kB would hold the controller up for a minute and more."""
-    targets = [Counted(number) for number in range(10, 1_010)]
+    targets = [CountedNumber(number) for number in range(10, 1_010)]
     with pytest.raises(KafkaError) as refused:
         requested(ReplicaAssignment((1, 2)), targets, lambda broker_id: broker_id < 5)
     assert refused.value.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    assert Counted.compared < 1_000 * 10
+    assert CountedNumber.compared < 1_000 * 10
 
 
 async def test_a_move_that_the_topic_s_znode_has_no_room_for_is_refused(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Names that count how often they are compared: what takes too long is seen without a clock."""
+"""Names and numbers that count how often they are compared: what takes too long is seen without a clock."""
 
 from __future__ import annotations
 
@@ -19,3 +19,15 @@ class CountedName(str):
 
     def lower(self) -> CountedName:
         return CountedName(str.lower(self))
+
+
+class CountedNumber(int):
+    """The same for numbers."""
+
+    compared: ClassVar[int] = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedNumber.compared += 1
+        return int.__eq__(self, other)
+
+    __hash__ = int.__hash__
