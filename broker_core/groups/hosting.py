@@ -6,7 +6,7 @@ arrive in any order: what carries a lower leader epoch than one already seen is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from broker_core.groups.group import Group
 
@@ -89,12 +89,13 @@ class HostedPartitions:
         for topic in group.offsets.topics:
             self._forget(topic, group.group_id)
 
-    def list_topics(self, group: Group, topics: Iterable[str]) -> None:
+    def list_topics(self, group: Group, topics: Collection[str]) -> None:
         """Lists the group under those of the topics that it has offsets of now, and no longer under the others."""
         if self.groups.get(group.group_id) is not group:
             return
+        held = group.offsets.having(topics)
         for topic in topics:
-            if group.offsets.has_topic(topic):
+            if topic in held:
                 self._by_topic.setdefault(topic, {})[group.group_id] = None
             else:
                 self._forget(topic, group.group_id)

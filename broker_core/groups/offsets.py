@@ -39,8 +39,10 @@ class GroupOffsets:
         """All topics with an offset, committed or on its way into the log."""
         return list(dict.fromkeys([*self._committed, *(tp.topic for tp in self._pending)]))
 
-    def has_topic(self, topic: str) -> bool:
-        return topic in self._committed or any(tp.topic == topic for tp in self._pending)
+    def having(self, topics: Iterable[str]) -> set[str]:
+        """Those of the topics with an offset, committed or on its way into the log."""
+        pending = {tp.topic for tp in self._pending}
+        return {topic for topic in topics if topic in self._committed or topic in pending}
 
     def get(self, tp: TopicPartition) -> OffsetCommit | None:
         committed = self._committed.get(tp.topic, {}).get(tp.partition)

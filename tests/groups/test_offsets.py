@@ -6,6 +6,7 @@ from broker_core.groups.messages import Protocol, StartTimer
 from broker_core.groups.offsets import Committed, GroupOffsets
 from broker_core.groups.records import OffsetCommit
 from broker_core.model import TopicPartition
+from tests.support.counted import CountedName
 from tests.support.group_driver import GroupDriver
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
@@ -186,3 +187,13 @@ def test_group_ends_with_its_last_offset():
     driver = GroupDriver()
     driver.stable(1)
     assert not retention.ends_without(driver.group, [])
+
+
+def test_topics_with_offsets_are_told_without_comparing_each_with_each():
+    """A commit asks for all of its topics, of which there may be 100 000."""
+    names = [CountedName(f"t{number}") for number in range(200)]
+    offsets = GroupOffsets()
+    offsets.prepare({TopicPartition(name, 0): commit(5) for name in names})
+    CountedName.compared = 0
+    assert offsets.having([*names, CountedName("other")]) == set(names)
+    assert CountedName.compared < 10 * len(names)
