@@ -41,7 +41,7 @@ def _resource(request: Request, resource: Any, gather: Callable[[int, str], Gath
     if isinstance(entries, KafkaError):
         code, message = failure(entries)
         return row | {"error_code": int(code), "error_message": message, "configs": []}
-    keys = resource.configuration_keys
+    keys = frozenset(resource.configuration_keys or ())
     wanted = [entry for entry in entries if not keys or entry.name in keys]
     return row | {"error_code": int(ErrorCode.NONE), "error_message": "", "configs": [_entry(request, entry) for entry in wanted]}
 
