@@ -9,13 +9,13 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from broker_core.config.key import INT_MAX
 from broker_core.controller.context import Leadership
 from broker_core.controller.guarded_store import CHANGED_MEANWHILE, OPERATION_FAILED, OPS_PER_MULTI_LIMIT, GuardedStore
 from broker_core.controller.reassignment import ReplicaAssignment
 from broker_core.coordination import layout
 from broker_core.coordination.store import Create, Delete, NodeExists, NoNode, NotEmpty, Op, SetData, Stat, StoreError, Watcher
 from broker_core.coordination.znode_data import (
-    INT32_MAX,
     TopicAssignment,
     decode_broker,
     decode_broker_epochs,
@@ -207,7 +207,7 @@ class Znodes:
 
 
 def _is_broker_id(name: str) -> bool:
-    return name.isascii() and name.isdigit() and len(name) <= len(str(INT32_MAX)) and int(name) <= INT32_MAX
+    return name.isascii() and name.isdigit() and len(name) <= len(str(INT_MAX)) and int(name) <= INT_MAX
 
 
 def _topic(name: str, data: TopicAssignment, stat: Stat) -> Topic:

@@ -14,10 +14,10 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from broker_core.config.key import INT_MAX
 from broker_core.coordination.store import Malformed
 from broker_core.model import NO_LEADER, BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
 
-INT32_MAX = 2**31 - 1
 PORT_MAX = 65_535
 
 
@@ -45,7 +45,7 @@ def load(data: bytes, what: str) -> dict[str, Any]:
     return value
 
 
-def int32(value: Any, low: int = 0, high: int = INT32_MAX) -> int:
+def int32(value: Any, low: int = 0, high: int = INT_MAX) -> int:
     """A number that requests can carry; `ValueError` for another, which would keep them all from being sent."""
     if isinstance(value, float) or not low <= int(value) <= high:
         raise ValueError(f"{value} is not between {low} and {high}")
@@ -158,7 +158,7 @@ def decode_partition_state(tp: TopicPartition, data: bytes, zk_version: int) -> 
     value = load(data, f"the state of {tp}")
     try:
         isr = tuple(int32(replica) for replica in value["isr"])
-        leader, leader_epoch = int32(value["leader"], NO_LEADER), int32(value["leader_epoch"], high=INT32_MAX - 1)
+        leader, leader_epoch = int32(value["leader"], NO_LEADER), int32(value["leader_epoch"], high=INT_MAX - 1)
         return LeaderAndIsr(leader, leader_epoch, isr, zk_version), int32(value["controller_epoch"])
     except (KeyError, TypeError, ValueError) as error:
         raise Malformed(f"the state of {tp} is malformed: {error!r}") from error
@@ -192,7 +192,7 @@ def decode_controller(data: bytes) -> int:
 def decode_controller_epoch(data: bytes) -> int:
     """The epoch of the last controller, in plain digits."""
     try:
-        return int32(data, high=INT32_MAX - 1)
+        return int32(data, high=INT_MAX - 1)
     except ValueError as error:
         raise Malformed(f"/controller_epoch is malformed: {error}") from error
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_core.config.key import LONG_MAX
 from broker_core.coordination.store import StoreError
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups.records import OffsetCommit
@@ -18,8 +19,6 @@ from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
 
 UNSET = -1
-LAST_MS = 2**63 - 1
-"""The largest time a record can carry."""
 
 
 @handler(ApiKey.OFFSET_COMMIT, versions=range(0, 10))
@@ -45,7 +44,7 @@ async def handle(request: Request) -> Answer:
 def _commits(request: Request) -> dict[TopicPartition, OffsetCommit]:
     now_ms = request.broker.node.clock.now_ms()
     retention_ms = millis(field(request.body, "retention_time", UNSET))
-    expire_ms = None if retention_ms == UNSET else min(now_ms + retention_ms, LAST_MS)
+    expire_ms = None if retention_ms == UNSET else min(now_ms + retention_ms, LONG_MAX)
     return {
         TopicPartition(topic.name, entry.partition_index): _commit(entry, now_ms, expire_ms)
         for topic in request.body.topics
