@@ -48,9 +48,11 @@ def api_problems(get_response: Callable[[HttpRequest], HttpResponse]) -> Callabl
         response = get_response(request)
         if not request.path.startswith("/api/") or response.status_code < 400 or "json" in response.headers.get("Content-Type", ""):
             return response
-        made = problem(response.status_code, response.reason_phrase, f"{request.method} {request.path}: {response.reason_phrase}")
-        if "Allow" in response.headers:
-            made.headers["Allow"] = response.headers["Allow"]
+        allowed = response.headers.get("Allow")
+        said = f"this address takes {allowed}" if allowed else response.reason_phrase
+        made = problem(response.status_code, response.reason_phrase, f"{request.method} {request.path}: {said}")
+        if allowed:
+            made.headers["Allow"] = allowed
         return made
 
     return middleware

@@ -32,6 +32,9 @@ class GroupName(StringConverter):
     regex = r"[\s\S]*?"
 
 
+handler400, handler403 = "console.views.errors.bad_request", "console.views.errors.forbidden"
+handler404, handler500 = "console.views.errors.not_found", "console.views.errors.server_error"
+
 register_converter(TopicName, "topic")
 register_converter(GroupName, "group")
 

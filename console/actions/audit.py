@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,6 +40,15 @@ def audited(actor: Actor, role: str, action: str, target: str, *, before: Any = 
         _end(entry, "failed", error)
         raise
     _end(entry, "done")
+
+
+def judge(actor: Actor, role: str, doing: str, place: Mapping[str, Any]) -> None:
+    """Refuses, with a row in the audit, an actor without the role; `place` is what the address names, of which `doing` may take words."""
+    if actor.may(role):
+        return
+    named = [str(value) for name, value in place.items() if name not in ("cluster_id", "action")] or [str(v) for v in place.values()]
+    with audited(actor, role, doing.format_map(place), " ".join(named)):
+        """Nothing is done: the entry ends as refused."""
 
 
 def _end(entry: AuditEntry, outcome: str, error: BaseException | None = None) -> None:

@@ -6,26 +6,19 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from ninja.errors import AuthenticationError, HttpError, ValidationError
-from ninja.security import HttpBearer
 
 from console.actions.audit import Conflict, Invalid
 from console.api import brokers, clusters, groups, jobs, topics
+from console.api.bearer import Bearer
 from console.api.described import Described
 from console.gateway.errors import GatewayError
 from console.middleware import problem
-from console.models import ApiToken
 from console.queries import BadCursor, NotFound
-from console.roles import Actor, Refused
+from console.roles import Refused
 from console.snapshot.read import SnapshotUnavailable
 
 NOT_FOUND_CODES = {3, 69}
 CONFLICT_CODES = {36, 60, 68}
-
-
-class Bearer(HttpBearer):
-    def authenticate(self, request: HttpRequest, token: str) -> Actor | None:
-        row = ApiToken.find(token)
-        return Actor(row.name, row.role, "api") if row else None
 
 
 api = Described(

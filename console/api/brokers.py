@@ -9,8 +9,10 @@ from ninja import Router
 from console import queries
 from console.actions.brokers import act_on_broker
 from console.api.answers import Broker, BrokerAction, Listed
+from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, listed, number_cursor
+from console.roles import ADMIN
 from console.snapshot.read import Snapshot
 
 router = Router(tags=["brokers"])
@@ -33,7 +35,7 @@ def broker(request: Any, cluster_id: str, broker_id: int) -> dict[str, Any]:
     return found
 
 
-@router.post("/clusters/{cluster_id}/brokers/{int:broker_id}/{action}")
+@router.post("/clusters/{cluster_id}/brokers/{int:broker_id}/{action}", auth=Bearer(ADMIN, "{action} broker"))
 @answers(BrokerAction)
 def broker_action(request: Any, cluster_id: str, broker_id: int, action: str) -> dict[str, Any]:
     """Admin only, local cluster only. Answers when it is done."""

@@ -10,10 +10,11 @@ from ninja import Router
 from console import queries
 from console.actions.groups import delete_group, plan_offsets, set_offsets
 from console.api.answers import Listed
+from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, OffsetMove, listed, listed_names, number_cursor, text_cursor
 from console.api.topic_answers import Group, Lag, OffsetMoved
-from console.roles import OPERATOR
+from console.roles import ADMIN, OPERATOR
 from console.snapshot.read import Snapshot
 
 router = Router(tags=["groups"])
@@ -41,13 +42,12 @@ def offsets(request: Any, cluster_id: str, group_id: str, limit: Limit = 100, cu
     return {**page, "items": [row for _, row in page["items"]]}
 
 
-@router.post(ONE + "/offsets")
+@router.post(ONE + "/offsets", auth=Bearer(OPERATOR, "move offsets"))
 @answers(Listed[OffsetMoved])
 def move_offsets(request: Any, cluster_id: str, group_id: str, payload: OffsetMove) -> dict[str, Any]:
     """Moves committed offsets of a group without members; `dry_run` only tells where they would go."""
     cluster = queries.cluster_of(cluster_id)
     if payload.dry_run:
-        request.auth.require(OPERATOR, "move offsets")
         return {"items": plan_offsets(cluster, group_id, payload.topic, payload.partition, str(payload.to)), "next": None}
     done = set_offsets(request.auth, cluster, group_id, topic=payload.topic, partition=payload.partition, to=str(payload.to))
     return {"items": done, "next": None}
@@ -59,7 +59,7 @@ def group(request: Any, cluster_id: str, group_id: str) -> dict[str, Any]:
     return queries.group_or_fail(Snapshot(queries.cluster_of(cluster_id).pk), group_id)
 
 
-@router.delete(ONE, response={204: None})
+@router.delete(ONE, auth=Bearer(ADMIN, "delete group"), response={204: None})
 @answers(s204=None)
 def delete(request: Any, cluster_id: str, group_id: str) -> HttpResponse:
     delete_group(request.auth, queries.cluster_of(cluster_id), group_id, confirm=group_id)

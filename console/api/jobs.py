@@ -11,9 +11,11 @@ from console.actions.audit import Invalid
 from console.actions.jobs import cancel_job, create_job
 from console.api.answers import Job as JobAnswer
 from console.api.answers import Listed
+from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, NewJob, listed, number_cursor
 from console.models import Job, job_value
+from console.roles import OPERATOR
 
 router = Router(tags=["jobs"])
 ALLOWED = {"reassignment": {"assignments", "throttle"}, "preferred_leader_election": {"topics"}}
@@ -31,7 +33,7 @@ def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: s
     return listed([job_value(job) for job in rows[: limit + 1]], limit, lambda j: str(j["id"]))
 
 
-@router.post("/jobs", response={202: dict[str, Any]})
+@router.post("/jobs", auth=Bearer(OPERATOR, "start a job"), response={202: dict[str, Any]})
 @answers(s202=JobAnswer)
 def create(request: Any, payload: NewJob) -> Status:
     """409 where an active job already does this."""
@@ -47,7 +49,7 @@ def job(request: Any, job_id: int) -> dict[str, Any]:
     return job_value(queries.job_or_fail(job_id))
 
 
-@router.delete("/jobs/{int:job_id}", response={202: dict[str, Any]})
+@router.delete("/jobs/{int:job_id}", auth=Bearer(OPERATOR, "cancel a job"), response={202: dict[str, Any]})
 @answers(s202=JobAnswer)
 def cancel(request: Any, job_id: int) -> Status:
     """Asks for the end; the job is `cancelling` until the cluster has let go. 409 when it is over."""

@@ -10,12 +10,13 @@ from ninja import Router, Status
 from console import queries
 from console.actions.topics import add_partitions, check_topic, create_topic, delete_topic, preview_topic, set_config
 from console.api.answers import Listed
+from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, NewPartitions, NewTopic, TopicChange, listed_names, number_cursor, text_cursor
 from console.api.topic_answers import Partition, Topic, TopicConfigs, TopicPlan, TopicSize, TopicWithConfigs
 from console.gateway.errors import GatewayError
 from console.models import Cluster
-from console.roles import OPERATOR
+from console.roles import ADMIN, OPERATOR
 from console.snapshot.read import Snapshot
 
 router = Router(tags=["topics"])
@@ -31,7 +32,7 @@ def topics(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None
     return listed_names(names, limit, snapshot.topics)
 
 
-@router.post("/clusters/{cluster_id}/topics", response={201: dict[str, Any], 200: dict[str, Any]})
+@router.post("/clusters/{cluster_id}/topics", auth=Bearer(OPERATOR, "create topic"), response={201: dict[str, Any], 200: dict[str, Any]})
 @answers(s200=TopicPlan, s201=Topic)
 def create(request: Any, cluster_id: str, payload: NewTopic) -> Status:
     """Partitions and replication_factor left out are the brokers' defaults; `validate_only` only asks whether it could be done."""
@@ -39,7 +40,6 @@ def create(request: Any, cluster_id: str, payload: NewTopic) -> Status:
     check_topic(payload.name, payload.partitions, payload.replication_factor)
     asked: dict[str, Any] = payload.dict(include={"partitions", "replication_factor", "configs"})
     if payload.validate_only:
-        request.auth.require(OPERATOR, "create topic")
         return Status(200, {"topic": payload.name, "changes": preview_topic(cluster, payload.name, **asked)})
     create_topic(request.auth, cluster, payload.name, **asked)
     return Status(201, Snapshot(cluster.pk).topic(payload.name) or _unseen(payload.name))
@@ -66,7 +66,7 @@ def _configs(cluster: Cluster, name: str) -> list[dict[str, Any]] | None:
         return None
 
 
-@router.patch(ONE)
+@router.patch(ONE, auth=Bearer(OPERATOR, "change topic settings"))
 @answers(TopicConfigs)
 def change(request: Any, cluster_id: str, name: str, payload: TopicChange) -> dict[str, Any]:
     """Sets settings; null takes the topic's own value away."""
@@ -75,7 +75,7 @@ def change(request: Any, cluster_id: str, name: str, payload: TopicChange) -> di
     return {"topic": name, "configs": _configs(cluster, name)}
 
 
-@router.delete(ONE, response={204: None})
+@router.delete(ONE, auth=Bearer(ADMIN, "delete topic"), response={204: None})
 @answers(s204=None)
 def delete(request: Any, cluster_id: str, name: str) -> HttpResponse:
     delete_topic(request.auth, queries.cluster_of(cluster_id), name, confirm=name)
@@ -92,7 +92,7 @@ def partitions(request: Any, cluster_id: str, name: str, limit: Limit = 100, cur
     return listed_names(range(first, min(first + limit + 1, total)), limit, lambda numbers: snapshot.some_partitions(name, numbers))
 
 
-@router.post(ONE + "/partitions")
+@router.post(ONE + "/partitions", auth=Bearer(OPERATOR, "add partitions"))
 @answers(TopicSize)
 def grow(request: Any, cluster_id: str, name: str, payload: NewPartitions) -> dict[str, Any]:
     cluster = queries.cluster_of(cluster_id)

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from console.actions.brokers import act_on_broker
 from console.context import live_needs
-from console.roles import actor_of
+from console.roles import ADMIN, actor_of
 from console.snapshot.read import Snapshot
 from console.views.support import KNOWN, done, explain, page, show
 
@@ -26,7 +26,7 @@ def brokers(request: Any) -> HttpResponse:
     return show(request, "brokers", _context(request))
 
 
-@page("POST")
+@page("POST", role=ADMIN, doing="{action} broker")
 def broker_action(request: Any, broker_id: int, action: str) -> HttpResponse:
     try:
         act_on_broker(actor_of(request), request.cluster, broker_id, action, confirm=request.POST.get("confirm", ""))

@@ -12,7 +12,7 @@ from console.actions.audit import Invalid
 from console.actions.groups import delete_group, plan_offsets, set_offsets
 from console.context import encoded, live_needs
 from console.queries import NotFound
-from console.roles import actor_of
+from console.roles import ADMIN, OPERATOR, actor_of
 from console.snapshot.read import Snapshot
 from console.views.support import KNOWN, done, explain, number, page, show
 from workers.rules.words import counted
@@ -31,7 +31,7 @@ def group(request: Any, group_id: str) -> HttpResponse:
     return show(request, "group", _context(request, group_id))
 
 
-@page("POST")
+@page("POST", role=OPERATOR, doing="move offsets")
 def group_offsets(request: Any, group_id: str) -> HttpResponse:
     topic, to = request.POST.get("topic", "").strip(), request.POST.get("to", "").strip()
     partition = number(request, "partition")
@@ -47,7 +47,7 @@ def group_offsets(request: Any, group_id: str) -> HttpResponse:
     return done(request, reverse("group", args=[group_id]), f"{counted(len(plan), 'offset')} of {group_id} on {topic} moved.")
 
 
-@page("POST")
+@page("POST", role=ADMIN, doing="delete group")
 def group_delete(request: Any, group_id: str) -> HttpResponse:
     try:
         delete_group(actor_of(request), request.cluster, group_id, confirm=request.POST.get("confirm", ""))

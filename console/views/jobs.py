@@ -38,7 +38,7 @@ def jobs(request: Any) -> HttpResponse:
     return show(request, "jobs", _context(request))
 
 
-@page("POST")
+@page("POST", role=OPERATOR, doing="start a job")
 def job_create(request: Any) -> HttpResponse:
     """`preview=1` shows what a reassignment would do, and starts nothing."""
     try:
@@ -54,7 +54,6 @@ def job_create(request: Any) -> HttpResponse:
 
 def _planned(request: Any) -> dict[str, Any]:
     """The sentence, and a row a partition with a cell for each broker: stays, copies, goes or nothing."""
-    actor_of(request).require(OPERATOR, "start reassignment")
     snapshot = Snapshot(request.cluster.pk)
     rows = []
     params = check_params("reassignment", _params(request))
@@ -109,7 +108,7 @@ def job(request: Any, job_id: int) -> HttpResponse:
     return show(request, "job", _job_context(request, queries.job_or_fail(job_id)))
 
 
-@page("POST")
+@page("POST", role=OPERATOR, doing="cancel a job")
 def job_cancel(request: Any, job_id: int) -> HttpResponse:
     found = queries.job_or_fail(job_id)
     try:

@@ -14,7 +14,7 @@ from console.actions.jobs import create_job
 from console.context import live_needs
 from console.figures import figure
 from console.models import Job, job_value
-from console.roles import actor_of
+from console.roles import OPERATOR, actor_of
 from console.views.support import KNOWN, done, explain, number, page, show
 
 
@@ -36,7 +36,7 @@ def health(request: Any) -> HttpResponse:
     return show(request, "health", _health_context(request))
 
 
-@page("POST")
+@page("POST", role=OPERATOR, doing="start health_report")
 def health_run(request: Any) -> HttpResponse:
     try:
         create_job(actor_of(request), request.cluster, "health_report", {})

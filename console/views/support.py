@@ -12,17 +12,18 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from console.actions.audit import Conflict, Invalid
+from console.actions.audit import Conflict, Invalid, judge
 from console.gateway.errors import ClusterUnreachable, GatewayError, Unfinished
 from console.queries import NotFound, local_cluster
-from console.roles import Refused
+from console.roles import VIEWER, Refused, actor_of
 from console.snapshot.read import SnapshotUnavailable
 
 View = Callable[..., HttpResponse]
 
 
-def page(*methods: str) -> Callable[[View], View]:
-    """A signed-in view of the local cluster; what it raises becomes an error page with the right status."""
+def page(*methods: str, role: str = VIEWER, doing: str = "") -> Callable[[View], View]:
+    """A signed-in view of the local cluster; what it raises becomes an error page with the right status. A POST needs the role, which is
+    judged before the form is looked at; `doing` is what the audit calls it."""
 
     def decorate(view: View) -> View:
         @require_http_methods(methods or ("GET", "HEAD"))
@@ -32,6 +33,8 @@ def page(*methods: str) -> Callable[[View], View]:
                 return _sign_in_first(request)
             request.cluster = local_cluster()  # type: ignore[attr-defined]
             try:
+                if request.method == "POST":
+                    judge(actor_of(request), role, doing, kwargs)
                 return view(request, *args, **kwargs)
             except (*KNOWN, NotFound) as error:
                 status, shown = explain(error)

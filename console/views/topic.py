@@ -12,7 +12,7 @@ from console.actions.topics import add_partitions, delete_topic, set_config
 from console.context import live_needs
 from console.gateway.errors import GatewayError
 from console.queries import NotFound
-from console.roles import actor_of
+from console.roles import ADMIN, OPERATOR, actor_of
 from console.snapshot.read import Snapshot
 from console.views.support import KNOWN, done, explain, number, page, pages, required_number, show, switches
 from workers.rules.words import counted
@@ -60,7 +60,7 @@ def topic(request: Any, name: str) -> HttpResponse:
     return show(request, "topic", _context(request, name))
 
 
-@page("POST")
+@page("POST", role=ADMIN, doing="delete topic")
 def topic_delete(request: Any, name: str) -> HttpResponse:
     try:
         delete_topic(actor_of(request), request.cluster, name, confirm=request.POST.get("confirm", ""))
@@ -69,7 +69,7 @@ def topic_delete(request: Any, name: str) -> HttpResponse:
     return done(request, reverse("topics"), f"Topic {name} is being deleted.")
 
 
-@page("POST")
+@page("POST", role=OPERATOR, doing="add partitions")
 def topic_partitions(request: Any, name: str) -> HttpResponse:
     try:
         now = (Snapshot(request.cluster.pk).topic(name) or {}).get("partitions")
@@ -80,7 +80,7 @@ def topic_partitions(request: Any, name: str) -> HttpResponse:
     return done(request, reverse("topic", args=[name]), f"{name} has {counted(count, 'partition')} now.")
 
 
-@page("POST")
+@page("POST", role=OPERATOR, doing="change topic settings")
 def topic_config(request: Any, name: str) -> HttpResponse:
     """One setting; an empty value takes the topic's own away again."""
     key, value = request.POST.get("key", "").strip()[:200], request.POST.get("value", "").strip()

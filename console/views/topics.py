@@ -27,7 +27,7 @@ def topics(request: Any) -> HttpResponse:
     return show(request, "topics", {**context, "views": switches(request, reverse("topics"), troubled, snapshot.troubled_topics_count())})
 
 
-@page("GET", "HEAD", "POST")
+@page("GET", "HEAD", "POST", role=OPERATOR, doing="create topic")
 def topic_create(request: Any) -> HttpResponse:
     """`preview=1` shows what would happen, checked by the brokers, and creates nothing."""
     if request.method != "POST":
@@ -40,7 +40,6 @@ def topic_create(request: Any) -> HttpResponse:
             "configs": configs
         }
         if request.POST.get("preview") == "1":
-            actor_of(request).require(OPERATOR, "create topic")
             return show_form(request, values, configs, diff=preview_topic(request.cluster, values["name"], **asked))
         create_topic(actor_of(request), request.cluster, values["name"], **asked)
     except KNOWN as error:

@@ -182,7 +182,7 @@ def test_offsets_of_a_group_with_members_do_not_move(people: dict[str, Client], 
 def test_offsets_move_within_the_log(people: dict[str, Client], kafka: Any) -> None:
     kafka.committed["billing"] = {("orders", 0): 50}
     form = {"topic": "orders", "to": "5000"}
-    preview = people["viewer"].post("/group-offsets/billing", {**form, "preview": "1"})
+    preview = people["operator"].post("/group-offsets/billing", {**form, "preview": "1"})
     assert preview.context["plan"][0] == {"topic": "orders", "partition": 0, "before": 50, "after": 100, "lag_after": 0}
     assert not kafka.changes("set_group_offsets")
     people["operator"].post("/group-offsets/billing", form)

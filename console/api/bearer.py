@@ -1,0 +1,26 @@
+"""Bearer tokens, and the role that a route needs: both are judged before anything else of the request is looked at."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+from ninja.security import HttpBearer
+
+from console.actions.audit import judge
+from console.models import ApiToken
+from console.roles import VIEWER, Actor
+
+
+class Bearer(HttpBearer):
+    """`Bearer(OPERATOR, "move offsets")` as a route's `auth`: who may not is refused by `Refused`, with a row in the audit."""
+
+    def __init__(self, role: str = VIEWER, doing: str = "") -> None:
+        super().__init__()
+        self._role, self._doing = role, doing
+
+    def authenticate(self, request: HttpRequest, token: str) -> Actor | None:
+        row = ApiToken.find(token)
+        if row is None:
+            return None
+        actor = Actor(row.name, row.role, "api")
+        judge(actor, self._role, self._doing, dict(request.resolver_match.kwargs) if request.resolver_match else {})
+        return actor
