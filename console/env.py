@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -33,6 +34,14 @@ def minutes(env: Mapping[str, str], name: str, default: int) -> timedelta:
     if not value.isascii() or not value.isdigit() or int(value) > 7 * 24 * 60:
         raise ImproperlyConfigured(f"{name}={value!r} is not a number of minutes: give 0 (never) to 10080")
     return timedelta(minutes=int(value))
+
+
+def networks(env: Mapping[str, str], name: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Addresses and networks with commas: `10.0.0.5, 192.168.7.0/24`."""
+    try:
+        return tuple(ip_network(part.strip()) for part in env.get(name, "").split(",") if part.strip())
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}: give addresses or networks, separated by commas") from error
 
 
 def flag(env: Mapping[str, str], name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from django.db import models
@@ -99,13 +100,16 @@ class Event(models.Model):
 
 
 class AuditEntry(models.Model):
-    """One change someone asked for, whether it was allowed and whether it worked."""
+    """One change someone asked for or one sign-in, whether it was allowed and whether it worked."""
 
     KEEP = 50_000
+    KEEP_FAILED_SIGN_INS = 5_000
+    SIGN_IN = "sign in"
 
     at = models.DateTimeField(default=timezone.now)
     actor = models.CharField(max_length=150)
     via = models.CharField(max_length=8)
+    address = models.CharField(max_length=45, blank=True)
     action = models.CharField(max_length=60)
     target = models.CharField(max_length=400)
     before = models.JSONField(null=True)
@@ -113,18 +117,38 @@ class AuditEntry(models.Model):
     outcome = models.CharField(max_length=10)
     error = models.CharField(max_length=1000, blank=True)
 
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["action", "actor", "address"])]
+
     def __str__(self) -> str:
         return f"{self.actor} {self.action} {self.target}"
 
 
+class SignInLane(models.Model):
+    """Wrong passwords of one lane (see `console/actions/tries.py`), and when its next try is looked at; forgotten at `until`."""
+
+    KEEP = 10_000
+
+    key = models.CharField(max_length=64, unique=True)
+    wrong = models.IntegerField(default=0)
+    next_at = models.FloatField(default=0)
+    until = models.FloatField()
+
+    def __str__(self) -> str:
+        return f"{self.wrong} wrong"
+
+
 class ApiToken(models.Model):
-    """A bearer token; only its SHA-256 is kept, so a stolen database opens nothing."""
+    """A bearer token; only its SHA-256 is kept, so a stolen database opens nothing. None lasts for ever."""
+
+    DAYS, DAYS_MAX = 90, 366
 
     name = models.CharField(max_length=100)
     digest = models.CharField(max_length=64, unique=True)
     role = models.CharField(max_length=10)
     created_by = models.CharField(max_length=150, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
 
@@ -135,16 +159,26 @@ class ApiToken(models.Model):
     def digest_of(token: str) -> str:
         return hashlib.sha256(token.encode()).hexdigest()
 
+    @property
+    def state(self) -> str:
+        """`live`, `revoked` or `expired`."""
+        return "revoked" if self.revoked_at else "expired" if self.expires_at <= timezone.now() else "live"
+
     @classmethod
-    def issue(cls, name: str, role: str, created_by: str) -> tuple[ApiToken, str]:
+    def live(cls) -> models.QuerySet[ApiToken]:
+        return cls.objects.filter(revoked_at=None, expires_at__gt=timezone.now())
+
+    @classmethod
+    def issue(cls, name: str, role: str, created_by: str, lasts: timedelta = timedelta(days=DAYS)) -> tuple[ApiToken, str]:
         """The row and the token itself, which is shown once and never again."""
         token = "hw_" + secrets.token_urlsafe(32)
-        return cls.objects.create(name=name, digest=cls.digest_of(token), role=role, created_by=created_by), token
+        until = timezone.now() + lasts
+        return cls.objects.create(name=name, digest=cls.digest_of(token), role=role, created_by=created_by, expires_at=until), token
 
     @classmethod
     def find(cls, token: str) -> ApiToken | None:
         """The live token's row; notes its use at most once a minute."""
-        row = cls.objects.filter(digest=cls.digest_of(token), revoked_at=None).first()
+        row = cls.live().filter(digest=cls.digest_of(token)).first()
         now = timezone.now()
         if row and (row.last_used_at is None or (now - row.last_used_at).total_seconds() > 60):
             cls.objects.filter(pk=row.pk).update(last_used_at=now)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from console.address import address_of
+
 VIEWER, OPERATOR, ADMIN = "viewer", "operator", "admin"
 ROLES = (VIEWER, OPERATOR, ADMIN)
 
@@ -15,11 +17,12 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who changes something, and by what way: `page`, `api`, `shell` or `job`."""
+    """Who changes something, by what way (`page`, `api`, `shell` or `job`), and from which address, where there is one."""
 
     name: str
     role: str
     via: str
+    address: str = ""
 
     def may(self, role: str) -> bool:
         return ROLES.index(self.role) >= ROLES.index(role)
@@ -40,6 +43,6 @@ def role_of(user: Any) -> str:
 def actor_of(request: Any) -> Actor:
     """The signed-in person behind a page's request."""
     if not hasattr(request, "_actor"):
-        request._actor = Actor(request.user.get_username(), role_of(request.user), "page")
+        request._actor = Actor(request.user.get_username(), role_of(request.user), "page", address_of(request))
     actor: Actor = request._actor
     return actor

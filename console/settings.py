@@ -22,6 +22,7 @@ ZOOKEEPER = env.zookeeper(os.environ)
 REDIS_URL = env.redis_url(os.environ, DATA_DIR)
 LOCAL_CLUSTER = "local"
 ANALYTICS_EVERY = env.minutes(os.environ, "HIGHWATER_ANALYTICS_MINUTES", 15)
+TRUSTED_PROXIES = env.networks(os.environ, "HIGHWATER_TRUSTED_PROXIES")
 METRICS_OPEN = env.flag(os.environ, "HIGHWATER_METRICS_OPEN")
 
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
@@ -78,7 +79,6 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["TEST"] = {"NAME": str(Path(tempfile.gettempdir()) / f"highwater-test-{os.getpid()}.sqlite3")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 10_000}}}
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",

@@ -75,6 +75,7 @@ def _token_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser
     create = tokens.add_parser("create", help="make one and print it, once")
     create.add_argument("name")
     create.add_argument("--role", required=True, choices=("viewer", "operator", "admin"))
+    create.add_argument("--days", type=int, help="until it expires (the console's default is 90, the most 366)")
     create.add_argument("--json", action="store_true")
     create.set_defaults(run=_token_create)
 
@@ -104,7 +105,8 @@ def _broker_action(options: argparse.Namespace) -> int:
 def _token_create(options: argparse.Namespace) -> int:
     layout = Layout.from_environment(options.data)
     layout.prepare()
-    command = [sys.executable, "manage.py", "token_create", options.name, "--role", options.role]
+    days = [] if options.days is None else ["--days", str(options.days)]
+    command = [sys.executable, "manage.py", "token_create", options.name, "--role", options.role, *days]
     done = subprocess.run(command, cwd=system.ROOT, env=system.environment(layout), capture_output=True, text=True, timeout=60, check=False)
     if done.returncode:
         print(done.stderr.strip() or done.stdout.strip(), file=sys.stderr)

@@ -45,7 +45,7 @@ def programs(layout: Layout, *, demo: bool) -> list[Program]:
 
 
 def _uvicorn_options(layout: Layout) -> tuple[str, ...]:
-    fixed = ("--lifespan", "off", "--ws", "websockets-sansio", "--no-access-log", "--timeout-graceful-shutdown", "3")
+    fixed = ("--lifespan", "off", "--ws", "websockets-sansio", "--no-access-log", "--no-proxy-headers", "--timeout-graceful-shutdown", "3")
     return ("--host", "127.0.0.1", "--port", str(layout.console_port), *fixed)
 
 

@@ -26,7 +26,14 @@ class Conflict(Exception):
 def audited(actor: Actor, role: str, action: str, target: str, *, before: Any = None, after: Any = None) -> Iterator[AuditEntry]:
     """Refuses an actor without the role; then runs the change. The row is written before the change begins."""
     entry = AuditEntry(
-        actor=actor.name[:150], via=actor.via, action=action, target=target[:400], before=before, after=after, outcome="begun"
+        actor=actor.name[:150],
+        via=actor.via,
+        address=actor.address,
+        action=action,
+        target=target[:400],
+        before=before,
+        after=after,
+        outcome="begun",
     )
     try:
         actor.require(role, action)

@@ -8,6 +8,7 @@ from console.actions.audit import Conflict, Invalid, audited
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
 from console.roles import ADMIN, OPERATOR, Actor
+from console.snapshot.read import Snapshot, SnapshotUnavailable
 from workers.rules.words import counted
 
 TopicPartition = tuple[str, int]
@@ -56,7 +57,17 @@ def set_offsets(actor: Actor, cluster: Cluster, group: str, *, topic: str, parti
 
 
 def delete_group(actor: Actor, cluster: Cluster, group: str, *, confirm: str) -> None:
-    with audited(actor, ADMIN, "delete group", group):
+    with audited(actor, ADMIN, "delete group", group) as entry:
+        entry.before = _known(cluster, group)
         if confirm != group:
             raise Invalid("confirm", f"Type the group's name, {group}, to delete it with its committed offsets.")
         KafkaCluster(cluster.bootstrap_servers).delete_group(group)
+
+
+def _known(cluster: Cluster, group: str) -> dict[str, Any] | None:
+    """What goes with the group, as it was last seen."""
+    try:
+        found = Snapshot(cluster.pk).group(group)
+    except SnapshotUnavailable:
+        return None
+    return found and {key: found[key] for key in ("state", "topics", "lag")}

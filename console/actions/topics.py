@@ -11,7 +11,7 @@ from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import known
 from console.models import Cluster
 from console.roles import ADMIN, OPERATOR, Actor
-from console.snapshot.read import Snapshot, await_snapshot
+from console.snapshot.read import Snapshot, SnapshotUnavailable, await_snapshot
 from workers.rules.words import counted, whole
 
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -58,11 +58,21 @@ def preview_topic(
 
 
 def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> None:
-    with audited(actor, ADMIN, "delete topic", name):
+    with audited(actor, ADMIN, "delete topic", name) as entry:
+        entry.before = _known(cluster, name)
         if confirm != name:
             raise Invalid("confirm", f"Type the topic's name, {name}, to delete it with all its records.")
         KafkaCluster(cluster.bootstrap_servers).delete_topic(name)
     await_snapshot(lambda: _gone_or_waiting(Snapshot(cluster.pk).topic(name)))
+
+
+def _known(cluster: Cluster, name: str) -> dict[str, Any] | None:
+    """What goes with the topic, as it was last seen."""
+    try:
+        topic = Snapshot(cluster.pk).topic(name)
+    except SnapshotUnavailable:
+        return None
+    return topic and {key: topic[key] for key in ("topic_id", "partitions", "messages", "size_bytes")}
 
 
 def _gone_or_waiting(topic: dict[str, Any] | None) -> bool:

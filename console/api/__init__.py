@@ -36,7 +36,8 @@ for module in (clusters, brokers, topics, groups, jobs):
 
 @api.exception_handler(AuthenticationError)
 def unauthenticated(request: HttpRequest, _error: Exception) -> HttpResponse:
-    response = problem(401, "Unauthorized", "Send Authorization: Bearer with a token made by: highwater token create NAME --role ROLE")
+    said = "Send Authorization: Bearer with a token made by: highwater token create NAME --role ROLE"
+    response = problem(401, "Unauthorized", f"{getattr(request, 'refused_token', '')} {said}".strip())
     response.headers["WWW-Authenticate"] = "Bearer"
     return response
 

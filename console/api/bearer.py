@@ -6,7 +6,8 @@ from django.http import HttpRequest
 from ninja.security import HttpBearer
 
 from console.actions.audit import judge
-from console.models import ApiToken
+from console.actions.tokens import recognize
+from console.address import address_of
 from console.roles import VIEWER, Actor
 
 
@@ -18,9 +19,10 @@ class Bearer(HttpBearer):
         self._role, self._doing = role, doing
 
     def authenticate(self, request: HttpRequest, token: str) -> Actor | None:
-        row = ApiToken.find(token)
+        address = address_of(request)
+        row, request.refused_token = recognize(token, address)  # type: ignore[attr-defined]
         if row is None:
             return None
-        actor = Actor(row.name, row.role, "api")
+        actor = Actor(row.name, row.role, "api", address)
         judge(actor, self._role, self._doing, dict(request.resolver_match.kwargs) if request.resolver_match else {})
         return actor

@@ -59,6 +59,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._hub: Hub | None = None
         self._group = ""
         self._live_ms: int | None = None
+        self._expires_at: float | None = None
         self._wake = asyncio.Event()
         self._leaving = asyncio.Event()
         self._closed = False
@@ -100,7 +101,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return False
         token = await database_sync_to_async(ApiToken.find)(header.removeprefix("Bearer ").strip())
         if token is not None:
-            self._group = token_group(token.pk)
+            self._group, self._expires_at = token_group(token.pk), token.expires_at.timestamp()
         return token is not None
 
     async def _start(self) -> None:
@@ -205,6 +206,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _send_beats(self) -> None:
         cluster = self._outbox.wanted.cluster
         while not self._leaving.is_set():
+            if self._expires_at is not None and time.time() >= self._expires_at:
+                await self.close(SIGNED_OUT, "the token has expired")
+                return
             if self._live_ms is None:
                 self._live_ms = await _stored_beat(cluster)
             await self._write({"type": "beat", "now_ms": _now_ms(), "live_ms": self._live_ms})

@@ -12,6 +12,7 @@ from django import template
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from console.differences import Line, differences
 from console.snapshot.keys import SAFE
 from console.templatetags.times import moment_of
 from workers.rules import words as say
@@ -30,6 +31,12 @@ def as_json(value: Any) -> SafeString:
 def as_text(value: Any) -> str:
     """JSON for people to read; escaped by the template like any text."""
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+@register.filter
+def changes(entry: Any) -> tuple[list[Line], int]:
+    """What an audit row changed, and how many lines more."""
+    return differences(entry.before, entry.after)
 
 
 @register.filter

@@ -13,7 +13,7 @@ from console.live.consumer import end_sockets, token_group
 from console.models import ApiToken
 from console.queries import NotFound
 from console.roles import ADMIN, ROLES, actor_of
-from console.views.support import KNOWN, done, explain, page, show
+from console.views.support import KNOWN, done, explain, page, required_number, show
 
 
 def _context(request: Any) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def _context(request: Any) -> dict[str, Any]:
         "zookeeper": request.cluster.zookeeper,
         "data_folder": str(django_settings.DATA_DIR),
     }
-    return {"tokens": tokens, "roles": ROLES, "addresses": where}
+    return {"tokens": tokens, "roles": ROLES, "addresses": where, "days": ApiToken.DAYS, "days_max": ApiToken.DAYS_MAX}
 
 
 @page()
@@ -36,7 +36,8 @@ def settings(request: Any) -> HttpResponse:
 def token_create(request: Any) -> HttpResponse:
     """The answer shows the token; it cannot be shown again."""
     try:
-        row, token = create_token(actor_of(request), request.POST.get("name", "").strip(), request.POST.get("role", ""))
+        days = required_number(request, "days") if "days" in request.POST else ApiToken.DAYS
+        row, token = create_token(actor_of(request), request.POST.get("name", "").strip(), request.POST.get("role", ""), days)
     except KNOWN as error:
         status, shown = explain(error)
         return show(request, "settings", {**_context(request), "form_error": shown}, status)
