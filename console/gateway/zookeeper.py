@@ -237,6 +237,7 @@ class ZooKeeperView:
             {
                 **self._topics[name],
                 "internal": name.startswith("__"),
+                "settings": self._overrides.get(name),
                 "min_insync_replicas": int(least) if SMALL_NUMBER.fullmatch(least) else None,
                 "unclean": None if unclean is None else unclean == "true",
             },

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from console.live import events
+from console.live.changes import offset_moves
 from console.live.groups import End, Ends, GroupFacts, TopicPartition, Value, end_offset, group_value, lag_rows
 from console.snapshot import keys
 from workers.rules.lag import Sample
@@ -24,13 +25,17 @@ class GroupBook:
         self._topic_groups: Counter[str] = Counter()
         self._gone: list[str] = []
         self._ends = Ends()
+        self._moves: list[Value] = []
 
     def take(self, claim: Value, coordinator: int, now_ms: int) -> None:
         group = claim["group"]
         facts = self.groups.get(group)
         if facts is None:
             facts = self.groups[group] = GroupFacts(group, coordinator, claim)
+        before, old, told_by = facts.claim, facts.offsets(), facts.coordinator
         facts.take(claim, coordinator, lambda tp: end_offset(self._partition_of(tp)), now_ms)
+        if told_by == coordinator:
+            self._moves += offset_moves(group, before, claim, old=old, new=facts.offsets(), at_ms=now_ms)
         self._index(group, set(facts.committed) | set(facts.owners()))
         for tp in facts.committed:
             self._sample(tp, now_ms)
@@ -89,6 +94,11 @@ class GroupBook:
             if row != before_rows.get(tp):
                 yield keys.lag(group, *tp), row, None
         yield keys.group(group), after, events.group_event(before, after) if before else None
+
+    def take_moves(self) -> list[Value]:
+        """Events of offsets that somebody moved."""
+        moves, self._moves = self._moves, []
+        return moves
 
     def values_behind(self) -> list[Value]:
         return [v for v in self.values.values() if v["lag"]]

@@ -41,6 +41,9 @@ class GroupFacts:
             self.commits.pop(gone, None)
         self.committed = fresh
 
+    def offsets(self) -> dict[TopicPartition, int]:
+        return {tp: offset for tp, (offset, _) in self.committed.items()}
+
     def owners(self) -> dict[TopicPartition, Value]:
         return {
             (topic, partition): member

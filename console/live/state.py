@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from console.live import events, summaries
+from console.live.changes import topic_changes
 from console.live.feeds import FeedWatch
 from console.live.groupbook import GroupBook
 from console.live.partition import Brokers
@@ -126,7 +127,7 @@ class ClusterState:
         self._dirty_cluster = True
 
     def set_topic(self, name: str, topic: Mapping[str, Any], now_ms: int) -> None:
-        """`{topic_id, internal, min_insync_replicas, unclean, partitions: {n: {replicas, adding, removing}}}`."""
+        """`{topic_id, internal, min_insync_replicas, unclean, settings (its own), partitions: {n: {replicas, adding, removing}}}`."""
         if name not in self.topics and self.registered is not None and self.values:
             self._events.append(
                 events.event(
@@ -138,7 +139,10 @@ class ClusterState:
                 )
             )
         assigned = topic["partitions"].values()
-        self.topics[name] = {k: v for k, v in topic.items() if k != "partitions"}
+        before = self.topics.get(name)
+        self.topics[name] = {"settings": None, "count": len(assigned)} | {k: v for k, v in topic.items() if k != "partitions"}
+        if before and before.get("topic_id") == topic.get("topic_id"):
+            self._events += topic_changes(name, before, self.topics[name], now_ms)
         self.topics[name]["brokers"] = sorted({broker for a in assigned for broker in a["replicas"]})
         self.topics[name]["moving"] = any(a["adding"] or a["removing"] for a in assigned)
         for partition, assignment in topic["partitions"].items():
@@ -230,6 +234,7 @@ class ClusterState:
         changed |= {keys.topic(name): None for name in self._gone_topics}
         self._gone_topics = set()
         self._touch()
+        told += self.groups.take_moves()
         for key, value, event in self.groups.take_changes(now_ms):
             changed[key] = value
             told += [event] if event else []
