@@ -8,7 +8,7 @@ DEMO ?= 1
 SEED ?= 1
 RUNS ?= 1
 
-.PHONY: up down test bench simulate lint setup setup-dev tools lock clean
+.PHONY: up down test bench simulate chaos lint setup setup-dev tools lock clean
 
 up: setup
 	@$(BIN)/highwater --data "$(DATA)" up $(if $(filter 0,$(DEMO)),--no-demo)
@@ -24,6 +24,9 @@ bench: setup-dev
 
 simulate: setup-dev
 	@$(BIN)/python -m tests.simulation --seed $(SEED) --runs $(RUNS) $(ARGS)
+
+chaos: setup-dev
+	@$(BIN)/python -m tests.chaos --seed $(SEED) $(ARGS)
 
 lint: setup-dev
 	$(BIN)/ruff check .

@@ -1,0 +1,91 @@
+"""Looks on all the while: which processes ended that nobody killed, and what the page said that was not so."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+
+from broker_core.local.layout import BROKER_IDS
+from tests.chaos.plan import PROGRAMS
+from tests.chaos.system import ChaosSystem
+from tests.support.rest import Rest
+
+LOOK_SECONDS = 1.0
+SEEN_SECONDS = 6.0
+"""So long after a broker stands still the page may not know it yet: silence is told from 3 s on, and it is looked at once a second."""
+SAFE = "partitions are safe"
+
+
+class Witness:
+    """`lost` and `lies` are sentences; `answers` counts the looks at the page that were answered."""
+
+    def __init__(self, system: ChaosSystem, rest: Rest) -> None:
+        self.lost: list[str] = []
+        self.lies: list[str] = []
+        self.answers = 0
+        self._system, self._rest = system, rest
+        self._names = (*PROGRAMS, *(f"broker-{broker_id}" for broker_id in BROKER_IDS))
+        self._pids: dict[str, int | None] = {}
+        self._expected: set[str] = set()
+        self._silent: tuple[str, float] | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="witness")
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        self._pids = self._present()
+        self._thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            self._thread.join()
+
+    @contextlib.contextmanager
+    def expects(self, *names: str) -> Iterator[None]:
+        """These may end and come back meanwhile."""
+        self._expected |= set(names)
+        try:
+            yield
+        finally:
+            for name in names:
+                self._pids[name] = self._system.named(name).pid()
+            self._expected -= set(names)
+
+    @contextlib.contextmanager
+    def silent(self, name: str) -> Iterator[None]:
+        """A broker that hosts replicas of everything does not answer meanwhile: nothing may be called safe."""
+        self._silent = (name, time.monotonic())
+        try:
+            yield
+        finally:
+            self._silent = None
+
+    def _present(self) -> dict[str, int | None]:
+        return {name: self._system.named(name).pid() for name in self._names}
+
+    def _run(self) -> None:
+        while not self._stop.wait(LOOK_SECONDS):
+            self._look_at_processes()
+            self._look_at_the_page()
+
+    def _look_at_processes(self) -> None:
+        for name, pid in self._present().items():
+            if name in self._expected:
+                continue
+            if pid != self._pids[name]:
+                self.lost.append(f"{name} (pid {self._pids[name]}) ended and nobody had killed it; now: pid {pid}")
+                self._pids[name] = pid
+
+    def _look_at_the_page(self) -> None:
+        before = self._silent
+        try:
+            verdict = self._rest.live()["verdict"]
+        except (OSError, AssertionError, ValueError):
+            return  # the console itself is down, or says that it knows nothing
+        self.answers += 1
+        after = self._silent
+        if before is not None and before == after and time.monotonic() - before[1] > SEEN_SECONDS and verdict and SAFE in verdict["text"]:
+            self.lies.append(f"{time.monotonic() - before[1]:.0f} s after {before[0]} fell silent the page says: {verdict['text']}")
