@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,14 @@ class Invalid(Exception):
     def __init__(self, field: str, detail: str) -> None:
         super().__init__(detail)
         self.field, self.detail = field, detail
+
+
+class Unconfirmed(Invalid):
+    """What was asked for can be done, and can do harm: `risks` says which, in sentences. Asked again with `confirm` it is done."""
+
+    def __init__(self, risks: Sequence[str]) -> None:
+        self.risks = list(risks)
+        super().__init__("confirm", " ".join([*self.risks, "Ask again with confirm to do it."]))
 
 
 class Conflict(Exception):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
 
 from console.actions.audit import Conflict, Invalid, audited
+from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster, Job, job_value, trim
 from console.roles import OPERATOR, Actor
 from console.snapshot.jobs import publish_job
+from console.snapshot.read import Snapshot, SnapshotUnavailable
 from workers.enqueue import enqueue_job
-from workers.rules.words import whole
+from workers.rules.words import counted, whole
 
 ASSIGNMENTS_LIMIT = 1_000
 UNITS = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
@@ -27,6 +29,7 @@ def create_job(actor: Actor, cluster: Cluster, kind: str, params: Mapping[str, A
     with audited(actor, OPERATOR, f"start {kind}"[:60], cluster.pk, after=dict(params)) as entry:
         checked = check_params(kind, params)
         entry.after = checked
+        refuse_unknown(cluster, kind, checked)
         with transaction.atomic():
             _refuse_clash(cluster, kind, checked)
             job = Job.objects.create(cluster=cluster, kind=kind, params=checked, created_by=actor.name, message="Waiting for a worker.")
@@ -53,6 +56,45 @@ def check_params(kind: str, params: Mapping[str, Any]) -> dict[str, Any]:
     if kind in Job.KINDS:
         return {}
     raise Invalid("kind", f"A job is one of {', '.join(Job.KINDS)}.")
+
+
+def refuse_unknown(cluster: Cluster, kind: str, params: Mapping[str, Any]) -> None:
+    """`Invalid` where a topic, a partition or a broker that is named is not there. What the snapshot does not know the cluster is asked."""
+    rows = params.get("assignments") or []
+    names = sorted({row["topic"] for row in rows} | set(params.get("topics") or []))
+    if names and _unknown(params, *_seen(cluster, names)):
+        kafka = KafkaCluster(cluster.bootstrap_servers)
+        sizes = {topic["name"]: len(topic["partitions"]) for topic in kafka.topics(names)}
+        wrong = _unknown(params, sizes, kafka.brokers() if kind == "reassignment" else set())
+        if wrong is not None:
+            raise wrong
+
+
+def _seen(cluster: Cluster, names: Sequence[str]) -> tuple[dict[str, int], set[int]]:
+    """Partitions by topic, and the brokers that are online, as the snapshot has them."""
+    snapshot = Snapshot(cluster.pk)
+    try:
+        sizes = {topic["topic"]: topic["partitions"] or 0 for topic in snapshot.topics(names)}
+        return sizes, {broker["broker_id"] for broker in snapshot.brokers() if broker["state"] == "online"}
+    except SnapshotUnavailable:
+        return {}, set()
+
+
+def _unknown(params: Mapping[str, Any], sizes: Mapping[str, int], online: Collection[int]) -> Invalid | None:
+    """What is wrong with the first that is not there."""
+    for name in params.get("topics") or []:
+        if name not in sizes:
+            return Invalid("topics", f"There is no topic {name}.")
+    for index, row in enumerate(params.get("assignments") or []):
+        topic, partition, field = row["topic"], row["partition"], f"assignments.{index}"
+        if topic not in sizes:
+            return Invalid(f"{field}.topic", f"There is no topic {topic}.")
+        if partition >= sizes[topic]:
+            return Invalid(f"{field}.partition", f"{topic} has no partition {partition}: it has {counted(sizes[topic], 'partition')}.")
+        if absent := [broker for broker in row["replicas"] if broker not in online]:
+            known = ", ".join(map(str, sorted(online))) or "none"
+            return Invalid(f"{field}.replicas", f"{topic}-{partition}: broker {absent[0]} is not online. Online: {known}.")
+    return None
 
 
 def _throttle(rate: Any) -> int | None:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from console.actions.audit import Invalid, audited
+from console.actions.audit import Invalid, Unconfirmed, audited
+from console.actions.risks import MIN_ISR, setting_risks
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import known
 from console.models import Cluster
@@ -30,13 +31,42 @@ def check_topic(name: str, partitions: int, replication_factor: int) -> None:
 
 
 def create_topic(
-    actor: Actor, cluster: Cluster, name: str, *, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    actor: Actor,
+    cluster: Cluster,
+    name: str,
+    *,
+    partitions: int,
+    replication_factor: int,
+    configs: Mapping[str, str],
+    confirm: bool = False,
 ) -> None:
+    """Without `confirm` settings that put records at risk are refused (`Unconfirmed`)."""
     after = {"partitions": partitions, "replication_factor": replication_factor, "configs": dict(configs)}
     with audited(actor, OPERATOR, "create topic", name, after=after):
         check_topic(name, partitions, replication_factor)
-        KafkaCluster(cluster.bootstrap_servers).create_topic(name, partitions, replication_factor, configs)
+        kafka = KafkaCluster(cluster.bootstrap_servers)
+        if not confirm:
+            copies = replication_factor if replication_factor != DEFAULT or MIN_ISR not in configs else _default_copies(kafka)
+            _refuse_risks(name, configs, copies)
+        kafka.create_topic(name, partitions, replication_factor, configs)
     await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), max(partitions, 1)))
+
+
+def _refuse_risks(name: str, changes: Mapping[str, str | None], copies: int | None) -> None:
+    if risks := setting_risks(name, changes, copies):
+        raise Unconfirmed(risks)
+
+
+def _default_copies(kafka: KafkaCluster) -> int | None:
+    """How many copies a topic gets that does not say."""
+    rows = kafka.broker_configs(min(kafka.brokers())) if kafka.brokers() else []
+    text = next((row["value"] for row in rows if row["name"] == "default.replication.factor"), None)
+    return int(text) if text else None
+
+
+def _copies(kafka: KafkaCluster, name: str) -> int | None:
+    """The fewest that a partition of the topic has."""
+    return min((len(p["replica_nodes"]) for topic in kafka.topics([name]) for p in topic["partitions"]), default=None)
 
 
 def _serves(topic: dict[str, Any] | None, partitions: int) -> bool:
@@ -90,11 +120,13 @@ def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: i
     await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), total))
 
 
-def set_config(actor: Actor, cluster: Cluster, name: str, changes: Mapping[str, str | None]) -> None:
-    """None takes an override away."""
+def set_config(actor: Actor, cluster: Cluster, name: str, changes: Mapping[str, str | None], *, confirm: bool = False) -> None:
+    """None takes an override away. Without `confirm` what puts records at risk is refused (`Unconfirmed`)."""
     with audited(actor, OPERATOR, "change topic settings", name, after=dict(changes)) as entry:
         if not changes:
             raise Invalid("key", "Name a setting.")
         kafka = KafkaCluster(cluster.bootstrap_servers)
+        if not confirm:
+            _refuse_risks(name, changes, _copies(kafka, name) if MIN_ISR in changes else None)
         entry.before = {row["name"]: row["value"] for row in kafka.topic_configs(name) if row["name"] in changes}
         kafka.alter_topic_config(name, changes)

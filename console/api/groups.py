@@ -45,11 +45,14 @@ def offsets(request: Any, cluster_id: str, group_id: str, limit: Limit = 100, cu
 @router.post(ONE + "/offsets", auth=Bearer(OPERATOR, "move offsets"))
 @answers(Listed[OffsetMoved])
 def move_offsets(request: Any, cluster_id: str, group_id: str, payload: OffsetMove) -> dict[str, Any]:
-    """Moves committed offsets of a group without members; `dry_run` only tells where they would go."""
+    """Moves committed offsets of a group without members; `dry_run` only tells where they would go. An offset beyond the log's ends is
+    refused, unless `confirm` says that its end will do."""
     cluster = queries.cluster_of(cluster_id)
+    spans = None if payload.partition is None else [(payload.partition, payload.partition)]
     if payload.dry_run:
-        return {"items": plan_offsets(cluster, group_id, payload.topic, payload.partition, str(payload.to)), "next": None}
-    done = set_offsets(request.auth, cluster, group_id, topic=payload.topic, partition=payload.partition, to=str(payload.to))
+        return {"items": plan_offsets(cluster, group_id, payload.topic, spans, str(payload.to)), "next": None}
+    asked: dict[str, Any] = {"topic": payload.topic, "spans": spans, "to": str(payload.to), "confirm": payload.confirm}
+    done = set_offsets(request.auth, cluster, group_id, **asked)
     return {"items": done, "next": None}
 
 

@@ -16,6 +16,7 @@ Name = Annotated[str, Field(min_length=1, max_length=249)]
 GroupId = Annotated[str, Field(min_length=1, max_length=255)]
 Id = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
 Offset = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+Confirm = Annotated[bool, Field(strict=True, description="Do it although it warns")]
 
 
 class Strict(Schema):
@@ -30,10 +31,12 @@ class NewTopic(Strict):
     replication_factor: Annotated[int, Field(strict=True, ge=1, le=100)] = -1
     configs: dict[str, str] = Field(default_factory=dict, max_length=100)
     validate_only: bool = False
+    confirm: Confirm = False
 
 
 class TopicChange(Strict):
     configs: dict[str, str | None] = Field(min_length=1, max_length=100)
+    confirm: Confirm = False
 
 
 class NewPartitions(Strict):
@@ -45,6 +48,7 @@ class OffsetMove(Strict):
     partition: Id | None = None
     to: Literal["earliest", "latest"] | Offset
     dry_run: bool = False
+    confirm: Confirm = False
 
 
 class Assignment(Strict):

@@ -173,3 +173,4 @@ class OffsetMoved(Answer):
     before: Count
     after: int
     lag_after: int
+    note: str | None = Field(description="where `after` is not what was asked for: why")

@@ -41,7 +41,7 @@ def create(request: Any, cluster_id: str, payload: NewTopic) -> Status:
     asked: dict[str, Any] = payload.dict(include={"partitions", "replication_factor", "configs"})
     if payload.validate_only:
         return Status(200, {"topic": payload.name, "changes": preview_topic(cluster, payload.name, **asked)})
-    create_topic(request.auth, cluster, payload.name, **asked)
+    create_topic(request.auth, cluster, payload.name, **asked, confirm=payload.confirm)
     return Status(201, Snapshot(cluster.pk).topic(payload.name) or _unseen(payload.name))
 
 
@@ -69,9 +69,10 @@ def _configs(cluster: Cluster, name: str) -> list[dict[str, Any]] | None:
 @router.patch(ONE, auth=Bearer(OPERATOR, "change topic settings"))
 @answers(TopicConfigs)
 def change(request: Any, cluster_id: str, name: str, payload: TopicChange) -> dict[str, Any]:
-    """Sets settings; null takes the topic's own value away."""
+    """Sets settings; null takes the topic's own value away. What puts records at risk wants `confirm`: without it
+    422 with the field `confirm` says why."""
     cluster = queries.cluster_of(cluster_id)
-    set_config(request.auth, cluster, name, payload.configs)
+    set_config(request.auth, cluster, name, payload.configs, confirm=payload.confirm)
     return {"topic": name, "configs": _configs(cluster, name)}
 
 

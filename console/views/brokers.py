@@ -11,7 +11,7 @@ from console.actions.brokers import act_on_broker
 from console.context import live_needs
 from console.roles import ADMIN, actor_of
 from console.snapshot.read import Snapshot
-from console.views.support import KNOWN, done, explain, page, show
+from console.views.support import KNOWN, done, page, refused, show
 
 DONE = {"start": "is starting", "stop": "has stopped", "kill": "was killed", "pause": "is paused", "resume": "goes on"}
 
@@ -31,6 +31,5 @@ def broker_action(request: Any, broker_id: int, action: str) -> HttpResponse:
     try:
         act_on_broker(actor_of(request), request.cluster, broker_id, action, confirm=request.POST.get("confirm", ""))
     except KNOWN as error:
-        status, shown = explain(error)
-        return show(request, "brokers", {**_context(request), "form_error": shown}, status)
+        return refused(request, "brokers", _context(request), error, f"{action}-{broker_id}")
     return done(request, reverse("brokers"), f"Broker {broker_id} {DONE[action]}.")

@@ -10,11 +10,12 @@ from django.urls import reverse
 from console import queries
 from console.actions.audit import Invalid
 from console.actions.groups import delete_group, plan_offsets, set_offsets
+from console.actions.offsets import parse_partitions
 from console.context import encoded, live_needs
 from console.queries import NotFound
 from console.roles import ADMIN, OPERATOR, actor_of
 from console.snapshot.read import Snapshot
-from console.views.support import KNOWN, done, explain, number, page, show
+from console.views.support import KNOWN, done, page, refused, show
 from workers.rules.words import counted
 
 
@@ -33,17 +34,19 @@ def group(request: Any, group_id: str) -> HttpResponse:
 
 @page("POST", role=OPERATOR, doing="move offsets")
 def group_offsets(request: Any, group_id: str) -> HttpResponse:
+    """`preview=1` shows where each offset would go."""
     topic, to = request.POST.get("topic", "").strip(), request.POST.get("to", "").strip()
-    partition = number(request, "partition")
     try:
         if not topic:
             raise Invalid("topic", "Name the topic whose offsets are to move.")
+        asked: dict[str, Any] = {"topic": topic, "spans": parse_partitions(request.POST.get("partition", "")), "to": to}
         if request.POST.get("preview") == "1":
-            plan = plan_offsets(request.cluster, group_id, topic, partition, to)
-            return show(request, "group", {**_context(request, group_id), "plan": plan, "asked": request.POST.dict()})
-        plan = set_offsets(actor_of(request), request.cluster, group_id, topic=topic, partition=partition, to=to)
+            plan = plan_offsets(request.cluster, group_id, **asked)
+            beyond = any(row["note"] for row in plan)
+            return show(request, "group", {**_context(request, group_id), "plan": plan, "beyond": beyond, "asked": request.POST.dict()})
+        plan = set_offsets(actor_of(request), request.cluster, group_id, **asked, confirm=request.POST.get("confirm") == "yes")
     except KNOWN as error:
-        return _refused(request, group_id, error)
+        return _refused(request, group_id, error, "set-offsets")
     return done(request, reverse("group", args=[group_id]), f"{counted(len(plan), 'offset')} of {group_id} on {topic} moved.")
 
 
@@ -52,14 +55,13 @@ def group_delete(request: Any, group_id: str) -> HttpResponse:
     try:
         delete_group(actor_of(request), request.cluster, group_id, confirm=request.POST.get("confirm", ""))
     except KNOWN as error:
-        return _refused(request, group_id, error)
+        return _refused(request, group_id, error, "delete-group")
     return done(request, reverse("groups"), f"Group {group_id} is deleted.")
 
 
-def _refused(request: Any, group_id: str, error: Exception) -> HttpResponse:
-    status, shown = explain(error)
+def _refused(request: Any, group_id: str, error: Exception, form: str) -> HttpResponse:
     try:
         context = _context(request, group_id)
     except NotFound:
         raise error from None
-    return show(request, "group", {**context, "form_error": shown, "asked": request.POST.dict()}, status)
+    return refused(request, "group", context, error, form)

@@ -9,15 +9,16 @@ from django.urls import reverse
 
 from console import queries
 from console.actions.audit import Invalid
-from console.actions.jobs import cancel_job, check_params, create_job, parse_assignments, parse_rate
+from console.actions.jobs import cancel_job, check_params, create_job, parse_assignments, parse_rate, refuse_unknown
 from console.actions.throttle import preview_throttle
 from console.context import live_needs
 from console.models import Job, job_value
 from console.roles import OPERATOR, actor_of
 from console.snapshot.read import Snapshot
-from console.views.support import KNOWN, done, explain, number, page, pages, show
+from console.views.support import KNOWN, ask_first, done, explain, is_confirmed, number, page, pages, refused, show
 from workers.rules.moves import plan_sentence, planned
 from workers.rules.throttle import least_seconds
+from workers.rules.words import counted
 
 
 def _context(request: Any) -> dict[str, Any]:
@@ -45,11 +46,29 @@ def job_create(request: Any) -> HttpResponse:
         if request.POST.get("preview") == "1":
             plan = _planned(request)
             return show(request, "jobs", {**_context(request), "plan": plan, "values": request.POST.dict()})
-        made = create_job(actor_of(request), request.cluster, request.POST.get("kind", ""), _params(request))
+        kind, params = request.POST.get("kind", ""), _params(request)
+        if kind == "preferred_leader_election" and not is_confirmed(request):
+            return _ask_election(request, check_params(kind, params).get("topics"))
+        made = create_job(actor_of(request), request.cluster, kind, params)
     except KNOWN as error:
-        status, shown = explain(error)
-        return show(request, "jobs", {**_context(request), "form_error": shown, "values": request.POST.dict()}, status)
+        form = "elect" if request.POST.get("kind") == "preferred_leader_election" else "move"
+        return refused(request, "jobs", {**_context(request), "values": request.POST.dict()}, error, form)
     return done(request, reverse("job", args=[made.pk]), f"Job {made.pk} is queued.")
+
+
+def _ask_election(request: Any, topics: list[str] | None) -> HttpResponse:
+    """How many leaders would move is known of the whole cluster only."""
+    refuse_unknown(request.cluster, "preferred_leader_election", {"topics": topics or []})
+    away = (Snapshot(request.cluster.pk).cluster() or {}).get("not_preferred")
+    where = f" of {', '.join(topics)}" if topics else ""
+    count = (
+        "" if away is None else f" In the whole cluster {counted(away, 'partition')} {'has' if away == 1 else 'have'} another leader now."
+    )
+    risks = [
+        f"Each partition{where} goes back to the first replica of its assignment, where that one is alive and in sync.{count}",
+        "Clients of a partition whose leader moves wait a moment; nothing is lost.",
+    ]
+    return ask_first(request, "Elect preferred leaders?", risks, button="Elect preferred leaders", back=reverse("jobs"))
 
 
 def _planned(request: Any) -> dict[str, Any]:
@@ -111,6 +130,9 @@ def job(request: Any, job_id: int) -> HttpResponse:
 @page("POST", role=OPERATOR, doing="cancel a job")
 def job_cancel(request: Any, job_id: int) -> HttpResponse:
     found = queries.job_or_fail(job_id)
+    if found.active and not is_confirmed(request):
+        risks = [job_value(found)["cancel_means"]]
+        return ask_first(request, f"Cancel job {job_id}?", risks, button="Cancel this job", back=reverse("job", args=[job_id]))
     try:
         cancel_job(actor_of(request), found)
     except KNOWN as error:

@@ -13,7 +13,8 @@ from console.live.consumer import end_sockets, token_group
 from console.models import ApiToken
 from console.queries import NotFound
 from console.roles import ADMIN, ROLES, actor_of
-from console.views.support import KNOWN, done, explain, page, required_number, show
+from console.templatetags.times import ago
+from console.views.support import KNOWN, ask_first, done, is_confirmed, page, refused, required_number, show
 
 
 def _context(request: Any) -> dict[str, Any]:
@@ -39,8 +40,7 @@ def token_create(request: Any) -> HttpResponse:
         days = required_number(request, "days") if "days" in request.POST else ApiToken.DAYS
         row, token = create_token(actor_of(request), request.POST.get("name", "").strip(), request.POST.get("role", ""), days)
     except KNOWN as error:
-        status, shown = explain(error)
-        return show(request, "settings", {**_context(request), "form_error": shown}, status)
+        return refused(request, "settings", _context(request), error, "new-token")
     return show(request, "settings", {**_context(request), "new_token": token, "new_token_name": row.name})
 
 
@@ -50,6 +50,10 @@ def token_revoke(request: Any, token_id: int) -> HttpResponse:
     found = ApiToken.objects.filter(pk=token_id).first()
     if found is None:
         raise NotFound(f"There is no token {token_id}.")
+    if not is_confirmed(request):
+        used = f"It was last used {ago(found.last_used_at)}." if found.last_used_at else "It was never used."
+        risk = f"Whatever holds it is turned away at once, and its live connections end. {used} It cannot be brought back."
+        return ask_first(request, f"Revoke the token {found.name}?", [risk], button="Revoke", back=reverse("settings"))
     revoke_token(actor_of(request), found)
     end_sockets(token_group(found.pk))
     return done(request, reverse("settings"), f"Token {found.name} is revoked.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -78,6 +78,22 @@ def show(request: HttpRequest, name: str, context: dict[str, Any], status: int =
     """`<name>.html`, or `<name>_partial.html` for htmx where there is one."""
     templates = [f"{name}_partial.html", f"{name}.html"] if is_htmx(request) else [f"{name}.html"]
     return render(request, templates, context, status=status)  # type: ignore[arg-type]
+
+
+def refused(request: HttpRequest, name: str, context: dict[str, Any], error: Exception, form: str) -> HttpResponse:
+    """The page again: the form (a dialog is open) has what was typed, and says at the field what is wrong with it."""
+    status, shown = explain(error)
+    return show(request, name, {**context, "form_error": {**shown, "form": form}, "typed": {**request.POST.dict(), "": form}}, status)
+
+
+def is_confirmed(request: HttpRequest) -> bool:
+    return request.POST.get("confirm") == "yes"
+
+
+def ask_first(request: HttpRequest, title: str, risks: Sequence[str], *, button: str, back: str) -> HttpResponse:
+    """A page that says what the form would do, and asks: the same is sent again with `confirm`."""
+    again = [(name, value) for name, values in request.POST.lists() for value in values if name not in ("csrfmiddlewaretoken", "confirm")]
+    return render(request, "confirm.html", {"title": title, "risks": risks, "again": again, "button": button, "back": back})
 
 
 def is_htmx(request: HttpRequest) -> bool:

@@ -8,13 +8,14 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console import queries
+from console.actions.audit import Unconfirmed
 from console.actions.topics import add_partitions, delete_topic, set_config
 from console.context import live_needs
 from console.gateway.errors import GatewayError
 from console.queries import NotFound
 from console.roles import ADMIN, OPERATOR, actor_of
 from console.snapshot.read import Snapshot
-from console.views.support import KNOWN, done, explain, number, page, pages, required_number, show, switches
+from console.views.support import KNOWN, ask_first, done, is_confirmed, number, page, pages, refused, required_number, show, switches
 from workers.rules.words import counted
 
 PARTITIONS_SHOWN = 50
@@ -65,7 +66,7 @@ def topic_delete(request: Any, name: str) -> HttpResponse:
     try:
         delete_topic(actor_of(request), request.cluster, name, confirm=request.POST.get("confirm", ""))
     except KNOWN as error:
-        return _refused(request, name, error)
+        return _refused(request, name, error, "delete-topic")
     return done(request, reverse("topics"), f"Topic {name} is being deleted.")
 
 
@@ -76,7 +77,7 @@ def topic_partitions(request: Any, name: str) -> HttpResponse:
         count = required_number(request, "count")
         add_partitions(actor_of(request), request.cluster, name, count, now)
     except KNOWN as error:
-        return _refused(request, name, error)
+        return _refused(request, name, error, "add-partitions")
     return done(request, reverse("topic", args=[name]), f"{name} has {counted(count, 'partition')} now.")
 
 
@@ -85,17 +86,18 @@ def topic_config(request: Any, name: str) -> HttpResponse:
     """One setting; an empty value takes the topic's own away again."""
     key, value = request.POST.get("key", "").strip()[:200], request.POST.get("value", "").strip()
     try:
-        set_config(actor_of(request), request.cluster, name, {key: value or None} if key else {})
+        set_config(actor_of(request), request.cluster, name, {key: value or None} if key else {}, confirm=is_confirmed(request))
+    except Unconfirmed as error:
+        return ask_first(request, f"Set {key} to {value}?", error.risks, button="Set it", back=reverse("topic", args=[name]))
     except KNOWN as error:
-        return _refused(request, name, error)
+        return _refused(request, name, error, key)
     said = f"{key} of {name} is {value}." if value else f"{key} of {name} is the default again."
     return done(request, reverse("topic", args=[name]), said)
 
 
-def _refused(request: Any, name: str, error: Exception) -> HttpResponse:
-    status, shown = explain(error)
+def _refused(request: Any, name: str, error: Exception, form: str) -> HttpResponse:
     try:
         context = _context(request, name)
     except NotFound:
         raise error from None
-    return show(request, "topic", {**context, "form_error": shown}, status)
+    return refused(request, "topic", context, error, form)

@@ -112,6 +112,11 @@ function showAge() {
 }
 
 function confirmations() {
+  for (const dialog of document.querySelectorAll("dialog[data-again]")) {
+    dialog.close();
+    dialog.showModal();
+    dialog.querySelector('[aria-invalid="true"]')?.focus();
+  }
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-dialog]");
     if (opener) { event.preventDefault(); document.getElementById(opener.dataset.dialog)?.showModal(); return; }

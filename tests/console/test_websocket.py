@@ -235,7 +235,7 @@ async def test_revoking_a_token_ends_its_sockets(local: Any, shown: Any, redis: 
     admin = Client()
     await sync_to_async(lambda: admin.force_login(User.objects.create_superuser("root")))()
     row = await sync_to_async(ApiToken.objects.get)()
-    assert (await sync_to_async(admin.post)(f"/settings/tokens/{row.pk}/revoke")).status_code == 303
+    assert (await sync_to_async(admin.post)(f"/settings/tokens/{row.pk}/revoke", {"confirm": "yes"})).status_code == 303
     while (message := await live.receive_output(10))["type"] != "websocket.close":
         pass
     assert message["code"] == 4401

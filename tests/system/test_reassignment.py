@@ -176,10 +176,16 @@ def test_a_throttle_is_gone_when_the_move_is_done(
 
 
 @pytest.mark.parametrize(
-    ("topic", "replicas", "words"), [("nothing", [1, 2], "There is no partition nothing-0."), (None, [1, 9], "broker 9: it is not online")]
+    ("topic", "replicas", "field", "words"),
+    [
+        ("nothing", [1, 2], "assignments.0.topic", "There is no topic nothing."),
+        (None, [1, 9], "assignments.0.replicas", "broker 9 is not online"),
+    ],
 )
-def test_what_cannot_be_moved_is_said(rest: Rest, make_topic: MakeTopic, topic: str | None, replicas: list[int], words: str) -> None:
-    job = rest.start("reassignment", assignments=assignments(topic or make_topic("stays", [[1, 2]]), 1, replicas))
-    found = rest.until(job)
-    assert (found["state"], found["result"]["moved"]) == ("failed", 0)
-    assert words in found["message"]
+def test_what_cannot_be_moved_is_said_at_once(
+    rest: Rest, make_topic: MakeTopic, topic: str | None, replicas: list[int], field: str, words: str
+) -> None:
+    moves = assignments(topic or make_topic("stays", [[1, 2]]), 1, replicas)
+    answer = rest.ask("POST", "/api/v1/jobs", {"kind": "reassignment", "assignments": moves})
+    assert (answer.status, answer.body["field"]) == (422, field)
+    assert words in answer.body["detail"]

@@ -150,7 +150,7 @@ def test_a_revoked_token_opens_nothing(system: ConsoleSystem) -> None:
     visitor = Visitor(system.layout.console_port, system.password)
     page = visitor.get("/settings").body
     number = page.split("shortly", 1)[1].split("/settings/tokens/", 1)[1].split("/", 1)[0]
-    assert visitor.post(f"/settings/tokens/{number}/revoke").status == 303
+    assert visitor.post(f"/settings/tokens/{number}/revoke", confirm="yes").status == 303
     assert_problem(shortly.ask("GET", LOCAL), 401)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from console.actions.audit import Conflict
+from console.actions.audit import Conflict, Invalid
 from console.actions.jobs import cancel_job, create_job
 from console.models import Cluster, HealthReport, Job, job_value
 from console.roles import Actor
@@ -27,6 +27,11 @@ def stage(local: Cluster, shown: Any, kafka: FakeKafka, sent: Any) -> None:
 
 def make(local: Cluster, kind: str, **params: Any) -> Job:
     return create_job(ACTOR, local, kind, params)
+
+
+def queued(local: Cluster, kind: str, **params: Any) -> Job:
+    """A job whose topics were there when it was asked for."""
+    return Job.objects.create(cluster=local, kind=kind, params=params, created_by=ACTOR.name)
 
 
 def moves(*rows: tuple[int, list[int]]) -> list[dict[str, Any]]:
@@ -113,7 +118,9 @@ def test_an_election_with_nothing_to_do(local: Cluster, kafka: FakeKafka) -> Non
 
 
 def test_an_election_of_a_topic_that_is_not_there(local: Cluster) -> None:
-    assert finish(make(local, "preferred_leader_election", topics=["nothing"])).message == "There is no topic nothing."
+    with pytest.raises(Invalid, match="There is no topic nothing"):
+        make(local, "preferred_leader_election", topics=["nothing"])
+    assert finish(queued(local, "preferred_leader_election", topics=["nothing"])).message == "There is no topic nothing."
 
 
 def test_an_election_that_cannot_be_done_says_why(local: Cluster, kafka: FakeKafka) -> None:
@@ -174,7 +181,10 @@ def test_progress_comes_from_the_new_replicas_ends(local: Cluster, kafka: FakeKa
 def test_a_move_that_cannot_be_is_refused_before_anything_changes(
     local: Cluster, kafka: FakeKafka, assignments: list[dict[str, Any]], why: str
 ) -> None:
-    job = finish(make(local, "reassignment", assignments=assignments))
+    """By the worker too: what was there when it was asked for may have gone."""
+    with pytest.raises(Invalid):
+        make(local, "reassignment", assignments=assignments)
+    job = finish(queued(local, "reassignment", assignments=assignments))
     assert (job.state, job.message) == ("failed", why)
     assert not kafka.changes("reassign")
 
