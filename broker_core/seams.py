@@ -214,6 +214,17 @@ class Network(Protocol):
         ...
 
 
+class Aside(Protocol):
+    """Does a job that computes for long from what it was given, touching nothing else, where it holds up nobody."""
+
+    async def __call__(self, job: Callable[[], T]) -> T: ...
+
+
+async def at_once(job: Callable[[], T]) -> T:
+    """The `Aside` of a world whose time does not pass while something is computed."""
+    return job()
+
+
 class Node(Struct, frozen=True):
     """All that one broker may touch of the world."""
 
@@ -223,3 +234,4 @@ class Node(Struct, frozen=True):
     disk: Disk
     network: Network
     store: Store
+    aside: Aside = at_once

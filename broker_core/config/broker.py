@@ -231,6 +231,20 @@ class BrokerConfig:
     highwater_metrics_port: int = setting(
         "highwater.metrics.port", _I, 0, "Loopback port of the Prometheus metrics; 0: none.", low=0, high=65535
     )
+    highwater_decoding_max_bytes: int = setting(
+        "highwater.decoding.max.bytes",
+        _L,
+        134217728,
+        "Bytes that a request's compressed records may have when decompressed, where they are looked into.",
+        low=1,
+        dynamic=True,
+    )
+    highwater_decoding_max_records: int = setting(
+        "highwater.decoding.max.records", _I, 2000000, "Compressed or old records of a request that are looked into.", low=1, dynamic=True
+    )
+    highwater_decoding_max_ms: int = setting(
+        "highwater.decoding.max.ms", _L, 30000, "Longest time for looking into a request's records.", low=1, dynamic=True
+    )
     highwater_watch_max_clients: int = setting(
         "highwater.watch.max.clients", _I, 16, "Clients that may watch the state feed at once.", low=0
     )

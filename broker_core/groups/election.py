@@ -73,7 +73,7 @@ class Elections:
 
     async def _load_once(self, partition: int, ticket: LoadTicket) -> None:
         leader_log = self._replicas.leader_log(TopicPartition(OFFSETS_TOPIC, partition))
-        loader = Loader(self._node.clock, leader_log, lambda: self._is_current(partition, ticket))
+        loader = Loader(self._node, leader_log, lambda: self._is_current(partition, ticket))
         started_ms = self._node.clock.monotonic_ms()
         if not await loader.run(self._config.current.offsets_load_buffer_size):
             return

@@ -7,9 +7,12 @@ from collections.abc import Callable
 
 from broker_core.errors import CorruptData
 from broker_core.groups.replay import Replay
-from broker_core.records.batch import BatchHeader, iter_headers, read_records
-from broker_core.seams import Clock
+from broker_core.records.batch import BatchHeader, Record, iter_headers, reading_records
+from broker_core.records.budget import Budget
+from broker_core.records.steps import Steps
+from broker_core.seams import Node
 from broker_core.storage.log import LogSlice, PartitionLog
+from broker_core.storage.slices import in_slices
 
 log = logging.getLogger(__name__)
 
@@ -21,8 +24,8 @@ _COMMIT_MARKER = b"\x00\x01"
 class Loader:
     """Stops early when `is_wanted` says so: the partition has another leader now."""
 
-    def __init__(self, clock: Clock, log: PartitionLog, is_wanted: Callable[[], bool]) -> None:
-        self._clock = clock
+    def __init__(self, node: Node, log: PartitionLog, is_wanted: Callable[[], bool]) -> None:
+        self._node = node
         self._log = log
         self._is_wanted = is_wanted
         self._since_pause = 0
@@ -46,26 +49,28 @@ class Loader:
         data = log_slice.records.file.pread(log_slice.records.position, log_slice.records.length)
         self.bytes_read += len(data)
         for position, header in iter_headers(data):
-            self._batch(data, position, header)
+            await in_slices(self._node, self._batch(data, position, header))
             self._since_pause += header.record_count
             if self._since_pause >= RECORDS_PER_SLICE:
                 self._since_pause = 0
-                await self._clock.sleep(0)
+                await self._node.clock.sleep(0)
                 if not self._is_wanted():
                     return
 
-    def _batch(self, data: bytes, position: int, header: BatchHeader) -> None:
+    def _batch(self, data: bytes, position: int, header: BatchHeader) -> Steps[None]:
         """One that cannot be read is left out: the partition's groups could not be served at all otherwise."""
         try:
-            records = read_records(data, position, header)
+            for records in (yield from reading_records(data, position, header, Budget())):
+                self._records(header, records)
+                yield
         except CorruptData as error:
             tp = str(self._log.topic_partition)
             log.error("unreadable batch left out", extra={"partition": tp, "offset": header.base_offset, "error": str(error)})
             self.replay.skipped += header.record_count
-            return
+
+    def _records(self, header: BatchHeader, records: list[Record]) -> None:
         if header.is_control:
-            if records:
-                self.replay.marker(header.producer_id, commit=(records[0].key or b"")[2:4] == _COMMIT_MARKER)
+            self.replay.marker(header.producer_id, commit=(records[0].key or b"")[2:4] == _COMMIT_MARKER)
         else:
             producer_id = header.producer_id if header.is_transactional else None
             self.replay.batch(header.base_offset, producer_id, [(record.key, record.value) for record in records])

@@ -14,11 +14,11 @@ from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
 from broker_core.protocol.hot import FetchPartitionResult, encode_fetch_response
+from broker_core.records.budget import Budget, BudgetSpent, refusal
 from broker_core.records.legacy import down_converting
 from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import FINAL_EPOCH, NO_SESSION, PartitionKey, Reply, WantedPartition
 from broker_core.seams import FileRange, Part
-from broker_core.storage.slices import in_slices
 
 TOPIC_IDS_SINCE = 13
 BATCHES_SINCE = 4
@@ -109,22 +109,32 @@ def _encoded(request: Request, reply: Reply) -> list[Part]:
 
 
 async def _convert_all(request: Request, reply: Reply) -> None:
-    """Converts partition by partition, and lets others run in between; all is read first, as the files may be cut meanwhile."""
+    """Converts partition by partition as far as the budget goes, and lets others run in between; the rest the client asks for again.
+
+    All is read first, as the files may be cut meanwhile.
+    """
+    budget = request.broker.replicas.workbench.budget()
     stored = [(wanted, result, b"".join(map(_bytes_of, result.records))) for wanted, result, _ in reply.answers if result.records_bytes]
     for wanted, result, data in stored:
         try:
-            converted = await _converted(request, wanted, data)
+            converted = await _converted(request, wanted, data, budget)
             result.records, result.records_bytes = [converted], len(converted)
         except (KafkaError, CorruptData) as error:
-            result.error_code = int(error.code if isinstance(error, KafkaError) else ErrorCode.CORRUPT_MESSAGE)
+            result.error_code = int(error.code if isinstance(error, KafkaError) else refusal(error).code)
             result.records, result.records_bytes, result.high_watermark = [], 0, UNTOLD
 
 
-async def _converted(request: Request, wanted: WantedPartition, data: bytes) -> bytes:
-    """Batches as messages of magic 0 (v0–1) or 1 (v2–3)."""
+async def _converted(request: Request, wanted: WantedPartition, data: bytes, budget: Budget) -> bytes:
+    """Batches as messages of magic 0 (v0–1) or 1 (v2–3); none where other partitions have left nothing of the budget."""
     if wanted.topic is None or not request.broker.config.topic(wanted.topic).message_downconversion_enable:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"topic {wanted.topic} does not convert records for old consumers")
-    return await in_slices(request.broker.node, down_converting(data, 0 if request.version < 2 else 1, wanted.fetch_offset))
+    was_fresh, magic = budget.is_fresh, 0 if request.version < 2 else 1
+    try:
+        return await request.broker.replicas.workbench.run(down_converting(data, magic, wanted.fetch_offset, budget), budget)
+    except BudgetSpent:
+        if was_fresh:
+            raise
+        return b""
 
 
 def _bytes_of(part: Part) -> bytes:

@@ -14,6 +14,7 @@ from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
+from broker_core.records.budget import Budget
 
 MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -3, -4, -5
 _SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
@@ -31,19 +32,20 @@ async def handle(request: Request) -> Answer:
         for row in topic.partitions:
             tp = TopicPartition(topic.name, row.partition_index)
             seen[tp] = seen.get(tp, 0) + 1
+    budget = request.broker.replicas.workbench.budget()
     topics = [
-        {"name": topic.name, "partitions": [_row(request, topic.name, row, seen) for row in topic.partitions]}
+        {"name": topic.name, "partitions": [await _row(request, topic.name, row, seen, budget) for row in topic.partitions]}
         for topic in request.body.topics
     ]
     return {"throttle_time": 0, "topics": topics}
 
 
-def _row(request: Request, topic: str, row: Any, seen: dict[TopicPartition, int]) -> dict[str, Any]:
+async def _row(request: Request, topic: str, row: Any, seen: dict[TopicPartition, int], budget: Budget) -> dict[str, Any]:
     tp = TopicPartition(topic, row.partition_index)
     try:
         if seen[tp] > 1:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{tp} is named more than once")
-        offset, timestamp, epoch = _look_up(request, tp, row)
+        offset, timestamp, epoch = await _look_up(request, tp, row, budget)
         code = ErrorCode.NONE
     except Exception as error:
         code, (offset, timestamp, epoch) = failure(error)[0], NONE_FOUND
@@ -59,14 +61,15 @@ def _row(request: Request, topic: str, row: Any, seen: dict[TopicPartition, int]
     }
 
 
-def _look_up(request: Request, tp: TopicPartition, row: Any) -> tuple[int, int, int]:
+async def _look_up(request: Request, tp: TopicPartition, row: Any, budget: Budget) -> tuple[int, int, int]:
     """(offset, timestamp, leader epoch), each -1 when there is none."""
     timestamp = row.timestamp
     if timestamp < 0 and (timestamp < LATEST_TIERED or request.version < _SINCE.get(timestamp, 0)):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {timestamp} means nothing in ListOffsets v{request.version}")
-    found = request.broker.replicas.list_offsets(
+    found = await request.broker.replicas.list_offsets(
         tp,
         timestamp,
+        budget,
         read_committed=field(request.body, "isolation_level", 0) == READ_COMMITTED,
         leader_epoch=field(row, "current_leader_epoch", -1),
         from_consumer=request.body.replica_id == CONSUMER,

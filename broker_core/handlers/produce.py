@@ -17,12 +17,12 @@ from broker_core.model import NO_LEADER, TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
 from broker_core.protocol.hot import ProducedPartition, encode_produce_response
+from broker_core.records.budget import Budget, refusal
 from broker_core.records.compression import Codec
 from broker_core.records.header import TRANSACTIONAL_BIT
 from broker_core.records.legacy import is_legacy, up_converting
 from broker_core.replication.appending import VALID_ACKS
 from broker_core.storage.log import AppendOrigin
-from broker_core.storage.slices import in_slices
 
 if TYPE_CHECKING:
     from broker_core.replication.manager import AppendResult
@@ -44,15 +44,18 @@ async def handle(request: Request) -> Answer:
         return _refused(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     rows: dict[TopicPartition, ProducedPartition] = {}
     batches: dict[TopicPartition, bytes | memoryview] = {}
+    budget = request.broker.replicas.workbench.budget()
     for topic in body.topic_data:
         for data in topic.partition_data:
             tp = TopicPartition(topic.name, data.index)
             try:
                 records = _checked(request, tp, data.records)
-                batches[tp] = await _converted(request, tp, records) if is_legacy(records) else records
+                batches[tp] = await _converted(request, tp, records, budget) if is_legacy(records) else records
             except KafkaError as error:
                 rows[tp] = ProducedPartition(tp.partition, int(error.code), error_message=error.message)
-    results = await request.broker.replicas.append(batches, acks=body.acks, timeout_ms=millis(body.timeout), origin=AppendOrigin.CLIENT)
+    results = await request.broker.replicas.append(
+        batches, acks=body.acks, timeout_ms=millis(body.timeout), origin=AppendOrigin.CLIENT, budget=budget
+    )
     _count(request, batches, results)
     rows |= {tp: _row(request, tp, result) for tp, result in results.items()}
     if body.acks == 0:
@@ -121,12 +124,13 @@ def _end_of_batch(tp: TopicPartition, records: memoryview) -> int:
     return length + _LENGTH_END
 
 
-async def _converted(request: Request, tp: TopicPartition, records: memoryview) -> bytes:
+async def _converted(request: Request, tp: TopicPartition, records: memoryview, budget: Budget) -> bytes:
     """A message set as a batch; others run meanwhile, but no later request of the same connection."""
     try:
-        return await in_slices(request.broker.node, up_converting(records))
+        return await request.broker.replicas.workbench.run(up_converting(records, budget), budget)
     except CorruptData as error:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the message set for {tp} is unreadable: {error}") from None
+        told = refusal(error)
+        raise KafkaError(told.code, f"the message set for {tp} is not taken: {told.message}") from None
 
 
 def _row(request: Request, tp: TopicPartition, result: AppendResult) -> ProducedPartition:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import crc32c
 
 from broker_core.errors import CorruptData
-from broker_core.records.compression import MAX_OUTPUT_BYTES, Codec, compress, decompress
+from broker_core.records.budget import DECODED_BYTES_MAX, RECORDS_UNLIMITED, Budget
+from broker_core.records.compression import Codec, compress, decompressing
 from broker_core.records.header import (
     CONTROL_BIT,
     CRC_START,
@@ -28,8 +29,9 @@ from broker_core.records.header import (
     parse_header,
     stamp,
 )
-from broker_core.records.message_set import read_message
-from broker_core.records.record import Record, decode_records, encode_record
+from broker_core.records.message_set import parse_message, records_in
+from broker_core.records.record import Record, encode_record, record_chunks
+from broker_core.records.steps import Steps, finish
 
 __all__ = [
     "CREATE_TIME",
@@ -47,6 +49,7 @@ __all__ = [
     "iter_headers",
     "parse_header",
     "read_records",
+    "reading_records",
     "seal_batch",
     "stamp",
 ]
@@ -126,16 +129,28 @@ def _with_time(record: Record, timestamp_ms: int | None) -> Record:
     return record._replace(timestamp_ms=timestamp_ms)
 
 
-def read_records(buffer: Buffer, position: int, header: BatchHeader, limit_bytes: int = MAX_OUTPUT_BYTES) -> list[Record]:
-    """The records of the batch at `position`, of any magic; `CorruptData` when they cannot be read."""
+def read_records(buffer: Buffer, position: int, header: BatchHeader, limit_bytes: int = DECODED_BYTES_MAX) -> list[Record]:
+    """The records of the batch at `position`, of any magic, at once; `CorruptData` when they cannot be read."""
+    steps = reading_records(buffer, position, header, Budget(limit_bytes, RECORDS_UNLIMITED))
+    return [record for chunk in finish(steps) for record in chunk]
+
+
+def reading_records(buffer: Buffer, position: int, header: BatchHeader, budget: Budget) -> Steps[Iterator[list[Record]]]:
+    """The same in steps, first to decompress, then for each few records; `CorruptData` from either."""
     end = position + header.size_bytes
     if end > len(buffer):
         raise CorruptData(f"the batch of {header.size_bytes} bytes at {position} is cut at {len(buffer) - position}")
-    with memoryview(buffer) as view:
-        if header.magic < 2:
-            return read_message(bytes(view[position:end]), limit_bytes)
-        data = decompress(header.compression, view[position + HEADER_BYTES : end], limit_bytes) if header.record_count else b""
-    records = decode_records(data, header.record_count, header.base_offset, header.base_timestamp)
-    if header.timestamp_type == LOG_APPEND_TIME:
-        return [record._replace(timestamp_ms=header.max_timestamp) for record in records]
-    return records
+    view = memoryview(buffer)[position:end]
+    if header.magic < 2:
+        message = parse_message(view)
+        if message.size_bytes != len(view):
+            raise CorruptData(f"{len(view) - message.size_bytes} bytes after the message of offset {message.offset}")
+        return (yield from records_in(message, budget))
+    budget.take_records(header.record_count)
+    data = (yield from decompressing(header.compression, view[HEADER_BYTES:], budget)) if header.record_count else b""
+    chunks = record_chunks(data, header.record_count, header.base_offset, header.base_timestamp)
+    return _at_append_time(chunks, header.max_timestamp) if header.timestamp_type == LOG_APPEND_TIME else chunks
+
+
+def _at_append_time(chunks: Iterator[list[Record]], timestamp_ms: int) -> Iterator[list[Record]]:
+    return ([record._replace(timestamp_ms=timestamp_ms) for record in chunk] for chunk in chunks)

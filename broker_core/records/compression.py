@@ -1,6 +1,7 @@
 """The codecs of record batches: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.
 
-Whoever decompresses states how many bytes may come out: a block that would give more is refused before they exist.
+Whoever decompresses gives a budget for what may come out: a block that would give more is refused before it exists, and room is
+made for no more than the block's headers say can come out. What takes a native call of long is a job of its own.
 Snappy comes raw or in xerial's framing (`\\x82SNAPPY\\0`, two version numbers, then blocks of int32 length and raw snappy);
 written is the latter. Lz4 is its frame format with independent blocks, the only kind that Java clients read.
 """
@@ -11,16 +12,17 @@ import enum
 import struct
 import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import cramjam
 
 from broker_core.errors import CorruptData
-from broker_core.records.steps import Steps, finish
+from broker_core.records.budget import DECODED_BYTES_MAX, Budget, BudgetSpent
+from broker_core.records.frames import lz4_output, zstd_output
+from broker_core.records.steps import BYTES_PER_STEP, Steps, finish
 
 Buffer = bytes | bytearray | memoryview
-
-MAX_OUTPUT_BYTES = 256 << 20
 
 _GZIP_WBITS = 31
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
@@ -33,7 +35,10 @@ _LZ4_DEFAULT_LEVEL = 9
 _ZSTD_DEFAULT_LEVEL = 3
 _GZIP_STEP_BYTES = 16 << 10
 _GUNZIP_STEP_BYTES = 256 << 10
-_FIRST_GUESS_BYTES = 64 << 10
+_ROOM_STEP = bytes(256 << 10)
+_SNAPPY_RATIO_MAX = 22
+_NO_ROOM = "write whole buffer"
+_ZSTD_AT_ONCE_BYTES = 256 << 10
 _INT32 = struct.Struct(">i")
 _LITTLE_UINT32 = struct.Struct("<I")
 
@@ -55,25 +60,21 @@ def compressing(codec: int, data: Buffer, level: int | None = None) -> Steps[byt
     return (yield from _COMPRESSORS[codec](data, level))
 
 
-def decompress(codec: int, data: Buffer, limit_bytes: int = MAX_OUTPUT_BYTES) -> bytes:
-    """The plain bytes; `CorruptData` when they are damaged, the codec is unknown, or they exceed the limit."""
-    return finish(decompressing(codec, data, limit_bytes))
+def decompress(codec: int, data: Buffer, limit_bytes: int = DECODED_BYTES_MAX) -> bytes:
+    """The plain bytes; `CorruptData` when they are damaged, the codec is unknown, or (`BudgetSpent`) they exceed the limit."""
+    return bytes(finish(decompressing(codec, data, Budget(limit_bytes))))
 
 
-def decompressing(codec: int, data: Buffer, limit_bytes: int = MAX_OUTPUT_BYTES) -> Steps[bytes]:
-    """`decompress` in steps."""
+def decompressing(codec: int, data: Buffer, budget: Budget) -> Steps[Buffer]:
+    """The plain bytes in steps, taken from the budget unless they are not compressed at all."""
     try:
         decompressor = _DECOMPRESSORS[codec]
     except KeyError:
         raise CorruptData(f"compression codec {codec} does not exist") from None
     try:
-        return (yield from decompressor(data, limit_bytes))
-    except (cramjam.DecompressionError, zlib.error, struct.error) as error:
+        return (yield from decompressor(data, budget))
+    except (cramjam.DecompressionError, zlib.error, struct.error, IndexError) as error:
         raise CorruptData(f"{len(data)} bytes of {Codec(codec).name} cannot be decompressed: {error}") from None
-
-
-def _too_large(limit_bytes: int) -> CorruptData:
-    return CorruptData(f"compressed records exceed {limit_bytes} bytes when decompressed")
 
 
 def _plain(data: Buffer, level: int | None) -> Steps[bytes]:
@@ -81,11 +82,9 @@ def _plain(data: Buffer, level: int | None) -> Steps[bytes]:
     return bytes(data)
 
 
-def _plain_within(data: Buffer, limit_bytes: int) -> Steps[bytes]:
+def _as_it_is(data: Buffer, budget: Budget) -> Steps[Buffer]:
     yield from ()
-    if len(data) > limit_bytes:
-        raise _too_large(limit_bytes)
-    return bytes(data)
+    return data
 
 
 def _gzip(data: Buffer, level: int | None) -> Steps[bytes]:
@@ -98,15 +97,15 @@ def _gzip(data: Buffer, level: int | None) -> Steps[bytes]:
     return bytes(out + stream.flush())
 
 
-def _gunzip(data: Buffer, limit_bytes: int) -> Steps[bytes]:
+def _gunzip(data: Buffer, budget: Budget) -> Steps[Buffer]:
     """All members of a gzip stream: some producers write several."""
     out, position = bytearray(), 0
     member = zlib.decompressobj(wbits=_GZIP_WBITS)
     with memoryview(data) as view:
         while True:
-            out += member.decompress(member.unconsumed_tail or view[position : position + _GZIP_STEP_BYTES], _GUNZIP_STEP_BYTES)
-            if len(out) > limit_bytes:
-                raise _too_large(limit_bytes)
+            piece = member.decompress(member.unconsumed_tail or view[position : position + _GZIP_STEP_BYTES], _GUNZIP_STEP_BYTES)
+            budget.take_bytes(len(piece))
+            out += piece
             yield
             if member.unconsumed_tail:
                 continue
@@ -114,7 +113,7 @@ def _gunzip(data: Buffer, limit_bytes: int) -> Steps[bytes]:
             if member.eof:
                 position -= len(member.unused_data)
                 if position == len(data):
-                    return bytes(out)
+                    return out
                 member = zlib.decompressobj(wbits=_GZIP_WBITS)
             elif position == len(data):
                 raise CorruptData(f"a gzip stream of {len(data)} bytes ends early")
@@ -130,10 +129,10 @@ def _snappy(data: Buffer, level: int | None) -> Steps[bytes]:
     return bytes(out)
 
 
-def _unsnappy(data: Buffer, limit_bytes: int) -> Steps[bytes]:
+def _unsnappy(data: Buffer, budget: Budget) -> Steps[Buffer]:
     data = bytes(data)
     if not data.startswith(_XERIAL_MAGIC):
-        return _unsnappy_block(data, limit_bytes)
+        return (yield from _unsnappy_block(data, budget))
     out = bytearray()
     position = len(_XERIAL_HEADER)
     while position < len(data):
@@ -141,16 +140,19 @@ def _unsnappy(data: Buffer, limit_bytes: int) -> Steps[bytes]:
         position += _INT32.size
         if not 0 < length <= len(data) - position:
             raise CorruptData(f"a snappy block of {length} bytes at {position} of {len(data)}")
-        out += _unsnappy_block(data[position : position + length], limit_bytes - len(out))
+        out += yield from _unsnappy_block(data[position : position + length], budget)
         position += length
         yield
-    return bytes(out)
+    return out
 
 
-def _unsnappy_block(block: bytes, limit_bytes: int) -> bytes:
-    if cramjam.snappy.decompress_raw_len(block) > limit_bytes:
-        raise _too_large(limit_bytes)
-    return bytes(cramjam.snappy.decompress_raw(block))
+def _unsnappy_block(block: bytes, budget: Budget) -> Steps[Buffer]:
+    """A block tells its plain size; the format gives at most 64 bytes for three."""
+    size = cramjam.snappy.decompress_raw_len(block)
+    if size > _SNAPPY_RATIO_MAX * len(block):
+        raise CorruptData(f"a snappy block of {len(block)} bytes claims {size}")
+    budget.check_bytes(size)
+    return (yield from _into_room(cramjam.snappy.decompress_raw_into, block, size, budget))
 
 
 def _lz4(data: Buffer, level: int | None) -> Steps[bytes]:
@@ -169,38 +171,54 @@ def _lz4(data: Buffer, level: int | None) -> Steps[bytes]:
     return bytes(out + _LITTLE_UINT32.pack(0))
 
 
-def _unlz4(data: Buffer, limit_bytes: int) -> Steps[bytes]:
-    yield from ()
-    return _grow_until_it_fits(cramjam.lz4.decompress_into, bytes(data), limit_bytes)
+def _unlz4(data: Buffer, budget: Budget) -> Steps[Buffer]:
+    data = bytes(data)
+    return (yield from _into_room(cramjam.lz4.decompress_into, data, (yield from lz4_output(data)), budget))
 
 
 def _zstd(data: Buffer, level: int | None) -> Steps[bytes]:
-    yield from ()
-    return bytes(cramjam.zstd.compress(bytes(data), level=_ZSTD_DEFAULT_LEVEL if level is None else level))
+    """Larger data goes in piece by piece, which leaves its size out of the frame's header."""
+    level = _ZSTD_DEFAULT_LEVEL if level is None else level
+    if len(data) <= _ZSTD_AT_ONCE_BYTES:
+        return bytes(cramjam.zstd.compress(bytes(data), level=level))
+    stream = cramjam.zstd.Compressor(level=level)
+    for start in range(0, len(data), BYTES_PER_STEP):
+        stream.compress(bytes(data[start : start + BYTES_PER_STEP]))
+        yield
+    return bytes(stream.finish())
 
 
-def _unzstd(data: Buffer, limit_bytes: int) -> Steps[bytes]:
-    yield from ()
-    return _grow_until_it_fits(cramjam.zstd.decompress_into, bytes(data), limit_bytes)
+def _unzstd(data: Buffer, budget: Budget) -> Steps[Buffer]:
+    data = bytes(data)
+    return (yield from _into_room(cramjam.zstd.decompress_into, data, (yield from zstd_output(data)), budget))
 
 
-def _grow_until_it_fits(into: Callable[[bytes, bytearray], int], data: bytes, limit_bytes: int) -> bytes:
-    """Decompresses into a buffer that grows fourfold, so that a bomb costs no more than the limit."""
-    size = min(limit_bytes, max(_FIRST_GUESS_BYTES, 8 * len(data)))
-    while True:
-        out = bytearray(size)
-        try:
-            length = into(data, out)
-        except cramjam.DecompressionError as error:
-            if "write whole buffer" not in str(error):
-                raise
-            if size >= limit_bytes:
-                raise _too_large(limit_bytes) from None
-            size = min(limit_bytes, size * 4)
-            continue
-        del out[length:]
-        return bytes(out)
+def _into_room(into: Callable[[bytes, bytearray], int], data: bytes, most_bytes: int, budget: Budget) -> Steps[Buffer]:
+    """What `into` writes into a buffer of at most `most_bytes`, which is made in steps: new memory costs more than filling it."""
+    size = min(most_bytes, budget.bytes_left)
+    budget.take_bytes(size)
+    out = bytearray()
+    while size - len(out) > len(_ROOM_STEP):
+        out += _ROOM_STEP
+        yield
+    out += bytes(size - len(out))
+    work = partial(into, data, out)
+    try:
+        length = work() if size <= len(_ROOM_STEP) else (yield work)
+    except cramjam.DecompressionError as error:
+        if size < most_bytes and _NO_ROOM in str(error):
+            raise BudgetSpent(f"compressed records exceed the {size} bytes that they may have when decompressed") from None
+        raise
+    budget.return_bytes(size - length)
+    del out[length:]
+    return out
 
 
 _COMPRESSORS: dict[int, Callable[[Buffer, int | None], Steps[bytes]]] = {0: _plain, 1: _gzip, 2: _snappy, 3: _lz4, 4: _zstd}
-_DECOMPRESSORS: dict[int, Callable[[Buffer, int], Steps[bytes]]] = {0: _plain_within, 1: _gunzip, 2: _unsnappy, 3: _unlz4, 4: _unzstd}
+_DECOMPRESSORS: dict[int, Callable[[Buffer, Budget], Steps[Buffer]]] = {
+    0: _as_it_is,
+    1: _gunzip,
+    2: _unsnappy,
+    3: _unlz4,
+    4: _unzstd,
+}

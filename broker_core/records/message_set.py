@@ -21,11 +21,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from broker_core.errors import CorruptData
-from broker_core.records.compression import Codec, compressing, decompressing
+from broker_core.records.budget import Budget
+from broker_core.records.compression import Buffer, Codec, compressing, decompressing
 from broker_core.records.header import COMPRESSION_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, TIMESTAMP_TYPE_BIT
 from broker_core.records.lz4_header import age_checksum, mend_checksum
 from broker_core.records.record import Record
-from broker_core.records.steps import RECORDS_PER_STEP, Steps, finish
+from broker_core.records.steps import BYTES_PER_STEP, RECORDS_PER_STEP, Steps, finish
 
 _START = struct.Struct(">qiIbb")
 _INT64 = struct.Struct(">q")
@@ -54,14 +55,16 @@ class Message(NamedTuple):
         return self.magic > 0 and bool(self.attributes & TIMESTAMP_TYPE_BIT)
 
 
-def parse_message(data: bytes, position: int = 0) -> Message:
+def parse_message(data: Buffer, position: int = 0) -> Message:
     """The message at `position`, its CRC verified; `CorruptData` otherwise."""
     try:
         offset, size, crc, magic, attributes = _START.unpack_from(data, position)
         end = position + _OVERHEAD_BYTES + size
         if magic not in (0, 1) or size < _START.size - _OVERHEAD_BYTES or end > len(data):
             raise CorruptData(f"no message of magic 0 or 1 at {position} of {len(data)}: magic {magic}, size {size}")
-        if zlib.crc32(data[position + _CRC_END : end]) != crc:
+        with memoryview(data) as view:
+            found = zlib.crc32(view[position + _CRC_END : end])
+        if found != crc:
             raise CorruptData(f"the message at {position}, offset {offset}, fails its CRC")
         cursor = position + _START.size
         timestamp_ms = NO_TIMESTAMP
@@ -77,68 +80,79 @@ def parse_message(data: bytes, position: int = 0) -> Message:
     return Message(offset, end - position, magic, attributes, timestamp_ms, key, value)
 
 
-def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int]:
+def _read_bytes(data: Buffer, position: int, end: int) -> tuple[bytes | None, int]:
     (length,) = _INT32.unpack_from(data, position)
     position += _INT32.size
     if length == -1:
         return None, position
     if not 0 <= length <= end - position:
         raise CorruptData(f"a value of {length} bytes at {position}, the message ends at {end}")
-    return data[position : position + length], position + length
+    return bytes(data[position : position + length]), position + length
 
 
-def parse_messages(data: bytes) -> list[Message]:
-    """All messages of a set that ends whole."""
-    return finish(parsing_messages(data))
-
-
-def parsing_messages(data: bytes) -> Steps[list[Message]]:
-    """`parse_messages` in steps."""
-    messages = []
+def message_chunks(data: Buffer) -> Iterator[list[Message]]:
+    """All messages of a set that ends whole, at most `RECORDS_PER_STEP` and `BYTES_PER_STEP` (or one message) at a time."""
     position = 0
     while position < len(data):
-        message = parse_message(data, position)
-        messages.append(message)
-        position += message.size_bytes
-        if len(messages) % RECORDS_PER_STEP == 0:
-            yield
-    return messages
+        chunk: list[Message] = []
+        room = position + BYTES_PER_STEP
+        while position < min(len(data), room) and len(chunk) < RECORDS_PER_STEP:
+            message = parse_message(data, position)
+            chunk.append(message)
+            position += message.size_bytes
+        yield chunk
 
 
-def read_message(data: bytes, limit_bytes: int) -> list[Record]:
-    """The records that one message holds: itself, or those inside it, with absolute offsets."""
-    message = parse_message(data)
-    if message.size_bytes != len(data):
-        raise CorruptData(f"{len(data) - message.size_bytes} bytes after the message of offset {message.offset}")
-    return list(records_of(message, finish(inner_messages(message, limit_bytes))))
+def records_in(message: Message, budget: Budget) -> Steps[Iterator[list[Record]]]:
+    """The record that a message is, or those inside it, with absolute offsets, few at a time.
 
-
-def inner_messages(message: Message, limit_bytes: int) -> Steps[list[Message]]:
-    """The messages inside a wrapper, none of one that is not compressed."""
+    `CorruptData` from either part, also where a wrapper holds a wrapper.
+    """
     if message.codec == Codec.NONE:
-        return []
+        budget.take_records(1)
+        return iter([[Record(message.offset, message.timestamp_ms, message.key, message.value)]])
+    data = yield from _unwrapped(message, budget)
+    last_offset = yield from _last_offset(message, data, budget)
+    return _records_of(message, data, _first_offset(message, last_offset) if message.magic == 1 else 0)
+
+
+def _unwrapped(message: Message, budget: Budget) -> Steps[Buffer]:
     if message.value is None or message.codec not in (Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
         raise CorruptData(f"the wrapper of offset {message.offset} has codec {message.codec} or no value")
     value = message.value
     if message.codec == Codec.LZ4 and message.magic == 0:
         value = mend_checksum(value)
-    inner = yield from parsing_messages((yield from decompressing(message.codec, value, limit_bytes)))
-    if not inner:
-        raise CorruptData(f"the wrapper of offset {message.offset} holds no messages")
-    return inner
+    return (yield from decompressing(message.codec, value, budget))
 
 
-def records_of(message: Message, inner: Sequence[Message]) -> Iterator[Record]:
-    """The record that a message is, or those inside it, with absolute offsets; `CorruptData` where one is a wrapper again."""
-    if not inner:
-        yield Record(message.offset, message.timestamp_ms, message.key, message.value)
-        return
-    base = _first_offset(message, inner[-1].offset) if message.magic == 1 else 0
-    append_time = message.timestamp_ms if message.has_append_time else None
-    for each in inner:
-        if each.codec:
-            raise CorruptData(f"the wrapper of offset {message.offset} holds a compressed message")
-        yield Record(base + each.offset, each.timestamp_ms if append_time is None else append_time, each.key, each.value)
+def _last_offset(wrapper: Message, data: Buffer, budget: Budget) -> Steps[int]:
+    """The offset of the last message inside; they are counted before any of them is read."""
+    position, count, offset = 0, 0, -1
+    while position < len(data):
+        if len(data) - position < _START.size:
+            raise CorruptData(f"{len(data) - position} bytes after the last message in the wrapper of offset {wrapper.offset}")
+        offset, size, _, _, attributes = _START.unpack_from(data, position)
+        if size < _START.size - _OVERHEAD_BYTES:
+            raise CorruptData(f"a message of {size} bytes in the wrapper of offset {wrapper.offset}")
+        if attributes & COMPRESSION_MASK:
+            raise CorruptData(f"the wrapper of offset {wrapper.offset} holds a compressed message")
+        position += _OVERHEAD_BYTES + size
+        count += 1
+        if count % RECORDS_PER_STEP == 0:
+            budget.take_records(RECORDS_PER_STEP)
+            yield
+    if not count:
+        raise CorruptData(f"the wrapper of offset {wrapper.offset} holds no messages")
+    budget.take_records(count % RECORDS_PER_STEP)
+    return offset
+
+
+def _records_of(wrapper: Message, data: Buffer, base: int) -> Iterator[list[Record]]:
+    append_time = wrapper.timestamp_ms if wrapper.has_append_time else None
+    for chunk in message_chunks(data):
+        yield [
+            Record(base + each.offset, each.timestamp_ms if append_time is None else append_time, each.key, each.value) for each in chunk
+        ]
 
 
 def _first_offset(wrapper: Message, last_inner: int) -> int:

@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from broker_core.errors import CorruptData
-from broker_core.records.steps import RECORDS_PER_STEP
+from broker_core.records.steps import BYTES_PER_STEP, RECORDS_PER_STEP
+
+Buffer = bytes | bytearray | memoryview
 
 _LEAST_INT64 = -(1 << 63)
+_LONGEST_VARINT_BYTES = 10
 
 
 class Record(NamedTuple):
@@ -73,35 +76,44 @@ def _write_bytes(out: bytearray, value: bytes | None) -> None:
     out += value
 
 
-def decode_records(data: bytes, count: int, base_offset: int, base_timestamp_ms: int) -> list[Record]:
+def decode_records(data: Buffer, count: int, base_offset: int, base_timestamp_ms: int) -> list[Record]:
     """Exactly `count` records that fill `data`; `CorruptData` otherwise."""
     return [record for chunk in record_chunks(data, count, base_offset, base_timestamp_ms) for record in chunk]
 
 
-def record_chunks(data: bytes, count: int, base_offset: int, base_timestamp_ms: int) -> Iterator[list[Record]]:
-    """The same, `RECORDS_PER_STEP` at a time; what is wrong with the end is told when it is reached."""
+def record_chunks(data: Buffer, count: int, base_offset: int, base_timestamp_ms: int) -> Iterator[list[Record]]:
+    """The same, at most `RECORDS_PER_STEP` and `BYTES_PER_STEP` (or one record) at a time; what is wrong is told when it is reached."""
     position = 0
-    while count > 0:
-        step = min(count, RECORDS_PER_STEP)
-        chunk, position = _decode_some(data, position, step, base_offset, base_timestamp_ms)
-        count -= step
-        yield chunk
+    with memoryview(data) as view:
+        while count > 0:
+            chunk, position = _decode_some(view, position, min(count, RECORDS_PER_STEP), base_offset, base_timestamp_ms)
+            count -= len(chunk)
+            yield chunk
     if position != len(data):
         raise CorruptData(f"{len(data) - position} bytes after the last record")
 
 
-def _decode_some(data: bytes, position: int, count: int, base_offset: int, base_timestamp_ms: int) -> tuple[list[Record], int]:
-    records = []
+def _decode_some(view: memoryview, begin: int, count: int, base_offset: int, base_timestamp_ms: int) -> tuple[list[Record], int]:
+    """(records from `begin` on as far as the bytes of a step go, at least one; where the next begins)."""
+    records: list[Record] = []
+    window = bytes(view[begin : begin + BYTES_PER_STEP])
+    is_last = begin + len(window) == len(view)
+    position = 0
     try:
-        for _ in range(count):
-            length, start = read_zigzag(data, position)
-            position = start + length
-            if length <= 0 or position > len(data):
-                raise CorruptData(f"a record of {length} bytes at {start} of {len(data)}")
-            records.append(_decode(data, start, position, base_offset, base_timestamp_ms))
+        while len(records) < count and (is_last or len(window) - position >= _LONGEST_VARINT_BYTES):
+            length, start = read_zigzag(window, position)
+            end = start + length
+            if length <= 0 or begin + end > len(view):
+                raise CorruptData(f"a record of {length} bytes at {begin + start} of {len(view)}")
+            if end > len(window):
+                if records:
+                    break
+                window = bytes(view[begin : begin + end])
+            records.append(_decode(window, start, end, base_offset, base_timestamp_ms))
+            position = end
     except (IndexError, UnicodeDecodeError) as error:
-        raise CorruptData(f"unreadable record before {position} of {len(data)}: {error}") from None
-    return records, position
+        raise CorruptData(f"unreadable record before {begin + position} of {len(view)}: {error}") from None
+    return records, begin + position
 
 
 def _decode(data: bytes, position: int, end: int, base_offset: int, base_timestamp_ms: int) -> Record:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from broker_core.errors import ErrorCode, KafkaError, RecordsRefused
 from broker_core.model import NO_EPOCH, TopicPartition
+from broker_core.records.budget import Budget
+from broker_core.records.compression import Buffer
 from broker_core.replication.delayed import DelayedOffsets
 from broker_core.replication.partition import ACKS_ALL, Partition
 from broker_core.replication.progress import Progress
+from broker_core.seams import Node
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
+from broker_core.storage.looking import looking, must_look
+from broker_core.storage.workbench import Workbench
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +48,14 @@ class AppendResult(Struct, frozen=True):
     record_errors: tuple[tuple[int, str], ...] = ()
 
 
+class Terms(NamedTuple):
+    """What all of a request's appends have in common; `budget` is for looking into their records."""
+
+    acks: int
+    origin: AppendOrigin
+    budget: Budget
+
+
 class Appended(Struct):
     """What a request has appended and not acknowledged: the ends of its batches, and the logs that have to flush them first."""
 
@@ -68,20 +82,32 @@ class Appended(Struct):
 class Appending:
     """`hosted` gives the partition here or raises what the client has to be told."""
 
-    def __init__(self, progress: Progress, hosted: Callable[[TopicPartition], Partition]) -> None:
+    def __init__(self, node: Node, progress: Progress, hosted: Callable[[TopicPartition], Partition], workbench: Workbench) -> None:
+        self._clock = node.clock
         self._progress = progress
         self._hosted = hosted
+        self._workbench = workbench
 
     async def append(
-        self, entries: Mapping[TopicPartition, bytes | memoryview], *, acks: int, timeout_ms: float, origin: AppendOrigin
+        self,
+        entries: Mapping[TopicPartition, bytes | memoryview],
+        *,
+        acks: int,
+        timeout_ms: float,
+        origin: AppendOrigin,
+        budget: Budget | None = None,
     ) -> dict[TopicPartition, AppendResult]:
-        """Appends to each partition; with acks=all answers once the replicas have it, or `timeout_ms` is over."""
+        """Appends to each partition; with acks=all answers once the replicas have it, or `timeout_ms` is over.
+
+        `budget` is what is left for looking into records, where the request has already had some of that done.
+        """
         if acks not in VALID_ACKS:
             return {tp: AppendResult(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks} is none of -1, 0 and 1") for tp in entries}
         results: dict[TopicPartition, AppendResult] = {}
         appended = Appended({}, {})
+        terms = Terms(acks, origin, budget or self._workbench.budget())
         for tp, data in entries.items():
-            results[tp] = self._append_one(tp, data, acks, origin, appended)
+            results[tp] = await self._append_one(tp, data, terms, appended)
         if acks != 0 and appended.held:
             results |= await appended.flushed()
         if acks == ACKS_ALL and appended.ends:
@@ -108,17 +134,16 @@ class Appending:
         if verdict is not ErrorCode.NONE:
             raise KafkaError(verdict, f"offset {last_offset} of {tp}: {_why(verdict)}")
 
-    def _append_one(
-        self, tp: TopicPartition, data: bytes | memoryview, acks: int, origin: AppendOrigin, appended: Appended
-    ) -> AppendResult:
+    async def _append_one(self, tp: TopicPartition, data: bytes | memoryview, terms: Terms, appended: Appended) -> AppendResult:
         try:
-            if origin is AppendOrigin.CLIENT and tp.topic in INTERNAL_TOPICS:
+            if terms.origin is AppendOrigin.CLIENT and tp.topic in INTERNAL_TOPICS:
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"clients may not append to the internal topic {tp.topic}")
             partition = self._hosted(tp)
         except KafkaError as error:
             return AppendResult(error.code, error.message)
         try:
-            info, moved = partition.append(data, origin, acks=acks)
+            ready = await self._looked_into(partition, data, terms) if terms.origin is AppendOrigin.CLIENT else data
+            info, moved = partition.append(ready, terms.origin, acks=terms.acks, looked=True)
         except KafkaError as error:
             return _refused(error, partition)
         except Exception as error:
@@ -127,6 +152,13 @@ class Appending:
         appended.add(tp, partition.log, info.last_offset + 1)
         self._progress.moved(partition, moved)
         return AppendResult(ErrorCode.NONE, None, info.first_offset, info.log_append_time_ms, info.log_start_offset)
+
+    async def _looked_into(self, partition: Partition, data: bytes | memoryview, terms: Terms) -> Buffer:
+        """The batches as they are to be appended; where that takes long others are served meanwhile, and the leadership may end."""
+        _, log = partition.appendable(terms.acks)
+        if not must_look(log.config):
+            return data
+        return await self._workbench.run(looking(data, log.config, self._clock.now_ms(), terms.budget), terms.budget)
 
     async def _replicated(self, waiting: dict[TopicPartition, int], timeout_ms: float) -> dict[TopicPartition, ErrorCode]:
         done: asyncio.Future[dict[TopicPartition, ErrorCode]] = asyncio.get_running_loop().create_future()

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import NO_EPOCH, TopicPartition
+from broker_core.records.budget import Budget
 from broker_core.replication.leader_state import LeaderState
 from broker_core.replication.partition import Partition
-from broker_core.storage.log import PartitionLog
+from broker_core.storage.log import FoundTimestamp, PartitionLog
+from broker_core.storage.workbench import Workbench
 
 LATEST = -1
 EARLIEST = -2
@@ -33,14 +35,23 @@ NOT_FOUND = FoundOffset(-1, NO_TIMESTAMP, NO_EPOCH)
 class Lookups:
     """`hosted` gives the partition here or raises what the client has to be told."""
 
-    def __init__(self, hosted: Callable[[TopicPartition], Partition]) -> None:
+    def __init__(self, hosted: Callable[[TopicPartition], Partition], workbench: Workbench) -> None:
         self._hosted = hosted
+        self._workbench = workbench
 
-    def list_offsets(
-        self, tp: TopicPartition, timestamp: int, *, read_committed: bool, leader_epoch: int = NO_EPOCH, from_consumer: bool = True
+    async def list_offsets(
+        self,
+        tp: TopicPartition,
+        timestamp: int,
+        budget: Budget,
+        *,
+        read_committed: bool,
+        leader_epoch: int = NO_EPOCH,
+        from_consumer: bool = True,
     ) -> FoundOffset:
         """The offset for a timestamp or one of the special ones. A consumer sees no further than it may read.
 
+        A record is looked for on `budget`; others are served meanwhile.
         OFFSET_NOT_AVAILABLE to consumers while a new leader does not yet know how much of its log is committed.
         """
         leader, log = self._hosted(tp).leading(leader_epoch)
@@ -49,13 +60,17 @@ class Lookups:
             return FoundOffset(log.log_start_offset, NO_TIMESTAMP, NO_EPOCH if epoch is None else epoch)
         if timestamp == LATEST_TIERED:
             return NOT_FOUND
+        found: FoundTimestamp | None = None
+        if timestamp != LATEST:
+            steps = log.offset_of_max_timestamp(budget) if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp, budget)
+            found = await self._workbench.run(steps, budget)
+            leader, log = self._hosted(tp).leading(leader_epoch)
         bound = _bound(log, read_committed=read_committed, from_consumer=from_consumer)
         lagging = from_consumer and leader.epoch_start > log.high_watermark
         if timestamp == LATEST:
             if lagging:
                 raise _not_available(tp, leader, log)
             return FoundOffset(bound, NO_TIMESTAMP, leader.leader_epoch)
-        found = log.offset_of_max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
         if found is not None and found.offset < bound:
             return FoundOffset(found.offset, found.timestamp, found.leader_epoch)
         if found is not None and lagging:

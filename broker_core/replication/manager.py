@@ -22,6 +22,7 @@ from broker_core.errors import CloseConnection, ErrorCode, KafkaError
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.codec import field
+from broker_core.records.budget import Budget
 from broker_core.replication.appending import Appending, AppendResult
 from broker_core.replication.control_requests import leader_and_isr_payload, leader_orders, stop_orders, stop_replica_payload
 from broker_core.replication.deletions import Deletions
@@ -93,10 +94,11 @@ class ReplicaManager:
             quota=follower_quota(broker_id, config),
         )
         self._roles = Roles(broker_id, node.spawn, logs, hosting=self.hosting, fetchers=self.fetchers, progress=self.progress)
-        self._appending = Appending(self.progress, self.hosting.hosted)
+        self.workbench = logs.workbench
+        self._appending = Appending(node, self.progress, self.hosting.hosted, self.workbench)
         reader = PartitionReader(node, config, metadata, self.progress, hosted=self.hosting.hosted, quota=leader_quota(broker_id, config))
         self._fetching = Fetching(config, self.progress, reader)
-        self._lookups = Lookups(self.hosting.hosted)
+        self._lookups = Lookups(self.hosting.hosted, self.workbench)
         self._deletions = Deletions(config, self.progress, self.hosting.hosted, metadata.is_alive)
         self._upkeep = Upkeep(node, config, self.hosting, self.progress)
         logs.on_settled = self._settled
@@ -184,9 +186,15 @@ class ReplicaManager:
     # Producing
 
     async def append(
-        self, entries: Mapping[TopicPartition, bytes | memoryview], *, acks: int, timeout_ms: float, origin: AppendOrigin
+        self,
+        entries: Mapping[TopicPartition, bytes | memoryview],
+        *,
+        acks: int,
+        timeout_ms: float,
+        origin: AppendOrigin,
+        budget: Budget | None = None,
     ) -> dict[TopicPartition, AppendResult]:
-        return await self._appending.append(entries, acks=acks, timeout_ms=timeout_ms, origin=origin)
+        return await self._appending.append(entries, acks=acks, timeout_ms=timeout_ms, origin=origin, budget=budget)
 
     def append_now(
         self, tp: TopicPartition, data: bytes | memoryview, origin: AppendOrigin, expected_leader_epoch: int = NO_EPOCH
@@ -240,11 +248,18 @@ class ReplicaManager:
 
     # Questions
 
-    def list_offsets(
-        self, tp: TopicPartition, timestamp: int, *, read_committed: bool = False, leader_epoch: int = NO_EPOCH, from_consumer: bool = True
+    async def list_offsets(
+        self,
+        tp: TopicPartition,
+        timestamp: int,
+        budget: Budget,
+        *,
+        read_committed: bool = False,
+        leader_epoch: int = NO_EPOCH,
+        from_consumer: bool = True,
     ) -> FoundOffset:
-        return self._lookups.list_offsets(
-            tp, timestamp, read_committed=read_committed, leader_epoch=leader_epoch, from_consumer=from_consumer
+        return await self._lookups.list_offsets(
+            tp, timestamp, budget, read_committed=read_committed, leader_epoch=leader_epoch, from_consumer=from_consumer
         )
 
     def offset_for_leader_epoch(self, tp: TopicPartition, epoch: int, current_leader_epoch: int = NO_EPOCH) -> tuple[int, int]:

@@ -165,17 +165,22 @@ class Partition:
         return self.log
 
     def append(
-        self, data: bytes | memoryview, origin: AppendOrigin, *, acks: int, expected_epoch: int = NO_EPOCH
+        self, data: bytes | bytearray | memoryview, origin: AppendOrigin, *, acks: int, expected_epoch: int = NO_EPOCH, looked: bool = False
     ) -> tuple[AppendInfo, Moved]:
-        """Appends to the led log; with acks=all only while the ISR has its minimum (SOURCES R5)."""
+        """Appends to the led log. `looked`: the records inside have been looked into."""
+        leader, log = self.appendable(acks, expected_epoch)
+        leader.note_silent_fetches(log.log_end_offset)
+        info = log.append_as_leader(data, leader.leader_epoch, origin, self._around.clock.now_ms(), looked=looked)
+        return info, Moved(log_end=not info.duplicate, high_watermark=self._raise_high_watermark(leader, log))
+
+    def appendable(self, acks: int, expected_epoch: int = NO_EPOCH) -> tuple[LeaderState, PartitionLog]:
+        """The leadership and its log; with acks=all only while the ISR has its minimum (SOURCES R5)."""
         leader, log = self.leading(expected_epoch)
         if acks == ACKS_ALL and len(leader.isr.isr) < self.min_isr:
             raise KafkaError(
                 ErrorCode.NOT_ENOUGH_REPLICAS, f"{self.tp} has in-sync replicas {leader.isr.isr}, min.insync.replicas is {self.min_isr}"
             )
-        leader.note_silent_fetches(log.log_end_offset)
-        info = log.append_as_leader(data, leader.leader_epoch, origin, self._around.clock.now_ms())
-        return info, Moved(log_end=not info.duplicate, high_watermark=self._raise_high_watermark(leader, log))
+        return leader, log
 
     def record_fetch(self, fetch: Acknowledgement) -> Moved:
         """A follower's fetch was read from the log: its position counts for ISR and high watermark."""

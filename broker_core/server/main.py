@@ -22,6 +22,7 @@ from broker_core.coordination.zookeeper import ZooKeeperStore
 from broker_core.errors import ConfigError, HighwaterError
 from broker_core.seams import Node
 from broker_core.server import process
+from broker_core.server.adapters.aside import AsideThread
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.adapters.disk import RealDisk
 from broker_core.server.adapters.entropy import OsEntropy
@@ -80,11 +81,11 @@ async def serve(config: BrokerConfig) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _signalled, stop, hurry)
     store = ZooKeeperStore(config.zookeeper_connect, config.zookeeper_session_timeout_ms)
-    spawn, disk = RealSpawn(), RealDisk()
+    spawn, disk, aside = RealSpawn(), RealDisk(), AsideThread()
     holder = ConfigHolder(config)
     network = RealNetwork(lambda: _limits(holder.current), config.socket_request_max_bytes)
     broker = Broker(
-        Node(RealClock(), spawn, OsEntropy(), disk, network, store), holder, on_failure=lambda error: _finish(stop, EXIT_FAILED)
+        Node(RealClock(), spawn, OsEntropy(), disk, network, store, aside), holder, on_failure=lambda error: _finish(stop, EXIT_FAILED)
     )
     metrics = MetricsServer(lambda: render(broker.metrics, broker.broker_id, [*broker.gauges(), *_network_gauges(network)]))
     starting: asyncio.Future[int] = asyncio.ensure_future(_start(broker, metrics))
@@ -102,6 +103,7 @@ async def serve(config: BrokerConfig) -> int:
         status = await _serve_started(broker, metrics_port, stop, hurry)
     await metrics.stop()
     await _close(spawn, store)
+    aside.close()
     return status
 
 

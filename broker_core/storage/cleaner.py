@@ -17,7 +17,9 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from broker_core.config import ConfigHolder
 from broker_core.errors import CorruptData, KafkaError
 from broker_core.model import TopicPartition
-from broker_core.records.batch import parse_header, read_records
+from broker_core.records.batch import BatchHeader, parse_header, reading_records
+from broker_core.records.budget import Budget
+from broker_core.records.steps import Steps
 from broker_core.seams import Node
 from broker_core.storage import names
 from broker_core.storage.cleanable import CleanRange, SegmentSpan, clean_range, wants_cleaning
@@ -27,7 +29,7 @@ from broker_core.storage.log import PartitionLog
 from broker_core.storage.offset_index import RELATIVE_OFFSET_MAX
 from broker_core.storage.recovery import CheckedBatch
 from broker_core.storage.segment import Segment
-from broker_core.storage.slices import Slices
+from broker_core.storage.slices import Slices, in_slices
 from broker_core.storage.validation import control_marker, span_of
 
 logger = logging.getLogger(__name__)
@@ -136,8 +138,7 @@ class LogCleaner:
                 if header.last_offset >= found.end:
                     return offsets
                 skipped = header.is_control or transactions.is_aborted(header)
-                records = [] if skipped else read_records(batch.data, 0, header)
-                if not offsets.add(records, header.last_offset + 1):
+                if not await in_slices(self._node, _mapping(batch, offsets, skipped=skipped)):
                     return offsets
             offsets.next_offset = max(offsets.next_offset, min(found.end, log.segments.end_offset(segment, log.log_end_offset)))
         return offsets
@@ -150,7 +151,8 @@ class LogCleaner:
         try:
             for segment in group:
                 async for batch in _batches(segment, slices):
-                    self._copy(batch, target, compactor, transactions, log.config.index_interval_bytes)
+                    kept = await in_slices(self._node, _replacing(batch, compactor))
+                    self._write(batch.header, kept, target, transactions, log.config.index_interval_bytes)
             target.finish()
             await target.sync()
         except BaseException:
@@ -158,19 +160,29 @@ class LogCleaner:
             raise
         return target
 
-    def _copy(self, batch: CheckedBatch, target: Segment, compactor: Compactor, transactions: Transactions, interval_bytes: int) -> None:
-        header = batch.header
-        original = bytes(batch.data)
-        kept: bytes | None = original
-        if header.magic >= 2:
-            marker = control_marker(original, 0, header) if header.is_control else None
-            kept = compactor.replace(header, marker, read_records(original, 0, header), original)
+    def _write(self, header: BatchHeader, kept: bytes | None, target: Segment, transactions: Transactions, interval_bytes: int) -> None:
+        """What stays of a batch, and with it the index entry of a marker."""
         if kept is None:
             return
         target.append(kept, [span_of(parse_header(kept), 0)], interval_bytes)
         aborted = transactions.aborted_by(header) if header.is_control else None
         if aborted is not None:
             target.txn_index.append(aborted)
+
+
+def _mapping(batch: CheckedBatch, offsets: OffsetMap, *, skipped: bool) -> Steps[bool]:
+    """Whether the map has room for more after the batch."""
+    chunks = iter(()) if skipped else (yield from reading_records(batch.data, 0, batch.header, Budget()))
+    return (yield from offsets.adding(chunks, batch.header.last_offset + 1))
+
+
+def _replacing(batch: CheckedBatch, compactor: Compactor) -> Steps[bytes | None]:
+    header, original = batch.header, bytes(batch.data)
+    if header.magic < 2:
+        return original
+    marker = control_marker(original, 0, header) if header.is_control else None
+    chunks = yield from reading_records(original, 0, header, Budget())
+    return (yield from compactor.replacing(header, marker, chunks, original))
 
 
 async def _batches(segment: Segment, slices: Slices) -> AsyncIterator[CheckedBatch]:

@@ -7,12 +7,13 @@ once no batch of the transaction is left. The last batch of a producer stays, em
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from broker_core.config.key import LONG_MAX
 from broker_core.records.batch import BatchHeader, Record
+from broker_core.records.steps import Steps
 from broker_core.storage.producer_state import EndMarker
-from broker_core.storage.rewrite import delete_horizon, rewrite_batch
+from broker_core.storage.rewrite import delete_horizon, rewriting
 from broker_core.storage.txn_index import AbortedTxn
 
 ENTRY_OVERHEAD_BYTES = 160
@@ -31,13 +32,15 @@ class OffsetMap:
     def __len__(self) -> int:
         return len(self._offsets)
 
-    def add(self, records: Iterable[Record], next_offset: int) -> bool:
+    def adding(self, chunks: Iterable[Sequence[Record]], next_offset: int) -> Steps[bool]:
         """Takes a batch's records in; False, and nothing of a later batch may be added, once the room is used up."""
-        for record in records:
-            if record.key is not None:
-                if record.key not in self._offsets:
-                    self._room_bytes -= len(record.key) + ENTRY_OVERHEAD_BYTES
-                self._offsets[record.key] = record.offset
+        for records in chunks:
+            for record in records:
+                if record.key is not None:
+                    if record.key not in self._offsets:
+                        self._room_bytes -= len(record.key) + ENTRY_OVERHEAD_BYTES
+                    self._offsets[record.key] = record.offset
+            yield
         self.next_offset = next_offset
         return self._room_bytes > 0
 
@@ -95,44 +98,48 @@ class Compactor:
         self._now_ms = now_ms
         self._horizon_ms = min(now_ms + delete_retention_ms, LONG_MAX)
 
-    def replace(self, header: BatchHeader, marker: EndMarker | None, records: list[Record], original: bytes) -> bytes | None:
-        """What is written in a batch's place, None for nothing; `original` is the batch as it is.
+    def replacing(
+        self, header: BatchHeader, marker: EndMarker | None, chunks: Iterable[Sequence[Record]], original: bytes
+    ) -> Steps[bytes | None]:
+        """What is written in a batch's place, None for nothing; `original` is the batch as it is, `chunks` its records, few at a time.
 
         What lies beyond the map may belong to a transaction that is not known to have ended: it stays.
         """
         if header.last_offset >= self._offsets.next_offset:
             return original
         if header.is_control:
-            return self._control(header, marker, records, original)
-        return self._data(header, records, original)
+            return (yield from self._control(header, marker, [record for records in chunks for record in records], original))
+        return (yield from self._data(header, chunks, original))
 
-    def _control(self, header: BatchHeader, marker: EndMarker | None, records: list[Record], original: bytes) -> bytes | None:
+    def _control(self, header: BatchHeader, marker: EndMarker | None, records: list[Record], original: bytes) -> Steps[bytes | None]:
         """A marker whose transaction has lost all batches goes like a tombstone."""
         if not records:
-            return self._emptied(header)
+            return (yield from self._emptied(header))
         if marker is None or not self._transactions.marker_is_idle(header):
             return original
         horizon = delete_horizon(header)
         if horizon is None:
-            return rewrite_batch(header, records, self._horizon_ms)
-        return original if self._now_ms <= horizon else self._emptied(header)
+            return (yield from rewriting(header, records, self._horizon_ms))
+        return original if self._now_ms <= horizon else (yield from self._emptied(header))
 
-    def _data(self, header: BatchHeader, records: list[Record], original: bytes) -> bytes | None:
+    def _data(self, header: BatchHeader, chunks: Iterable[Sequence[Record]], original: bytes) -> Steps[bytes | None]:
         horizon = delete_horizon(header)
         tombstones_stay = horizon is None or self._now_ms <= horizon
-        kept = []
+        kept: list[Record] = []
         if not self._transactions.is_aborted(header):
-            kept = [r for r in records if self._offsets.is_latest(r) and (r.value is not None or tombstones_stay)]
+            for records in chunks:
+                kept += [r for r in records if self._offsets.is_latest(r) and (r.value is not None or tombstones_stay)]
+                yield
         if not kept:
-            return self._emptied(header)
+            return (yield from self._emptied(header))
         self._transactions.saw_batch(header)
         if horizon is None and any(record.value is None for record in kept):
-            return rewrite_batch(header, kept, self._horizon_ms)
-        return original if len(kept) == len(records) else rewrite_batch(header, kept, horizon)
+            return (yield from rewriting(header, kept, self._horizon_ms))
+        return original if len(kept) == header.record_count else (yield from rewriting(header, kept, horizon))
 
-    def _emptied(self, header: BatchHeader) -> bytes | None:
+    def _emptied(self, header: BatchHeader) -> Steps[bytes | None]:
         """The batch without records, where it is a producer's last one; it still belongs to its transaction then."""
         if header.last_offset not in self._last_offsets:
             return None
         self._transactions.saw_batch(header)
-        return rewrite_batch(header, [], delete_horizon(header))
+        return (yield from rewriting(header, [], delete_horizon(header)))

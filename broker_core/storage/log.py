@@ -45,14 +45,18 @@ class PartitionLog(CuttableLog):
 
     # Appending
 
-    def append_as_leader(self, data: bytes | bytearray | memoryview, leader_epoch: int, origin: AppendOrigin, now_ms: int) -> AppendInfo:
+    def append_as_leader(
+        self, data: bytes | bytearray | memoryview, leader_epoch: int, origin: AppendOrigin, now_ms: int, *, looked: bool = False
+    ) -> AppendInfo:
         """Gives the batches the next offsets and appends them; nothing is written when it raises.
+
+        Their records are looked into here, on the spot, unless the caller has had that done in slices.
 
         `KafkaError`: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP,
         OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR.
         """
         self._check_writable()
-        prepared = prepare_leader(data, self.log_end_offset, leader_epoch, Rules(origin, self._config(), now_ms))
+        prepared = prepare_leader(data, self.log_end_offset, leader_epoch, Rules(origin, self._config(), now_ms, looked))
         if origin is AppendOrigin.CLIENT:
             duplicate = self._duplicate(prepared.headers)
             if duplicate is not None:

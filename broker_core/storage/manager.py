@@ -17,6 +17,7 @@ from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.files import FilePool
 from broker_core.storage.log import PartitionLog
 from broker_core.storage.together import Together
+from broker_core.storage.workbench import Workbench
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +38,7 @@ class LogManager:
         self._folder = DataFolder(node.disk, config.current.log_dir)
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
+        self.workbench = Workbench(node, config)
         self._cleaner = LogCleaner(node, config, self.all, self._folder)
         self._tasks: list[asyncio.Task[None]] = []
         self._changing = asyncio.Lock()

@@ -9,6 +9,8 @@ from typing import Self
 from broker_core.config import TopicConfig
 from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.model import TopicPartition
+from broker_core.records.budget import Budget
+from broker_core.records.steps import Steps
 from broker_core.seams import Node
 from broker_core.storage.epoch_cache import EpochCache
 from broker_core.storage.files import FilePool, LogFolder
@@ -156,15 +158,15 @@ class ReadableLog:
         with self._reading():
             return self._store.reader.size_between(start, end, self.log_end_offset)
 
-    def offset_for_timestamp(self, timestamp_ms: int) -> FoundTimestamp | None:
+    def offset_for_timestamp(self, timestamp_ms: int, budget: Budget) -> Steps[FoundTimestamp | None]:
         """The first record whose timestamp is at least `timestamp_ms`."""
         with self._reading():
-            return self._store.reader.find_timestamp(timestamp_ms, self.log_start_offset)
+            return (yield from self._store.reader.find_timestamp(timestamp_ms, self.log_start_offset, budget))
 
-    def offset_of_max_timestamp(self) -> FoundTimestamp | None:
+    def offset_of_max_timestamp(self, budget: Budget) -> Steps[FoundTimestamp | None]:
         """The first record that has the largest timestamp."""
         with self._reading():
-            return self._store.reader.max_timestamp(self.log_start_offset)
+            return (yield from self._store.reader.max_timestamp(self.log_start_offset, budget))
 
     def update_high_watermark(self, high_watermark: int) -> int:
         """Sets the high watermark, held within the log, and returns it."""

@@ -11,7 +11,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from broker_core.errors import CorruptData
-from broker_core.records.batch import LOG_APPEND_TIME, parse_header, read_records
+from broker_core.records.batch import LOG_APPEND_TIME, parse_header, reading_records
+from broker_core.records.budget import Budget, BudgetSpent
+from broker_core.records.steps import Steps
 from broker_core.seams import FileRange
 from broker_core.storage.batch_scan import Span
 from broker_core.storage.segment import Segment
@@ -138,7 +140,7 @@ class Reader:
                 total += (segment.size_bytes if whole else self._bound(segment, end_offset)) - start[0]
         return total
 
-    def find_timestamp(self, timestamp_ms: int, log_start_offset: int) -> FoundTimestamp | None:
+    def find_timestamp(self, timestamp_ms: int, log_start_offset: int, budget: Budget) -> Steps[FoundTimestamp | None]:
         """The first record at or after `log_start_offset` whose timestamp is at least `timestamp_ms`."""
         for segment in self._segments.from_offset(log_start_offset):
             if segment.largest[0] < timestamp_ms:
@@ -146,28 +148,34 @@ class Reader:
             first = segment.offset_index.lookup(segment.time_index.lookup(timestamp_ms - 1))
             for span in segment.spans(first):
                 if span.max_timestamp >= timestamp_ms and span.last_offset >= log_start_offset:
-                    found = _first_in_batch(segment, span, timestamp_ms, log_start_offset)
+                    found = yield from _first_in_batch(segment, span, timestamp_ms, log_start_offset, budget)
                     if found is not None:
                         return found
         return None
 
-    def max_timestamp(self, log_start_offset: int) -> FoundTimestamp | None:
+    def max_timestamp(self, log_start_offset: int, budget: Budget) -> Steps[FoundTimestamp | None]:
         """The first record that has the log's largest timestamp."""
         segments = self._segments.from_offset(log_start_offset)
         largest = max(segment.largest[0] for segment in segments)
-        return self.find_timestamp(largest, log_start_offset) if largest >= 0 else None
+        return (yield from self.find_timestamp(largest, log_start_offset, budget)) if largest >= 0 else None
 
 
-def _first_in_batch(segment: Segment, span: Span, timestamp_ms: int, start_offset: int) -> FoundTimestamp | None:
+def _first_in_batch(segment: Segment, span: Span, timestamp_ms: int, start_offset: int, budget: Budget) -> Steps[FoundTimestamp | None]:
+    """Of a batch that would cost too much to look into, where it begins: whoever reads from there misses nothing."""
     if span.magic < 2:
         return FoundTimestamp(max(span.base_offset, start_offset), span.max_timestamp, -1)
     data = segment.file.pread(span.position, span.size_bytes)
     header = parse_header(data)
     if header.timestamp_type == LOG_APPEND_TIME or header.is_control:
         return FoundTimestamp(max(span.base_offset, start_offset), span.max_timestamp, header.leader_epoch)
-    for record in read_records(data, 0, header):
-        if record.timestamp_ms >= timestamp_ms and record.offset >= start_offset:
-            return FoundTimestamp(record.offset, record.timestamp_ms, header.leader_epoch)
+    try:
+        for records in (yield from reading_records(data, 0, header, budget)):
+            for record in records:
+                if record.timestamp_ms >= timestamp_ms and record.offset >= start_offset:
+                    return FoundTimestamp(record.offset, record.timestamp_ms, header.leader_epoch)
+            yield
+    except BudgetSpent:
+        return FoundTimestamp(max(span.base_offset, start_offset), span.max_timestamp, header.leader_epoch)
     if len(data) < span.size_bytes:
         raise CorruptData(f"{segment.path}: batch at {span.position} is cut short")
     return None

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from broker_core.records.batch import BatchHeader, Record, seal_batch
-from broker_core.records.compression import compress
+from broker_core.records.compression import compressing
 from broker_core.records.header import COMPRESSION_MASK, LOG_APPEND_TIME
 from broker_core.records.record import encode_record
+from broker_core.records.steps import RECORDS_PER_STEP, Steps
 
 DELETE_HORIZON_BIT = 0x40
 
@@ -23,8 +24,8 @@ def delete_horizon(header: BatchHeader) -> int | None:
     return header.base_timestamp if header.attributes & DELETE_HORIZON_BIT else None
 
 
-def rewrite_batch(header: BatchHeader, records: Sequence[Record], horizon_ms: int | None, level: int | None = None) -> bytes:
-    """A batch like `header`'s with just these records (perhaps none) and this delete horizon, compressed at `level`."""
+def rewriting(header: BatchHeader, records: Sequence[Record], horizon_ms: int | None) -> Steps[bytes]:
+    """A batch like `header`'s with just these records (perhaps none) and this delete horizon."""
     base_timestamp = horizon_ms if horizon_ms is not None else header.base_timestamp
     max_timestamp = header.max_timestamp
     if records and header.timestamp_type != LOG_APPEND_TIME:
@@ -32,8 +33,12 @@ def rewrite_batch(header: BatchHeader, records: Sequence[Record], horizon_ms: in
     attributes = header.attributes & ~DELETE_HORIZON_BIT | (DELETE_HORIZON_BIT if horizon_ms is not None else 0)
     if not records:
         attributes &= ~COMPRESSION_MASK
-    plain = b"".join(encode_record(record, header.base_offset, base_timestamp) for record in records)
-    body = compress(header.compression, plain, level) if records else b""
+    plain = bytearray()
+    for number, record in enumerate(records, 1):
+        plain += encode_record(record, header.base_offset, base_timestamp)
+        if number % RECORDS_PER_STEP == 0:
+            yield
+    body = (yield from compressing(header.compression, plain)) if records else b""
     changed = replace(
         header, magic=2, attributes=attributes, base_timestamp=base_timestamp, max_timestamp=max_timestamp, record_count=len(records)
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TypeVar
 
-from broker_core.records.steps import Steps
+from broker_core.records.steps import Job, Steps, carry_on
 from broker_core.seams import Node
 
 SLICE_MS = 2.0
@@ -35,10 +36,24 @@ class Slices:
 async def in_slices(node: Node, steps: Steps[T]) -> T:
     """The result of `steps`, which takes no longer than a slice and a step at a time."""
     slices = Slices(node)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            result: T = done.value
-            return result
-        await slices.breathe(heavy=True)
+    job: Job | None = None
+    try:
+        while True:
+            job = next(steps) if job is None else carry_on(steps, await outcome_of(node, job))
+            await slices.breathe(heavy=True)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+
+
+async def outcome_of(node: Node, job: Job) -> Job:
+    """Has a job done aside; what comes back, called, gives its result or raises its error."""
+    try:
+        result = await node.aside(job)
+    except Exception as error:
+        return partial(raising, error)
+    return lambda: result
+
+
+def raising(error: Exception) -> None:
+    raise error

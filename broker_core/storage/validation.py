@@ -1,24 +1,24 @@
 """What an append may bring, decided before a byte is written. Pure.
 
 A batch stays opaque: its header and CRC are checked and its offset, leader epoch and (LogAppendTime) timestamp stamped.
-Its records are looked into only where a topic is compacted (each needs a key) or limits their age.
+What has to be seen of its records is seen before (`looking.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from broker_core.config import TopicConfig
-from broker_core.config.key import LONG_MAX
-from broker_core.errors import CorruptData, ErrorCode, KafkaError, RecordsRefused
-from broker_core.records.batch import BatchHeader, Record, check_batch, iter_headers, parse_header, read_records, stamp
+from broker_core.errors import CorruptData, ErrorCode, KafkaError
+from broker_core.records.batch import BatchHeader, check_batch, iter_headers, parse_header, read_records, stamp
+from broker_core.records.budget import Budget
 from broker_core.records.header import TIMESTAMP_TYPE_BIT
+from broker_core.records.steps import finish
 from broker_core.storage.batch_scan import Span
+from broker_core.storage.looking import looking
 from broker_core.storage.producer_state import AppendOrigin, EndMarker
-from broker_core.storage.recompress import in_codec
 
 NO_TIMESTAMP = -1
 _CONTROL_KEY_BYTES = 4
@@ -27,11 +27,15 @@ _ABORT, _COMMIT = 0, 1
 
 
 class Rules(NamedTuple):
-    """What an append is held to; `now_ms` also stamps it where the topic has LogAppendTime."""
+    """What an append is held to; `now_ms` also stamps it where the topic has LogAppendTime.
+
+    `looked`: what is to be seen of the records inside has been seen (`looking.py`).
+    """
 
     origin: AppendOrigin
     config: TopicConfig
     now_ms: int
+    looked: bool = False
 
     @property
     def sets_time(self) -> bool:
@@ -82,14 +86,14 @@ def prepare_leader(data: bytes | bytearray | memoryview, next_offset: int, leade
     """
     if len(data) > rules.config.segment_bytes:
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{len(data)} bytes are more than segment.bytes={rules.config.segment_bytes}")
-    if rules.origin is AppendOrigin.CLIENT:
-        data = in_codec(data, rules.config)
+    if rules.origin is AppendOrigin.CLIENT and not rules.looked:
+        data = finish(looking(data, rules.config, rules.now_ms, Budget()))
     buffer = data if isinstance(data, memoryview) and not data.readonly else bytearray(data)
     prepared = Prepared(buffer, [], [], [], rules.now_ms if rules.sets_time else NO_TIMESTAMP)
     position = 0
     while position < len(buffer):
         header = _checked_header(buffer, position)
-        _check_batch_rules(buffer, position, header, rules)
+        _check_batch_rules(header, rules)
         _stamp(buffer, (position, header), next_offset, leader_epoch, rules)
         prepared.headers.append(header)
         prepared.spans.append(span_of(header, position))
@@ -124,7 +128,7 @@ def _stamp(buffer: bytearray | memoryview, place: tuple[int, BatchHeader], base_
         stamp(buffer, position, base_offset, leader_epoch)
 
 
-def _check_batch_rules(buffer: bytearray | memoryview, position: int, header: BatchHeader, rules: Rules) -> None:
+def _check_batch_rules(header: BatchHeader, rules: Rules) -> None:
     config = rules.config
     if header.size_bytes > config.max_message_bytes:
         raise KafkaError(
@@ -142,38 +146,6 @@ def _check_batch_rules(buffer: bytearray | memoryview, position: int, header: Ba
         )
     if header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0):
         raise KafkaError(ErrorCode.INVALID_RECORD, f"producer {header.producer_id} sent no sequence number or epoch")
-    if not rules.sets_time:
-        _check_timestamps(buffer, position, header, rules)
-    if "compact" in config.cleanup_policy:
-        _check_keys(buffer, position, header)
-
-
-def _check_timestamps(buffer: bytearray | memoryview, position: int, header: BatchHeader, rules: Rules) -> None:
-    """Looks at single records only where a topic limits how old they may be, or the newest is too new."""
-    before_ms, after_ms = rules.config.oldest_ms, rules.config.newest_ms
-    if before_ms == LONG_MAX and header.max_timestamp - rules.now_ms <= after_ms:
-        return
-
-    def wrong(record: Record) -> bool:
-        ahead_ms = record.timestamp_ms - rules.now_ms
-        return record.timestamp_ms != NO_TIMESTAMP and (ahead_ms > after_ms or -ahead_ms > before_ms)
-
-    if found := _where(buffer, position, header, wrong):
-        why = f"the timestamp is not within {before_ms} ms before and {after_ms} ms after now ({rules.now_ms})"
-        raise RecordsRefused(ErrorCode.INVALID_TIMESTAMP, [(index, why) for index in found])
-
-
-def _check_keys(buffer: bytearray | memoryview, position: int, header: BatchHeader) -> None:
-    if keyless := _where(buffer, position, header, lambda record: record.key is None):
-        why = "a compacted topic accepts no record without a key"
-        raise RecordsRefused(ErrorCode.INVALID_RECORD, [(index, why) for index in keyless])
-
-
-def _where(buffer: bytearray | memoryview, position: int, header: BatchHeader, wrong: Callable[[Record], bool]) -> list[int]:
-    try:
-        return [index for index, record in enumerate(read_records(buffer, position, header)) if wrong(record)]
-    except CorruptData as error:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
 
 
 def prepare_follower(data: bytes | bytearray | memoryview, next_offset: int, *, log_is_empty: bool) -> Prepared:

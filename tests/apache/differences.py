@@ -36,6 +36,9 @@ BROKER_SETTINGS: dict[str, str] = {
 """Broker settings that are described otherwise, and why."""
 
 BROKER_SETTINGS_OURS = {
+    "highwater.decoding.max.bytes",
+    "highwater.decoding.max.ms",
+    "highwater.decoding.max.records",
     "highwater.metrics.port",
     "highwater.watch.max.clients",
     # Dynamic settings of brokers in Kafka as well, which describes them only once they are set.

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ErrorCode
 from broker_core.handlers import fetch, produce
 from broker_core.handlers.registry import ApiHandler, Request
@@ -17,6 +18,8 @@ from broker_core.records.batch import Codec, Record, build_batch, iter_headers, 
 from broker_core.records.legacy import build_message_set
 from broker_core.replication.appending import AppendResult
 from broker_core.replication.fetch_session import Answer, Reply, WantedPartition
+from broker_core.seams import at_once
+from broker_core.storage.workbench import Workbench
 from broker_core.telemetry.metrics import BrokerMetrics
 from tests.support.log_world import ManualClock
 
@@ -33,8 +36,10 @@ class TickingClock(ManualClock):
 
 async def answer_beside_others(handler: ApiHandler, version: int, body: Any, replicas: Any) -> tuple[Any, int]:
     """The handler's answer, and how often somebody else had a turn before it."""
+    node = SimpleNamespace(clock=TickingClock(), aside=at_once)
+    replicas.workbench = Workbench(node, ConfigHolder(BrokerConfig()))  # type: ignore[arg-type]
     broker = SimpleNamespace(
-        node=SimpleNamespace(clock=TickingClock()),
+        node=node,
         replicas=replicas,
         metrics=BrokerMetrics(),
         config=SimpleNamespace(topic=lambda name: SimpleNamespace(message_downconversion_enable=True)),

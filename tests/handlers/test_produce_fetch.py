@@ -13,7 +13,7 @@ from broker_core.protocol.api import ApiKey
 from broker_core.records.batch import Record, build_batch, iter_headers
 from broker_core.records.compression import Codec
 from broker_core.records.legacy import build_message_set, is_legacy
-from broker_core.records.message_set import parse_messages
+from broker_core.records.message_set import message_chunks
 from broker_core.storage.log import AppendOrigin
 from tests.support.broker_cluster import BrokerCluster
 
@@ -147,7 +147,7 @@ def test_old_producers_and_consumers(cluster: BrokerCluster, magic: int) -> None
     for version in (0, 1, 2, 3):
         data = bytes(fetch(cluster, topic, version, 1).responses[0].partitions[0].records)
         assert is_legacy(data)
-        assert [(m.offset, m.value) for m in parse_messages(data)] == [(1, b"v1"), (2, b"v2")]
+        assert [(m.offset, m.value) for chunk in message_chunks(data) for m in chunk] == [(1, b"v1"), (2, b"v2")]
     data = bytes(fetch(cluster, topic, 4).responses[0].partitions[0].records)
     assert not is_legacy(data)
     assert sum(header.record_count for _, header in iter_headers(data)) == 3

@@ -24,7 +24,7 @@ def test_round_trip_within_the_limit(codec: Codec, size: int) -> None:
     for data in (b"a" * size, random.Random(size).randbytes(size)):
         packed = compress(codec, memoryview(data))
         assert decompress(codec, memoryview(packed), limit_bytes=size) == data
-        if size:
+        if size and codec is not Codec.NONE:
             with pytest.raises(CorruptData, match="exceed"):
                 decompress(codec, packed, limit_bytes=size - 1)
 

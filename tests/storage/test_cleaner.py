@@ -12,6 +12,7 @@ import pytest
 
 from broker_core.model import TopicPartition
 from broker_core.records.batch import Record, build_batch, check_batch, iter_headers, read_records
+from broker_core.records.steps import finish
 from broker_core.storage import names
 from broker_core.storage.cleanable import CleanRange, SegmentSpan, clean_range, wants_cleaning
 from broker_core.storage.cleaner import LogCleaner, groups
@@ -19,7 +20,7 @@ from broker_core.storage.compaction import OffsetMap
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from broker_core.storage.segment import Segment
-from tests.support.log_world import FOLDER, PARTITION, START_MS, Crash, MemoryDisk, World, all_bytes, sized_batch
+from tests.support.log_world import FOLDER, PARTITION, START_MS, Crash, MemoryDisk, World, all_bytes, at_time, sized_batch
 
 DAY_MS = 86_400_000
 COMPACT = {"cleanup_policy": frozenset({"compact"}), "segment_bytes": 400, "min_cleanable_dirty_ratio": 0.0, "delete_retention_ms": DAY_MS}
@@ -334,10 +335,10 @@ async def test_segments_are_joined_as_far_as_an_index_reaches() -> None:
 
 def test_the_offset_map_keeps_the_largest_offset() -> None:
     offsets = OffsetMap(10_000, 0)
-    assert offsets.add([Record(0, 0, b"a", b"1"), Record(1, 0, b"a", b"2"), Record(2, 0, None, b"3")], 3)
+    assert finish(offsets.adding([[Record(0, 0, b"a", b"1"), Record(1, 0, b"a", b"2")], [Record(2, 0, None, b"3")]], 3))
     kept = [offsets.is_latest(Record(n, 0, key, b"")) for n, key in ((0, b"a"), (1, b"a"), (2, None), (3, b"a"))]
     assert kept == [False, True, False, True]
-    assert not OffsetMap(100, 0).add([Record(0, 0, b"a", b"1")], 1)
+    assert not finish(OffsetMap(100, 0).adding([[Record(0, 0, b"a", b"1")]], 1))
 
 
 async def test_the_dirtiest_log_comes_first() -> None:
@@ -513,7 +514,7 @@ async def test_an_emptied_batch_of_a_compressing_producer_can_be_read(codec: int
     await c.clean()
     empty = next(header for _, header in iter_headers(all_bytes(c.log)))
     assert (empty.record_count, empty.compression) == (0, 0), "as Kafka leaves it"
-    found = c.log.offset_for_timestamp(START_MS)
+    found = at_time(c.log, START_MS)
     assert found is not None and found.offset == 1
     c.put(("a", "3"))
     c.close_segment()

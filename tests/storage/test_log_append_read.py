@@ -9,7 +9,7 @@ import pytest
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.records.batch import iter_headers
 from broker_core.storage.log import AppendOrigin
-from tests.support.log_world import START_MS, World, all_bytes, batch, sized_batch
+from tests.support.log_world import START_MS, World, all_bytes, at_time, batch, sized_batch
 
 
 async def test_offsets_and_epochs_are_stamped_in_order() -> None:
@@ -90,7 +90,7 @@ async def test_a_disk_that_cannot_be_read() -> None:
     log.append_as_leader(batch(3), 0, AppendOrigin.CLIENT, START_MS)
     log.append_as_leader(batch(3), 0, AppendOrigin.CLIENT, START_MS)
     world.disk.fail["read"] = errno.EIO
-    for action in (lambda: log.read(1, 1, 6), lambda: log.size_between(1, 5), lambda: log.offset_for_timestamp(START_MS)):
+    for action in (lambda: log.read(1, 1, 6), lambda: log.size_between(1, 5), lambda: at_time(log, START_MS)):
         with pytest.raises(KafkaError) as caught:
             action()
         assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR

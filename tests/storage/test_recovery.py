@@ -14,7 +14,7 @@ import pytest
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.records.batch import iter_headers
 from broker_core.storage.log import AppendOrigin, PartitionLog
-from tests.support.log_world import FOLDER, START_MS, Crash, MemoryDisk, World, all_bytes, batch, sized_batch
+from tests.support.log_world import FOLDER, START_MS, Crash, MemoryDisk, World, all_bytes, at_time, batch, sized_batch
 
 LOG = f"{FOLDER}/{0:020d}.log"
 
@@ -194,7 +194,7 @@ async def test_segments_of_the_old_format_are_read() -> None:
     assert log.log_end_offset == 50
     assert log.read(17, 134 * 3, 50).length == 134 * 3
     assert log.read(17, 134 * 3, 50).next_offset == 20
-    assert log.offset_for_timestamp(START_MS + 20) == (20, START_MS + 20, -1)
+    assert at_time(log, START_MS + 20) == (20, START_MS + 20, -1)
     append(log, 1)
     again = await world.next_process().open()
     assert again.log_end_offset == 51

@@ -8,7 +8,7 @@ import pytest
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.storage.log import AppendOrigin, PartitionLog
-from tests.support.log_world import FOLDER, START_MS, World, all_bytes, sized_batch
+from tests.support.log_world import FOLDER, START_MS, World, all_bytes, at_newest, at_time, sized_batch
 
 HOUR_MS = 3_600_000
 
@@ -155,12 +155,12 @@ async def test_offsets_too_far_for_the_index_roll() -> None:
 async def test_lookup_by_timestamp() -> None:
     """The first record at or after a time; (-1) where there is none."""
     _, log = await hourly(index_interval_bytes=0)
-    assert log.offset_for_timestamp(START_MS) == (0, START_MS, 0)
-    assert log.offset_for_timestamp(START_MS + 4 * HOUR_MS - 1) == (4, START_MS + 4 * HOUR_MS, 0)
-    assert log.offset_for_timestamp(START_MS + 9 * HOUR_MS) is None
-    assert log.offset_of_max_timestamp() == (8, START_MS + 8 * HOUR_MS, 0)
+    assert at_time(log, START_MS) == (0, START_MS, 0)
+    assert at_time(log, START_MS + 4 * HOUR_MS - 1) == (4, START_MS + 4 * HOUR_MS, 0)
+    assert at_time(log, START_MS + 9 * HOUR_MS) is None
+    assert at_newest(log) == (8, START_MS + 8 * HOUR_MS, 0)
     log.advance_log_start(5)
-    assert log.offset_for_timestamp(START_MS) == (5, START_MS + 5 * HOUR_MS, 0)
+    assert at_time(log, START_MS) == (5, START_MS + 5 * HOUR_MS, 0)
 
 
 async def test_lookup_by_timestamp_with_falling_times() -> None:
@@ -168,6 +168,6 @@ async def test_lookup_by_timestamp_with_falling_times() -> None:
     log = await world.open()
     for timestamp_ms in (10, 50, 20, 40, 60, 30):
         append(log, timestamp_ms, START_MS)
-    found = [log.offset_for_timestamp(timestamp_ms) for timestamp_ms in (5, 11, 51, 61)]
+    found = [at_time(log, timestamp_ms) for timestamp_ms in (5, 11, 51, 61)]
     assert found == [(0, 10, 0), (1, 50, 0), (4, 60, 0), None]
-    assert log.offset_of_max_timestamp() == (4, 60, 0)
+    assert at_newest(log) == (4, 60, 0)

@@ -10,7 +10,7 @@ import pytest
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.records.batch import build_batch, check_batch, iter_headers, read_records
 from broker_core.storage.log import AppendOrigin, PartitionLog
-from tests.support.log_world import START_MS, World, all_bytes, batch, record, sized_batch
+from tests.support.log_world import START_MS, World, all_bytes, at_time, batch, record, sized_batch
 
 HOUR_MS = 3_600_000
 CLIENT = AppendOrigin.CLIENT
@@ -88,7 +88,7 @@ async def test_the_brokers_time_is_stamped_where_the_topic_wants_it() -> None:
     assert [r.timestamp_ms for r in read_records(data, position, header)] == [START_MS] * 3
     again = await World().open()
     again.append_as_follower(data, START_MS)
-    assert log.offset_for_timestamp(START_MS - 5) == (0, START_MS, 2)
+    assert at_time(log, START_MS - 5) == (0, START_MS, 2)
 
 
 @pytest.mark.parametrize(("wanted", "codec"), [("uncompressed", 0), ("gzip", 1), ("snappy", 2), ("lz4", 3), ("zstd", 4)])

@@ -11,8 +11,10 @@ from typing import Any, TypeVar, cast
 from broker_core.config import BrokerConfig, ConfigHolder, TopicConfig
 from broker_core.model import TopicPartition
 from broker_core.records.batch import Record, build_batch
+from broker_core.records.budget import Budget
+from broker_core.records.steps import finish
 from broker_core.seams import Network, Node
-from broker_core.storage.log import PartitionLog
+from broker_core.storage.log import FoundTimestamp, PartitionLog
 
 T = TypeVar("T")
 START_MS = 1_700_000_000_000
@@ -312,3 +314,11 @@ def all_bytes(log: PartitionLog) -> bytes:
         data += part.records.file.pread(part.records.position, part.length)
         offset = part.next_offset
     return data
+
+
+def at_time(log: PartitionLog, timestamp_ms: int) -> FoundTimestamp | None:
+    return finish(log.offset_for_timestamp(timestamp_ms, Budget()))
+
+
+def at_newest(log: PartitionLog) -> FoundTimestamp | None:
+    return finish(log.offset_of_max_timestamp(Budget()))

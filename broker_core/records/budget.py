@@ -1,0 +1,68 @@
+"""What looking into records may cost, counted over all that one request has looked into.
+
+A few kilobytes can claim gigabytes or millions of records. So bytes are taken from the budget before they come out of a codec,
+and records before they are walked; wrappers inside wrappers draw on the same one.
+"""
+
+from __future__ import annotations
+
+from broker_core.errors import CorruptData, ErrorCode, KafkaError
+
+DECODED_BYTES_MAX = 128 << 20
+DECODED_RECORDS_MAX = 2_000_000
+DECODED_MS_MAX = 30_000
+RECORDS_UNLIMITED = (1 << 31) - 1
+
+
+class BudgetSpent(CorruptData):
+    """The records would cost more than may be spent on them."""
+
+
+class TimeSpent(BudgetSpent):
+    """Whoever asked has waited for too long."""
+
+
+class Budget:
+    """`deadline_ms` is on the node's monotonic clock, None for work that nobody waits for."""
+
+    __slots__ = ("bytes_left", "deadline_ms", "held_bytes", "is_fresh", "records_left")
+
+    def __init__(
+        self, bytes_max: int = DECODED_BYTES_MAX, records_max: int = DECODED_RECORDS_MAX, deadline_ms: float | None = None
+    ) -> None:
+        self.bytes_left = bytes_max
+        self.records_left = records_max
+        self.deadline_ms = deadline_ms
+        self.held_bytes = 0
+        """Memory that was given to what is under way."""
+        self.is_fresh = True
+        """Whether nothing has been taken yet."""
+
+    def check_bytes(self, count: int) -> None:
+        if count > self.bytes_left:
+            raise BudgetSpent(f"compressed records exceed the {self.bytes_left} bytes that they may have when decompressed")
+
+    def take_bytes(self, count: int) -> None:
+        self.check_bytes(count)
+        self.is_fresh = False
+        self.bytes_left -= count
+        self.held_bytes += count
+
+    def return_bytes(self, count: int) -> None:
+        """Gives back what was taken and not needed."""
+        self.bytes_left += count
+        self.held_bytes -= count
+
+    def take_records(self, count: int) -> None:
+        if count > self.records_left:
+            raise BudgetSpent(f"{count} records are more than the {self.records_left} that may be looked into")
+        self.is_fresh = False
+        self.records_left -= count
+
+
+def refusal(error: CorruptData) -> KafkaError:
+    """What a client is told: one whose batch is too large may split it, one that came at a bad time may come again."""
+    if isinstance(error, TimeSpent):
+        return KafkaError(ErrorCode.REQUEST_TIMED_OUT, str(error))
+    code = ErrorCode.MESSAGE_TOO_LARGE if isinstance(error, BudgetSpent) else ErrorCode.CORRUPT_MESSAGE
+    return KafkaError(code, str(error))
