@@ -134,6 +134,7 @@ def _network_gauges(network: RealNetwork) -> list[Gauge]:
         ("broken_frames_total", "Frames that broke a limit.", counts.broken_frames),
         ("request_queue_size", "Requests read and not begun.", network.queue.size),
         ("request_queue_pauses_total", "Times a connection was not read because the request queue was full.", network.queue.pauses),
+        ("request_turns_cut_total", "Turns of a connection that ended with requests left for the next.", network.queue.yields),
     ]
 
 

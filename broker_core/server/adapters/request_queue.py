@@ -1,4 +1,4 @@
-"""How many requests have been read and not begun, over all connections (`queued.max.requests`).
+"""Whose requests are begun next, and how many may be read and not begun, over all connections (`queued.max.requests`).
 
 Kafka's network threads stop reading while the queue to its handler threads is full. Here one loop reads in one turn and
 begins in the next what it read, so the queue holds the frames that are complete and whose handling has not begun. As in
@@ -6,46 +6,87 @@ Kafka, a request in a purgatory is not in it, nor is what a client sent behind a
 waits for anything but the loop, so a full one cannot keep out the request that would empty it. What the limit saves is
 memory: frames that come in one read are not held back by the memory budget, however many sockets are ready in a turn.
 
-While the queue is full, a connection with something to read takes one byte, the least a transport takes (so a frame that
-lacked just this byte is one too many), and pauses. Each turn as many go on as there is room for, in the order they came.
+A connection stands in the line once, with its next frame, and serves a few when it is its turn (`turn.py`). At most
+`TURNS_AT_ONCE` connections begin in one turn of the loop, so timers and sockets are looked at however long the line is;
+listeners take turns, and on each of them whoever came first is first.
+
+While the queue is full, or others wait for room, a connection with something to read takes one byte, the least a transport
+takes (so a frame that lacked just this byte is one too many), and pauses. Each turn as many go on as there is room for, in
+the same order; one that finds the room taken goes first the next time. A connection that goes on with what it sent ahead
+needs no room, since that has been read: it could not keep those out who have nothing in the queue yet.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
+
+from broker_core.server.adapters.fair_line import FairLine
+
+TURNS_AT_ONCE = 16
+"""Times a turn's milliseconds and one request, this is the longest that a turn of the loop takes for them."""
+
+Callback = Callable[[], None]
 
 
 class RequestQueue:
-    """`full` says that nothing more may be read now; `pauses` counts the connections that stopped reading for it."""
+    """`full` says that nobody may read now, `pauses` counts the connections that stopped reading for it or for those before
+    them, `yields` the turns that ended with requests left. `group` is a connection's listener."""
 
     def __init__(self, limit: Callable[[], int]) -> None:
         self.size = 0
         self.full = False
         self.pauses = 0
+        self.yields = 0
         self._limit = limit
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._limit_seen = 0
+        self._called = 0
+        self._line: FairLine[Callback] = FairLine()
+        self._readers: FairLine[Callback] = FairLine()
 
-    def enter(self) -> None:
-        """A frame is complete."""
-        self.size += 1
-        self.full = self.size >= self._limit()
+    # Turns.
 
-    def leave(self) -> None:
-        """Its handling begins."""
-        self.size -= 1
-        self.full = False
+    def enter(self, group: object, begin: Callback, *, new: bool) -> None:
+        """A frame is complete, a new one or (not `new`) one sent ahead that the last turn left. `begin` is called once, now
+        or in a later turn of the loop; it lets the handling begin in the turn after that, which `begun` tells."""
+        if new:
+            self.size += 1
+            self._limit_seen = self._limit()
+            self.full = self.size >= self._limit_seen
+        else:
+            self.yields += 1
+        if self._called < TURNS_AT_ONCE and not self._line.count:
+            self._called += 1
+            begin()
+        else:
+            self._line.add(group, begin)
 
-    def wait(self, go_on: Callable[[], None]) -> None:
-        """Calls `go_on` once, in a later turn of the loop, when there is room."""
+    def begun(self, *, new: bool) -> None:
+        """The handling of such a frame begins. Whoever is called for it begins in the loop's next turn, so no more than
+        `TURNS_AT_ONCE` begin in any."""
+        self._called -= 1
+        if new:
+            self.size -= 1
+            self.full = self.size >= self._limit_seen
+        while self._line.count and self._called < TURNS_AT_ONCE:
+            self._called += 1
+            self._line.take()()
+
+    # Room.
+
+    def may_read(self, *, was_let_on: bool) -> bool:
+        """Whether a connection may read, which `was_let_on` if it has stood in line for this."""
+        return not self.full and (was_let_on or not self._readers.count)
+
+    def wait(self, group: object, go_on: Callback, *, first: bool) -> None:
+        """Calls `go_on` once, in a later turn of the loop, when there is room; `first` for one that was let on and found none."""
         self.pauses += 1
-        self._waiting.append(go_on)
-        if len(self._waiting) == 1:
+        (self._readers.add_first if first else self._readers.add)(group, go_on)
+        if self._readers.count == 1:
             asyncio.get_running_loop().call_soon(self._let_go_on)
 
     def _let_go_on(self) -> None:
-        for _ in range(min(len(self._waiting), self._limit() - self.size)):
-            self._waiting.popleft()()
-        if self._waiting:
+        for _ in range(min(self._readers.count, self._limit() - self.size)):
+            self._readers.take()()
+        if self._readers.count:
             asyncio.get_running_loop().call_soon(self._let_go_on)

@@ -4,6 +4,7 @@ Bytes arrive in a scratch buffer that all connections of a listener share (it is
 an idle connection holds no memory. A frame that does not fit in one read gets a buffer of its own (one used before,
 where there is a spare one), which grows as bytes arrive and as the memory budget lets it; what a client sends ahead
 of its answer is kept up to `READ_AHEAD_BYTES`, then reading pauses; so it does while the request queue is full.
+Complete frames are served in turns, a task each, between which other connections have theirs (`request_queue.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from broker_core.server.adapters.memory_budget import Account, MemoryBudget
 from broker_core.server.adapters.request_queue import RequestQueue
 from broker_core.server.adapters.response_writer import ResponseWriter
 from broker_core.server.adapters.spare_buffers import SpareBuffers
+from broker_core.server.adapters.turn import Turn
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +48,7 @@ class Host(Protocol):
 
 
 class ServerConnection(asyncio.BufferedProtocol):
-    """`busy` while a request is being handled: such a connection is not idle, however long its answer takes."""
+    """`busy` while a request waits for its turn or is being handled: such a connection is not idle, however long that takes."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -59,6 +61,9 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._account = Account(self._granted)
         self._waits_for_budget = False
         self._waits_for_queue = False
+        self._was_let_on = False
+        self._waits_for_turn = False
+        self._is_new = True
         self._task: asyncio.Task[None] | None = None
         self._queued_at = 0.0
         self._transport: asyncio.Transport
@@ -68,7 +73,11 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     @property
     def busy(self) -> bool:
-        return self._task is not None and not self.writing
+        return self._is_serving and not self.writing
+
+    @property
+    def _is_serving(self) -> bool:
+        return self._waits_for_turn or self._task is not None
 
     # From the transport.
 
@@ -98,15 +107,16 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._writer.resume()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        if not self._host.queue.full:
+        was_let_on, self._was_let_on = self._was_let_on, False
+        if self._host.queue.may_read(was_let_on=was_let_on):
             return self._buffer()
         self._waits_for_queue = True
         self._transport.pause_reading()
-        self._host.queue.wait(self._has_queue_room)
+        self._host.queue.wait(self._host, self._has_queue_room, first=was_let_on)
         return self._buffer()[:1]
 
     def _buffer(self) -> memoryview:
-        if self._frame is None:
+        if self._frame is None or self._complete:
             return self._host.scratch
         if len(self._frame) < self._room:
             self._frame.extend(bytes(self._room - len(self._frame)))
@@ -114,30 +124,31 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self._host.active(self)
-        if self._frame is not None:
+        if self._frame is not None and not self._complete:
             self._filled += nbytes
             self._go_on()
             return
         self._ahead += self._host.scratch[:nbytes]
-        if self._task is None:
-            self._start_frame()
+        if not self._is_serving:
+            self._start_frame(new=True)
         elif len(self._ahead) >= READ_AHEAD_BYTES:
             self._transport.pause_reading()
 
     def _has_queue_room(self) -> None:
         self._waits_for_queue = False
+        self._was_let_on = True
         self._read_on()
 
     def _read_on(self) -> None:
         """Reads again unless something else still forbids it."""
-        is_ahead = self._task is not None and len(self._ahead) >= READ_AHEAD_BYTES
+        is_ahead = self._is_serving and len(self._ahead) >= READ_AHEAD_BYTES
         if not (is_ahead or self._waits_for_budget or self._waits_for_queue):
             self._transport.resume_reading()
 
     # Frames.
 
-    def _start_frame(self) -> None:
-        """Starts on the next frame if its size has arrived."""
+    def _start_frame(self, *, new: bool) -> None:
+        """Starts on the next frame if its size has arrived; it is `new` if its last bytes have just been read."""
         if self._handler is None or self._transport.is_closing() or len(self._ahead) < SIZE.size:
             return
         (size,) = SIZE.unpack_from(self._ahead)
@@ -154,20 +165,20 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._frame[: len(begun)] = begun
         del self._ahead[: SIZE.size + size]
         self._host.budget.charge(self._account, self._filled)
-        self._go_on()
+        self._go_on(new=new)
 
     @property
     def _complete(self) -> bool:
         return self._frame is not None and self._filled == self._frame_bytes
 
-    def _go_on(self) -> None:
-        """Handles the frame when it is complete; otherwise sees that there may be more of it."""
+    def _go_on(self, *, new: bool = True) -> None:
+        """Has the frame handled when it is complete; otherwise sees that there may be more of it."""
         assert self._frame is not None
         if self._complete:
             if self._task is None:
                 self._queued_at = self._loop.time()
-                self._host.queue.enter()
-                self._task = self._loop.create_task(self._serve(), name="requests of one connection")
+                self._waits_for_turn, self._is_new = True, new
+                self._host.queue.enter(self._host, self._begin, new=new)
         elif self._filled == self._room:
             self._make_room()
 
@@ -191,16 +202,25 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     # Requests.
 
+    def _begin(self) -> None:
+        self._waits_for_turn = False
+        self._task = self._loop.create_task(self._serve(), name="requests of one connection")
+
     async def _serve(self) -> None:
-        """Handles the complete frame, and those that came after it: they have waited for their connection, not for the broker."""
-        self._host.queue.leave()
-        waited_ms = (self._loop.time() - self._queued_at) * 1000.0
+        """One turn: handles the complete frame and some that came after it. Those have waited for their connection, not for the
+        broker; the one that the turn leaves stands in line with the rest."""
+        self._host.queue.begun(new=self._is_new)
+        began_at = self._loop.time()
+        waited_ms = (began_at - self._queued_at) * 1000.0
+        turn = Turn(began_at * 1000.0)
         try:
             while self._complete and self._handler is not None:
                 await self._answer(self._handler, waited_ms)
                 waited_ms = 0.0
                 self._host.active(self)
-                self._start_frame()
+                if not turn.served(self._loop.time() * 1000.0):
+                    break
+                self._start_frame(new=False)
         except (ProtocolViolation, OSError) as error:
             self._hang_up(str(error))
         except Exception:
@@ -209,6 +229,8 @@ class ServerConnection(asyncio.BufferedProtocol):
         finally:
             self._task = None
             self.writing = False
+        if self._frame is None:
+            self._start_frame(new=False)
         self._read_on()
 
     async def _answer(self, handler: FrameHandler, waited_ms: float) -> None:

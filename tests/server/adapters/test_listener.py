@@ -272,7 +272,7 @@ async def test_what_a_frame_and_its_answer_waited_is_told(server: Server) -> Non
     connection = next(iter(server.listener._hosts))  # type: ignore[attr-defined]
     began = time.monotonic()
     connection._ahead += framed(b"small") + framed(b"behind it")
-    connection._start_frame()
+    connection._start_frame(new=True)
     time.sleep(0.02)
     while len(server.sent) < 2:
         await asyncio.sleep(0)
