@@ -44,9 +44,9 @@ class Workbench:
             while True:
                 async with self._turn:
                     job = self._slice(steps, job, budget)
-                if job is None:
-                    await self._node.clock.sleep(0)
-                else:
+                    if job is None:
+                        await self._node.clock.sleep(0)
+                if job is not None:
                     job = await outcome_of(self._node, job)
                 await self._wait_for_room(budget)
         except StopIteration as done:
