@@ -12,7 +12,7 @@ from broker_core.records.batch import Codec, Record, build_batch, parse_header, 
 from broker_core.records.budget import Budget
 from broker_core.records.steps import RECORDS_PER_STEP, carry_on
 from broker_core.storage.looking import RECORD_ERRORS_MAX, looking, must_look
-from tests.support.bombs import PACKERS, many_records
+from tests.support.bombs import PACKERS, many_records, uneven_records
 from tests.support.log_world import START_MS, World
 
 HOUR_MS = 3_600_000
@@ -54,7 +54,7 @@ def test_millions_of_records_are_refused_before_one_is_seen(codec: Codec, reason
 @pytest.mark.parametrize("codec", PACKERS, ids=lambda codec: codec.name)
 def test_records_that_are_looked_into_take_their_steps(codec: Codec, reason: str) -> None:
     config = World(**REASONS[reason]).topic_config
-    data = many_records(20_000, codec, timestamp_ms=START_MS)
+    data = uneven_records(20_000, codec, START_MS)
     found, steps = looked(data, config)
     wanted = {"codec": Codec.SNAPPY, "uncompressed": Codec.NONE}.get(reason, codec)
     if wanted == codec:
@@ -77,14 +77,14 @@ def test_too_many_bytes_are_refused(reason: str) -> None:
 
 def test_one_budget_for_all_batches() -> None:
     config = World(**REASONS["keys"]).topic_config
-    data = many_records(100, Codec.GZIP, timestamp_ms=START_MS)
+    data = uneven_records(100, Codec.GZIP, START_MS)
     assert looked(data * 3, config, Budget(records_max=300))[0] == data * 3
     assert looked(data * 3, config, Budget(records_max=299))[0].code is ErrorCode.MESSAGE_TOO_LARGE
 
 
 def test_only_so_many_records_are_named() -> None:
     config = World(**REASONS["keys"]).topic_config
-    error, steps = looked(many_records(100_000, Codec.ZSTD, timestamp_ms=START_MS, key=None), config)
+    error, steps = looked(uneven_records(20_000, Codec.ZSTD, START_MS, key=None), config)
     assert isinstance(error, RecordsRefused) and error.code is ErrorCode.INVALID_RECORD
     assert [index for index, _ in error.records] == list(range(RECORD_ERRORS_MAX))
     assert steps <= RECORD_ERRORS_MAX / RECORDS_PER_STEP + 4, "some to unpack them"
