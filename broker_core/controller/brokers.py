@@ -65,7 +65,7 @@ class Brokers:
             await self._failed(change.failed)
         if change.moved:
             context.brokers.update({broker_id: brokers[broker_id] for broker_id in change.moved})
-            self._changes.send_metadata(context.all_ids(), ())
+            await self._changes.send_metadata(context.all_ids(), ())
 
     async def log_dirs_failed(self, broker_ids: Sequence[int]) -> None:
         """Asks the brokers about all their replicas again; their answers tell which are offline."""
@@ -107,8 +107,8 @@ class Brokers:
     async def _started(self, broker_ids: Sequence[int]) -> None:
         context = self._context
         others = [broker_id for broker_id in context.all_ids() if broker_id not in broker_ids]
-        self._changes.send_metadata(others, ())
-        self._changes.send_metadata(broker_ids, context.partitions_with_leadership())
+        await self._changes.send_metadata(others, ())
+        await self._changes.send_metadata(broker_ids, context.partitions_with_leadership())
         replicas = context.replicas_on(broker_ids)
         await self._changes.move_replicas([replica for replica in replicas if not self._is_deleted(replica)], ReplicaState.ONLINE)
         await self._changes.bring_online()
@@ -136,7 +136,7 @@ class Brokers:
         await self._changes.move_replicas(kept, ReplicaState.OFFLINE)
         await self._deletions.replicas_failed([replica for replica in replicas if context.is_going(replica.topic)])
         if not kept and not any(isinstance(result, LeaderAndIsr) for result in results.values()):
-            self._changes.send_metadata(context.all_ids(), ())
+            await self._changes.send_metadata(context.all_ids(), ())
 
     async def _replicas_answered(self, broker_id: int, response: Any) -> None:
         """A replica whose folder failed is offline, one that answered well is not (any more)."""

@@ -20,6 +20,10 @@ log = logging.getLogger(__name__)
 
 RETRY_MS = 100
 QUEUE_LIMIT = 10_000
+ROOM = 6
+"""Requests in a lane up to which more work may be begun: two slices of a state change, each of up to three kinds."""
+SILENT_MS = 5_000
+"""A broker that has not answered for so long no longer holds up work that others wait for."""
 
 
 class ControlSender(Protocol):
@@ -91,12 +95,18 @@ class ControlChannels:
         """Requests queued or on their way, by broker."""
         return {broker_id: len(lane.queue) for broker_id, lane in sorted(self._lanes.items())}
 
+    def has_room(self) -> bool:
+        """Whether every broker that answers has carried out most of what it was sent."""
+        silent_since_ms = self._clock.monotonic_ms() - SILENT_MS
+        return all(len(lane.queue) <= ROOM or lane.asked_ms <= silent_since_ms for lane in self._lanes.values())
+
     async def _work(self, lane: _Lane) -> None:
         while True:
             while not lane.queue:
                 lane.filled.clear()
                 await lane.filled.wait()
             request = lane.queue[0]
+            lane.asked_ms = self._clock.monotonic_ms()
             response = await self._send_until_answered(lane.info, request)
             lane.queue.popleft()
             self._on_response(request, response)
@@ -116,10 +126,11 @@ class ControlChannels:
 class _Lane:
     """Requests for one generation of one broker, the first of them on its way."""
 
-    __slots__ = ("filled", "info", "queue", "task")
+    __slots__ = ("asked_ms", "filled", "info", "queue", "task")
 
     def __init__(self, info: BrokerInfo) -> None:
         self.info = info
         self.queue: deque[ControlRequest] = deque()
         self.filled = asyncio.Event()
+        self.asked_ms = 0.0
         self.task: asyncio.Task[None] | None = None

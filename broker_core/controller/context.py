@@ -58,6 +58,10 @@ class ControllerContext(Struct):
     deleting: set[str] = field(default_factory=set)
     deletion_started: set[str] = field(default_factory=set)
     ineligible: set[str] = field(default_factory=set)
+    uncreated: dict[TopicPartition, None] = field(default_factory=dict)
+    """Assigned partitions that wait in line for their first leader; neither they nor their replicas have a state yet."""
+    stopping: dict[str, int] = field(default_factory=dict)
+    """By topic the replicas in DELETION_STARTED: their brokers have not answered yet."""
 
     def is_live(self, broker_id: int) -> bool:
         return broker_id in self.brokers and broker_id not in self.shutting_down
@@ -93,14 +97,26 @@ class ControllerContext(Struct):
         return self.replicas_of(self.partitions_of(topic))
 
     def replicas_on(self, broker_ids: Iterable[int]) -> list[Replica]:
+        """Those of partitions without a state are left out: they have none either."""
         wanted = set(broker_ids)
-        return [replica for replica in self.replicas_of(self.partitions()) if replica.broker_id in wanted]
+        known = [tp for tp in self.partitions() if tp not in self.uncreated]
+        return [replica for replica in self.replicas_of(known) if replica.broker_id in wanted]
 
     def in_state(self, topic: str, state: ReplicaState) -> list[Replica]:
         return [replica for replica in self.replicas_of_topic(topic) if self.replica_state(replica) is state]
 
     def replica_state(self, replica: Replica) -> ReplicaState:
         return self.replica_states.get(replica, ReplicaState.NON_EXISTENT)
+
+    def set_replica_state(self, replica: Replica, state: ReplicaState | None) -> None:
+        """None where the replica is no more."""
+        change = (state is ReplicaState.DELETION_STARTED) - (self.replica_states.get(replica) is ReplicaState.DELETION_STARTED)
+        if change:
+            self.stopping[replica.topic] = self.stopping.get(replica.topic, 0) + change
+        if state is None:
+            self.replica_states.pop(replica, None)
+        else:
+            self.replica_states[replica] = state
 
     def partition_state(self, tp: TopicPartition) -> PartitionState:
         return self.partition_states.get(tp, PartitionState.NON_EXISTENT)
@@ -148,10 +164,12 @@ class ControllerContext(Struct):
             self.leadership.pop(tp, None)
             self.partition_states.pop(tp, None)
             self.moving.discard(tp)
+            self.uncreated.pop(tp, None)
         for replica in self.replicas_of_topic(topic):
             self.replica_states.pop(replica, None)
         self.assignments.pop(topic, None)
         self.topic_ids.pop(topic, None)
+        self.stopping.pop(topic, None)
         for names in (self.deleting, self.deletion_started, self.ineligible):
             names.discard(topic)
 

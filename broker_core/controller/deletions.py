@@ -1,4 +1,7 @@
-"""Carries out topic deletions (the decisions are `topic_deletion`'s)."""
+"""Carries out topic deletions (the decisions are `topic_deletion`'s).
+
+A large topic is stopped and its znodes are removed slice by slice, as the brokers have room (`backlog`).
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,19 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 
 from broker_core.controller import topic_deletion
+from broker_core.controller.backlog import PARTITIONS_PER_SLICE, Backlog
 from broker_core.controller.context import ControllerContext, Replica
 from broker_core.controller.partition_states import PartitionState
 from broker_core.controller.replica_states import ReplicaState
 from broker_core.controller.state_changes import StateChanges
 from broker_core.controller.znodes import Znodes
 from broker_core.coordination.layout import deletion_path
+from broker_core.model import TopicPartition
 
 log = logging.getLogger(__name__)
 
 _SERVING = (ReplicaState.NEW, ReplicaState.ONLINE)
+_STOP, _REMOVE = "stop deleted topics", "remove deleted topics"
 _STOPPED = (ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED)
 
 
@@ -27,6 +33,7 @@ class Deletions:
         context: ControllerContext,
         znodes: Znodes,
         changes: StateChanges,
+        backlog: Backlog,
         *,
         enabled: Callable[[], bool],
         forget: Callable[[str], None],
@@ -34,8 +41,11 @@ class Deletions:
         self._context = context
         self._znodes = znodes
         self._changes = changes
+        self._backlog = backlog
         self._enabled = enabled
         self._forget = forget
+        self._to_stop: dict[str, list[TopicPartition]] = {}
+        self._to_remove: dict[str, None] = {}
 
     async def enqueue(self, topics: Iterable[str]) -> None:
         """Orders found in the store: unknown topics' are removed, all of them where deletion is disabled."""
@@ -75,22 +85,40 @@ class Deletions:
         """Their brokers said so."""
         deleted = self._among(replicas, (ReplicaState.DELETION_STARTED,))
         await self._changes.move_replicas(deleted, ReplicaState.DELETION_SUCCESSFUL)
-        await self.resume()
+        if any(topic not in self._to_stop and not self._context.stopping.get(topic) for topic in sorted({each.topic for each in replicas})):
+            await self.resume()
 
     async def resume(self) -> None:
         """Finishes, retries and begins what can be."""
         plan = topic_deletion.plan(self._context)
         for topic in plan.finished:
-            await self._finish(topic)
+            if topic not in self._to_remove:
+                await self._finish(topic)
         if plan.retry:
             await self._changes.move_replicas(plan.retry, ReplicaState.OFFLINE)
-        if plan.begin:
-            await self._begin(plan.begin)
+        begin = [topic for topic in plan.begin if topic not in self._to_stop]
+        if begin:
+            await self._begin(begin)
 
     def _among(self, replicas: Sequence[Replica], states: tuple[ReplicaState, ...]) -> list[Replica]:
         return [replica for replica in replicas if self._context.replica_state(replica) in states]
 
     async def _finish(self, topic: str) -> None:
+        if len(self._context.assignments[topic]) > PARTITIONS_PER_SLICE:
+            self._to_remove[topic] = None
+            self._backlog.add(_REMOVE, self._remove_some)
+        else:
+            await self._remove(topic)
+
+    async def _remove_some(self) -> bool:
+        """Some of a topic's partitions' znodes, and when there are no more the topic's own."""
+        topic = next(iter(self._to_remove))
+        if not await self._znodes.delete_partitions(topic, PARTITIONS_PER_SLICE):
+            del self._to_remove[topic]
+            await self._remove(topic)
+        return bool(self._to_remove)
+
+    async def _remove(self, topic: str) -> None:
         self._forget(topic)
         await self._znodes.delete_topic(topic)
         self._context.remove_topic(topic)
@@ -98,14 +126,33 @@ class Deletions:
 
     async def _begin(self, topics: Sequence[str]) -> None:
         log.info("Deletion of topics %s begins", topics)
+        await self._changes.take_up([tp for topic in topics for tp in self._context.partitions_of(topic) if tp in self._context.uncreated])
         unseen = topic_deletion.unseen_partitions(self._context, topics)
         await self._changes.move_partitions(unseen, PartitionState.OFFLINE)
         await self._changes.move_partitions(unseen, PartitionState.NON_EXISTENT)
         self._context.deletion_started.update(topics)
-        self._changes.send_metadata(self._context.all_ids(), [tp for topic in topics for tp in self._context.partitions_of(topic)])
-        dead, alive = topic_deletion.split_replicas(self._context, topics)
+        await self._changes.send_metadata(self._context.all_ids(), [tp for topic in topics for tp in self._context.partitions_of(topic)])
+        for topic in topics:
+            self._to_stop[topic] = self._context.partitions_of(topic)[::-1]
+        if await self._stop_some():
+            self._backlog.add(_STOP, self._stop_some)
+
+    async def _stop_some(self) -> bool:
+        """The next partitions' replicas are stopped and deleted; whether more are to be."""
+        partitions: list[TopicPartition] = []
+        while self._to_stop and len(partitions) < PARTITIONS_PER_SLICE:
+            topic, left = next(iter(self._to_stop.items()))
+            if not self._context.is_going(topic):
+                del self._to_stop[topic]
+                continue
+            partitions += left[: -PARTITIONS_PER_SLICE - 1 : -1]
+            del left[-PARTITIONS_PER_SLICE:]
+            if not left:
+                del self._to_stop[topic]
+        dead, alive = topic_deletion.split_replicas(self._context, partitions)
         await self._changes.move_replicas(self._among(dead, _SERVING), ReplicaState.OFFLINE)
         await self._changes.move_replicas(self._among(dead, _STOPPED), ReplicaState.DELETION_INELIGIBLE)
         await self._changes.move_replicas(alive, ReplicaState.OFFLINE)
         await self._changes.move_replicas(alive, ReplicaState.DELETION_STARTED)
         self.halt(sorted({replica.topic for replica in dead}), "a replica's broker is down")
+        return bool(self._to_stop)

@@ -70,6 +70,10 @@ class BalanceDue(Struct, frozen=True):
     """The timer of automatic preferred elections."""
 
 
+class BacklogDue(Struct, frozen=True):
+    """The brokers have room for more of the work that waits."""
+
+
 class UncleanEnabled(Struct, frozen=True):
     """Unclean election was allowed for a topic, or (None) for all."""
 
@@ -103,6 +107,7 @@ Event = (
     | LogDirChange
     | MovingStateChange
     | BalanceDue
+    | BacklogDue
     | UncleanEnabled
     | Answered
     | Call

@@ -94,9 +94,9 @@ class GuardedStore:
             except NoNode as error:
                 del remaining[error.index]
 
-    async def subtree(self, path: str) -> list[str]:
-        """The znode and all below it, children before parents; the znode itself even if it is gone. A level is read at once."""
-        level, found = [path], [path]
+    async def subtree(self, *paths: str) -> list[str]:
+        """The znodes and all below them, children before parents; the znodes themselves even if they are gone. A level is read at once."""
+        level, found = [*paths], [*paths]
         while level:
             below = await self.each([lambda parent=parent: self.children(parent) for parent in level])  # type: ignore[misc]
             level = [f"{parent}/{name}" for parent, names in zip(level, below, strict=True) for name in names]

@@ -94,6 +94,8 @@ class Reassignments:
     def _requested(self, tp: TopicPartition, target: Sequence[int] | None) -> ReplicaAssignment:
         if tp.topic in self._context.deleting and target is not None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
+        if tp in self._context.uncreated:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition has no leader yet.")
         return requested(self._context.assignment(tp), target, self._context.is_live)
 
     async def _try(self, tp: TopicPartition, assignment: ReplicaAssignment) -> Outcome:
@@ -148,7 +150,7 @@ class Reassignments:
         await self._persist(tp, done)
         self._context.moving.discard(tp)
         await self._drop_from_znode(lambda other, target: other == tp and target == done.replicas)
-        self._changes.send_metadata(self._context.all_ids(), [tp])
+        await self._changes.send_metadata(self._context.all_ids(), [tp])
         log.info("Reassignment of %s to %s completed", tp, done.replicas)
         await self._deletions.resume_for([tp.topic])
         return True

@@ -1,18 +1,21 @@
 """What the controller tells brokers: LeaderAndIsr, UpdateMetadata and StopReplica, gathered per broker.
 
-A `RequestBatch` collects what one state change has to tell; `build` turns it into at most one request of each kind per
-broker, in this order: LeaderAndIsr, UpdateMetadata, StopReplica. Only brokers that are registered get any, each with its
-own broker epoch (KIP-380). Versions are the highest of 3.9: topic ids are in them, and all brokers are ours.
+A `RequestBatch` collects what one state change has to tell; `build` turns it into requests for each broker, in this order:
+LeaderAndIsr, UpdateMetadata, StopReplica, and of each kind as many as its partitions need: a request is bounded, so that a
+broker has carried it out long before its answer is given up, and what was answered is not sent again. Only brokers that are
+registered get any, each with its own broker epoch (KIP-380). Versions are the highest of 3.9: topic ids are in them, and all
+brokers are ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
 
+from broker_core.controller.backlog import slices
 from broker_core.controller.context import ControllerContext, Leadership
 from broker_core.controller.reassignment import ReplicaAssignment
 from broker_core.model import LEADER_DURING_DELETE, NO_EPOCH, NO_LEADER, BrokerInfo, LeaderAndIsr, TopicPartition
@@ -90,9 +93,11 @@ class RequestBatch:
 
     def build(self) -> list[ControlRequest]:
         """The requests, brokers by id; the batch is empty afterwards."""
+        metadata = list(_slices(self._metadata)) or [{}]
+        told = [broker_id for broker_id in sorted(self._metadata_brokers) if broker_id in self._context.brokers]
         requests = [
             *(self._leader_and_isr_request(broker_id, parts) for broker_id, parts in self._registered(self._leader_and_isr)),
-            *(self._metadata_request(broker_id) for broker_id in sorted(self._metadata_brokers) if broker_id in self._context.brokers),
+            *(self._metadata_request(broker_id, parts) for broker_id in told for parts in metadata),
             *(self._stop_request(broker_id, parts) for broker_id, parts in self._registered(self._stop_replica)),
         ]
         self._leader_and_isr, self._stop_replica = {}, {}
@@ -100,7 +105,9 @@ class RequestBatch:
         return requests
 
     def _registered(self, by_broker: dict[int, dict[TopicPartition, Payload]]) -> list[tuple[int, dict[TopicPartition, Payload]]]:
-        return [(broker_id, parts) for broker_id, parts in sorted(by_broker.items()) if broker_id in self._context.brokers]
+        """Each broker's part, sliced."""
+        known = [(broker_id, parts) for broker_id, parts in sorted(by_broker.items()) if broker_id in self._context.brokers]
+        return [(broker_id, sliced) for broker_id, parts in known for sliced in _slices(parts)]
 
     def _metadata_part(self, tp: TopicPartition, leadership: Leadership) -> Payload:
         state, controller_epoch = leadership
@@ -125,13 +132,13 @@ class RequestBatch:
         }
         return self._request(broker_id, LEADER_AND_ISR_KEY, parts, body)
 
-    def _metadata_request(self, broker_id: int) -> ControlRequest:
+    def _metadata_request(self, broker_id: int, parts: Mapping[TopicPartition, Payload]) -> ControlRequest:
         body = {
             "type_": 0,
-            "topic_states": self._topic_states(self._metadata),
+            "topic_states": self._topic_states(parts),
             "live_brokers": [_live_broker(info) for _, info in sorted(self._context.brokers.items())],
         }
-        return self._request(broker_id, UPDATE_METADATA_KEY, self._metadata, body)
+        return self._request(broker_id, UPDATE_METADATA_KEY, parts, body)
 
     def _stop_request(self, broker_id: int, parts: dict[TopicPartition, Payload]) -> ControlRequest:
         states = [{"topic_name": topic, "partition_states": group} for topic, group in _by_topic(parts)]
@@ -170,6 +177,11 @@ def _leader_and_isr_part(tp: TopicPartition, leadership: Leadership, assignment:
         "is_new": is_new,
         "leader_recovery_state": 0,
     }
+
+
+def _slices(parts: Mapping[TopicPartition, Payload]) -> Iterator[dict[TopicPartition, Payload]]:
+    for partitions in slices(sorted(parts)):
+        yield {tp: parts[tp] for tp in partitions}
 
 
 def _by_topic(parts: Mapping[TopicPartition, Payload]) -> list[tuple[str, list[Payload]]]:

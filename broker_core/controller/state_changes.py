@@ -1,16 +1,19 @@
 """Carries out state changes of partitions and replicas: read, decide (pure), write, tell the brokers.
 
-All of one call's requests go out together at its end, after the store has been written. A state that changed between
-reading and writing (the leader changes the ISR) is read and decided again.
+A call on thousands of partitions works on a slice of them after the other, and lets other tasks run in between. All of a
+slice's requests go out together at its end, after the store has been written. A state that changed between reading and
+writing (the leader changes the ISR) is read and decided again.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from broker_core.config import ConfigHolder, TopicConfig
 from broker_core.controller import partition_states, replica_states
+from broker_core.controller.backlog import replica_slices, slices
 from broker_core.controller.context import ControllerContext, Leadership, Replica
 from broker_core.controller.election import Election, Strategy, elect, first_leader, has_live_in_sync_replica
 from broker_core.controller.partition_states import PartitionState
@@ -19,6 +22,9 @@ from broker_core.controller.requests import ControlRequest, RequestBatch
 from broker_core.controller.znodes import Znodes
 from broker_core.errors import ConfigError, ErrorCode, KafkaError
 from broker_core.model import LeaderAndIsr, TopicPartition
+from broker_core.seams import Clock
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -36,12 +42,14 @@ class StateChanges:
         znodes: Znodes,
         config: ConfigHolder,
         send: Callable[[list[ControlRequest]], None],
+        clock: Clock,
     ) -> None:
         self._controller_id = controller_id
         self._context = context
         self._znodes = znodes
         self._config = config
         self._send = send
+        self._clock = clock
         self.unclean_elections = 0
 
     def batch(self) -> RequestBatch:
@@ -50,16 +58,25 @@ class StateChanges:
     def send(self, batch: RequestBatch) -> None:
         self._send(batch.build())
 
-    def send_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
+    async def send_metadata(self, brokers: Sequence[int], partitions: Sequence[TopicPartition]) -> None:
         """UpdateMetadata with the live brokers and these partitions."""
-        batch = self.batch()
-        batch.update_metadata(brokers, partitions)
-        self.send(batch)
+        async for part in self._in_turns(slices(partitions) if partitions else iter([()])):
+            batch = self.batch()
+            batch.update_metadata(brokers, part)
+            self.send(batch)
 
     async def move_partitions(
         self, partitions: Iterable[TopicPartition], target: PartitionState, strategy: Strategy = Strategy.OFFLINE, *, unclean: bool = False
     ) -> dict[TopicPartition, ElectionResult]:
         """Brings partitions into `target`; to ONLINE means an election, whose outcome is returned per partition."""
+        results: dict[TopicPartition, ElectionResult] = {}
+        async for part in self._in_turns(slices(list(partitions))):
+            results.update(await self._move_partitions(part, target, strategy, unclean))
+        return results
+
+    async def _move_partitions(
+        self, partitions: Sequence[TopicPartition], target: PartitionState, strategy: Strategy, unclean: bool
+    ) -> dict[TopicPartition, ElectionResult]:
         context = self._context
         valid = [tp for tp in partitions if self._partition_may_become(tp, target)]
         if target is not PartitionState.ONLINE:
@@ -77,6 +94,19 @@ class StateChanges:
         self.send(batch)
         return results
 
+    async def take_up(self, partitions: Sequence[TopicPartition]) -> None:
+        """New partitions and their replicas get a state: from now on they take part in everything."""
+        for tp in partitions:
+            self._context.uncreated.pop(tp, None)
+        await self.move_partitions(partitions, PartitionState.NEW)
+        await self.move_replicas(self._context.replicas_of(partitions), ReplicaState.NEW)
+
+    async def create(self, partitions: Sequence[TopicPartition]) -> None:
+        """New partitions get their first leaders."""
+        await self.take_up(partitions)
+        await self.move_partitions(partitions, PartitionState.ONLINE)
+        await self.move_replicas(self._context.replicas_of(partitions), ReplicaState.ONLINE)
+
     async def bring_online(self, topic: str | None = None) -> dict[TopicPartition, ElectionResult]:
         """Tries to elect a leader for every new or offline partition (of one topic) that is not being deleted."""
         waiting = (PartitionState.NEW, PartitionState.OFFLINE)
@@ -86,6 +116,10 @@ class StateChanges:
 
     async def move_replicas(self, replicas: Iterable[Replica], target: ReplicaState) -> None:
         """Brings replicas into `target` and tells the brokers concerned; impossible transitions are logged and left out."""
+        async for part in self._in_turns(replica_slices(list(replicas))):
+            await self._move_replicas(part, target)
+
+    async def _move_replicas(self, replicas: Sequence[Replica], target: ReplicaState) -> None:
         valid = [replica for replica in replicas if self._replica_may_become(replica, target)]
         batch = self.batch()
         if target is ReplicaState.OFFLINE:
@@ -94,6 +128,13 @@ class StateChanges:
             self._tell(replica, target, batch)
             self._apply(replica, target)
         self.send(batch)
+
+    async def _in_turns(self, parts: Iterator[T]) -> AsyncIterator[T]:
+        """The parts one by one; between two of them others have their turn."""
+        for number, part in enumerate(parts):
+            if number:
+                await self._clock.sleep(0)
+            yield part
 
     async def rewrite(self, tp: TopicPartition, decide: Decide) -> Leadership | None:
         """Writes the state that `decide` makes of the present one; None where it declines. Nobody is told yet."""
@@ -199,10 +240,10 @@ class StateChanges:
 
     def _apply(self, replica: Replica, target: ReplicaState) -> None:
         if target is not ReplicaState.NON_EXISTENT:
-            self._context.replica_states[replica] = target
+            self._context.set_replica_state(replica, target)
             return
         self._context.set_assignment(replica.tp, self._context.assignment(replica.tp).without(replica.broker_id))
-        self._context.replica_states.pop(replica, None)
+        self._context.set_replica_state(replica, None)
 
     async def _read(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, LeaderAndIsr]:
         """Present states; those a later controller wrote are left out, the next guarded write ends this term."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_core.config import ConfigHolder
+from broker_core.controller.backlog import Backlog
 from broker_core.controller.brokers import Brokers
 from broker_core.controller.channels import ControlChannels, ControlSender
 from broker_core.controller.context import ControllerContext
@@ -19,6 +20,7 @@ from broker_core.controller.deletions import Deletions
 from broker_core.controller.elector import Won
 from broker_core.controller.events import (
     Answered,
+    BacklogDue,
     BrokerChange,
     DeletionRequested,
     ElectionRequested,
@@ -72,22 +74,25 @@ class Term:
             node.clock,
             node.spawn,
             sender,
-            lambda request, response: post(Answered(request, response)),
+            self._answered,
             lambda overflowing: give_up(f"too many requests wait for broker {overflowing}"),
         )
+        self._post = post
+        self.backlog = backlog = Backlog(node.clock, self.channels.has_room, lambda: post(BacklogDue()))
         self._znodes = znodes = Znodes(GuardedStore(node.store, node.clock, node.spawn, won.version))
-        self.changes = changes = StateChanges(broker_id, context, znodes, config, self._tell)
+        self.changes = changes = StateChanges(broker_id, context, znodes, config, self._tell, node.clock)
         self._deletions = Deletions(
             context,
             znodes,
             changes,
+            backlog,
             enabled=lambda: config.current.delete_topic_enable,
             forget=lambda topic: watches.forget(PartitionChange(topic)),
         )
         self.reassignments = Reassignments(context, znodes, changes, self._deletions, lambda tp: watches.to(MovingStateChange(tp)))
         self.elections = LeaderElections(context, znodes, changes)
         self.brokers = Brokers(context, changes, self._deletions, self.reassignments, self.channels)
-        self.topics = Topics(context, znodes, changes, self._deletions, watches=watches, entropy=node.entropy)
+        self.topics = Topics(context, znodes, changes, self._deletions, backlog, watches=watches, entropy=node.entropy)
 
     async def begin(self) -> None:
         """Takes the office up: reads the cluster, tells the brokers, resumes what was under way."""
@@ -104,9 +109,10 @@ class Term:
         context.ineligible.update(ineligible_at_start(context))
         for broker_id in context.all_ids():
             self.channels.open(context.brokers[broker_id])
-        self.changes.send_metadata(context.all_ids(), ())
+        await self.changes.send_metadata(context.all_ids(), ())
         await self._start_replicas(restarted)
         await self._start_partitions()
+        await self.topics.create(list(context.uncreated))
         resumed = await self.reassignments.from_znode(self.watches.to(ReassignmentRequested()))
         await self.reassignments.resume(lambda tp, _: tp not in resumed)
         await self._deletions.resume()
@@ -118,6 +124,7 @@ class Term:
 
     def end(self) -> None:
         """Out of office: nothing is sent or watched any more."""
+        self.backlog.end()
         self.watches.close()
         self.channels.close_all()
 
@@ -146,7 +153,7 @@ class Term:
         partitions = [tp for tp in await self._znodes.take_notifications(ISR_CHANGES, names, decode_isr_change) if known(tp).replicas]
         self.context.leadership.update(await self._znodes.states(partitions))
         if partitions:
-            self.changes.send_metadata(self.context.all_ids(), partitions)
+            await self.changes.send_metadata(self.context.all_ids(), partitions)
         for tp in partitions:
             await self.reassignments.check(tp)
         await self._znodes.store.delete_all([f"{ISR_CHANGES}/{name}" for name in names])
@@ -177,6 +184,10 @@ class Term:
         for tp in sorted(self.context.moving):
             await self.reassignments.check(tp)
 
+    def _answered(self, request: ControlRequest, response: Any) -> None:
+        self._post(Answered(request, response))
+        self.backlog.look()
+
     def _tell(self, requests: list[ControlRequest]) -> None:
         self.channels.send(requests)
 
@@ -193,7 +204,7 @@ class Term:
         """Those that restarted leave the ISRs before those that are gone: the last to leave stays in, and these may still have
         what the former lost."""
         context = self.context
-        replicas = context.replicas_of(context.partitions())
+        replicas = context.replicas_of([tp for tp in context.partitions() if tp not in context.uncreated])
         online = [replica for replica in replicas if context.is_online(replica.broker_id, replica.tp)]
         offline = [replica for replica in replicas if not context.is_online(replica.broker_id, replica.tp)]
         context.replica_states.update(dict.fromkeys(online, ReplicaState.ONLINE))
@@ -206,6 +217,8 @@ class Term:
     async def _start_partitions(self) -> None:
         context = self.context
         for tp in context.partitions():
+            if tp in context.uncreated:
+                continue
             context.partition_states[tp] = self._state_at_start(tp)
         await self.changes.bring_online()
 
@@ -217,6 +230,7 @@ class Term:
 
 
 TERM_EVENTS: dict[type[Any], Callable[[Term], Any]] = {
+    BacklogDue: lambda term: term.backlog.go_on(),
     BrokerChange: Term.brokers_changed,
     DeletionRequested: Term.deletions_requested,
     ElectionRequested: Term.elections_requested,

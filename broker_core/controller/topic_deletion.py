@@ -29,7 +29,7 @@ def plan(context: ControllerContext) -> DeletionPlan:
     queued = sorted(context.deleting)
     finished = tuple(topic for topic in queued if _all_deleted(context, topic))
     rest = [topic for topic in queued if topic not in finished]
-    idle = [topic for topic in rest if not context.in_state(topic, ReplicaState.DELETION_STARTED)]
+    idle = [topic for topic in rest if not context.stopping.get(topic)]
     retry = tuple(replica for topic in idle for replica in context.in_state(topic, ReplicaState.DELETION_INELIGIBLE))
     return DeletionPlan(finished, retry, tuple(topic for topic in idle if topic not in context.ineligible))
 
@@ -43,11 +43,11 @@ def unseen_partitions(context: ControllerContext, topics: Iterable[str]) -> list
     return [tp for topic in topics if topic not in context.deletion_started for tp in context.partitions_of(topic)]
 
 
-def split_replicas(context: ControllerContext, topics: Iterable[str]) -> tuple[list[Replica], list[Replica]]:
-    """(dead, alive) replicas of the topics; those already deleted are in neither when alive."""
+def split_replicas(context: ControllerContext, partitions: Iterable[TopicPartition]) -> tuple[list[Replica], list[Replica]]:
+    """(dead, alive) replicas of the partitions; those already deleted are in neither when alive."""
     dead: list[Replica] = []
     alive: list[Replica] = []
-    for replica in (replica for topic in topics for replica in context.replicas_of_topic(topic)):
+    for replica in context.replicas_of(partitions):
         if not context.is_online(replica.broker_id, replica.tp):
             dead.append(replica)
         elif context.replica_state(replica) is not ReplicaState.DELETION_SUCCESSFUL:

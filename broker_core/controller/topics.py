@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from itertools import islice
 from uuid import UUID
 
+from broker_core.controller.backlog import PARTITIONS_PER_SLICE, Backlog
 from broker_core.controller.context import ControllerContext
 from broker_core.controller.deletions import Deletions
 from broker_core.controller.events import DeletionRequested, PartitionChange, TopicChange
-from broker_core.controller.partition_states import PartitionState
-from broker_core.controller.replica_states import ReplicaState
 from broker_core.controller.state_changes import StateChanges
 from broker_core.controller.watches import Watches
 from broker_core.controller.znodes import Topic, Znodes
@@ -33,6 +33,7 @@ class Topics:
         znodes: Znodes,
         changes: StateChanges,
         deletions: Deletions,
+        backlog: Backlog,
         *,
         watches: Watches,
         entropy: Entropy,
@@ -41,15 +42,18 @@ class Topics:
         self._znodes = znodes
         self._changes = changes
         self._deletions = deletions
+        self._backlog = backlog
         self._watches = watches
         self._entropy = entropy
 
     async def load(self) -> None:
-        """All topics and their leadership at the beginning of a term."""
+        """All topics and their leadership at the beginning of a term. Partitions without any wait in line for `create`, but for those that
+        a former controller was moving: what it began with them goes on."""
         await self._read(await self._znodes.topic_names(self._watches.to(TopicChange())))
         context = self._context
         context.leadership.update(await self._znodes.states(context.partitions()))
         context.moving.update(tp for tp in context.partitions() if context.assignment(tp).is_moving)
+        context.uncreated.update(dict.fromkeys(tp for tp in context.partitions() if tp not in context.leadership and tp not in context.moving))
 
     async def listed(self) -> None:
         """`/brokers/topics` changed: new topics get their first leaders, vanished ones are forgotten."""
@@ -58,7 +62,7 @@ class Topics:
             self._watches.forget(PartitionChange(topic))
             self._context.remove_topic(topic)
         added = [name for name in names if name not in self._context.assignments]
-        await self._create([tp for topic in await self._read(added) for tp in self._context.partitions_of(topic.name)])
+        await self.create([tp for topic in await self._read(added) for tp in self._context.partitions_of(topic.name)])
 
     async def grown(self, name: str) -> None:
         """`/brokers/topics/T` changed: partitions that are not known yet are new; not in a topic that is being deleted."""
@@ -73,7 +77,7 @@ class Topics:
             return
         for partition in added:
             self._context.set_assignment(TopicPartition(name, partition), topic.assignments[partition])
-        await self._create([TopicPartition(name, partition) for partition in added])
+        await self.create([TopicPartition(name, partition) for partition in added])
 
     async def to_delete(self) -> None:
         """`/admin/delete_topics` as it is now."""
@@ -96,15 +100,23 @@ class Topics:
             again = await self._znodes.topic(topic.name)
             return topic_id if again is None else again.topic_id or await self._give_id(again)
 
-    async def _create(self, partitions: Sequence[TopicPartition]) -> None:
+    async def create(self, partitions: Sequence[TopicPartition]) -> None:
+        """New partitions get their first leaders: a few at once, many as the brokers have room."""
+        partitions = [tp for tp in partitions if not self._context.is_going(tp.topic)]
         if not partitions:
             return
-        log.info("New partitions: %s", [str(tp) for tp in partitions])
-        replicas = self._context.replicas_of(partitions)
-        await self._changes.move_partitions(partitions, PartitionState.NEW)
-        await self._changes.move_replicas(replicas, ReplicaState.NEW)
-        await self._changes.move_partitions(partitions, PartitionState.ONLINE)
-        await self._changes.move_replicas(replicas, ReplicaState.ONLINE)
+        log.info("New partitions: %s and %d more", partitions[0], len(partitions) - 1)
+        if len(partitions) <= PARTITIONS_PER_SLICE:
+            await self._changes.create(partitions)
+        else:
+            self._context.uncreated.update(dict.fromkeys(partitions))
+            self._backlog.add("create partitions", self._create_some)
+
+    async def _create_some(self) -> bool:
+        waiting = (tp for tp in self._context.uncreated if not self._context.is_going(tp.topic))
+        partitions = list(islice(waiting, PARTITIONS_PER_SLICE))
+        await self._changes.create(partitions)
+        return bool(partitions)
 
     async def _restore(self, topic: Topic) -> None:
         known = {partition: value for partition, value in topic.assignments.items() if partition in self._context.assignments[topic.name]}

@@ -173,6 +173,14 @@ class Znodes:
         found = await self.store.each([lambda topic=topic: self.topic_overrides(topic) for topic in topics])  # type: ignore[misc]
         return dict(zip(topics, found, strict=True))
 
+    async def delete_partitions(self, topic: str, count: int) -> bool:
+        """Removes what is below that many of the topic's partitions, and these; False when there were none. The topic and the order to
+        delete it are still there: nobody else makes a topic of that name meanwhile."""
+        parent = layout.partitions_path(topic)
+        paths = [f"{parent}/{name}" for name in (await self.store.children(parent))[:count]]
+        await self.store.delete_all(await self.store.subtree(*paths))
+        return bool(paths)
+
     async def delete_topic(self, topic: str) -> None:
         """All below the topic, then topic, config and the order to delete it in one step.
 

@@ -236,7 +236,8 @@ async def test_several_topics_at_once(world: World) -> None:
 def planned(*states: ReplicaState, ineligible: bool = False) -> tuple[tuple[str, ...], int, tuple[str, ...]]:
     made = ControllerContext(1, 0, deleting={"t"}, ineligible={"t"} if ineligible else set())
     made.set_assignment(T0, ReplicaAssignment(tuple(range(len(states)))))
-    made.replica_states.update({Replica("t", 0, broker_id): state for broker_id, state in enumerate(states)})
+    for broker_id, state in enumerate(states):
+        made.set_replica_state(Replica("t", 0, broker_id), state)
     decided = plan(made)
     return decided.finished, len(decided.retry), decided.begin
 

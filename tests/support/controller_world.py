@@ -55,6 +55,9 @@ class ManualClock:
         return timer
 
     async def sleep(self, delay_ms: float) -> None:
+        if delay_ms <= 0:
+            await asyncio.sleep(0)
+            return
         woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.call_later(delay_ms, lambda: woken.done() or woken.set_result(None))
         await woken

@@ -1,0 +1,85 @@
+"""Work on thousands of partitions, a slice at a time: between slices the controller serves other events and brokers catch up.
+
+A job is a step that is called again until it says that nothing is left. The next step is due when the brokers have room
+(`ControlChannels.has_room`): a leader that is told long before its followers would take them out of the ISR, and an election
+must not wait behind ten thousand new partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import TypeVar
+
+from broker_core.controller.context import Replica
+from broker_core.seams import Clock, TimerHandle
+
+PARTITIONS_PER_SLICE = 100
+"""Of one step of a job, of one state change and of one control request."""
+
+LOOK_AGAIN_MS = 1_000
+"""While brokers have no room: one that has fallen silent gives it without any event."""
+
+T = TypeVar("T")
+Step = Callable[[], Awaitable[bool]]
+"""Does one slice; whether more is left."""
+
+
+class Backlog:
+    """One term's jobs by name, each in its turn. `due` posts the event that calls `go_on`."""
+
+    def __init__(self, clock: Clock, has_room: Callable[[], bool], due: Callable[[], None]) -> None:
+        self._clock = clock
+        self._has_room = has_room
+        self._due = due
+        self._jobs: dict[str, Step] = {}
+        self._timer: TimerHandle | None = None
+        self._ended = False
+
+    def add(self, name: str, step: Step) -> None:
+        """Begins a job, unless it is under way: it finds by itself what has come to it."""
+        self._jobs.setdefault(name, step)
+        self.look()
+
+    def look(self) -> None:
+        """The brokers may have room now."""
+        if not self._jobs or self._ended:
+            return
+        if self._has_room():
+            self._due()
+        elif self._timer is None:
+            self._timer = self._clock.call_later(LOOK_AGAIN_MS, self._look_again)
+
+    async def go_on(self) -> None:
+        """One step of the job whose turn it is; the brokers may have lost their room since that was asked for."""
+        if self._jobs and not self._ended and self._has_room():
+            name = next(iter(self._jobs))
+            step = self._jobs.pop(name)
+            if await step():
+                self._jobs.setdefault(name, step)
+        self.look()
+
+    def end(self) -> None:
+        self._ended = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look_again(self) -> None:
+        self._timer = None
+        self.look()
+
+
+def slices(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """At most `PARTITIONS_PER_SLICE` at a time."""
+    for start in range(0, len(items), PARTITIONS_PER_SLICE):
+        yield items[start : start + PARTITIONS_PER_SLICE]
+
+
+def replica_slices(replicas: Sequence[Replica]) -> Iterator[Sequence[Replica]]:
+    """As `slices`, but neighbours of one partition stay together: who leaves an ISR last is decided among them."""
+    start = 0
+    while start < len(replicas):
+        end = min(start + PARTITIONS_PER_SLICE, len(replicas))
+        while end < len(replicas) and replicas[end].tp == replicas[end - 1].tp:
+            end += 1
+        yield replicas[start:end]
+        start = end
