@@ -42,6 +42,7 @@ class StateChanges:
         znodes: Znodes,
         config: ConfigHolder,
         send: Callable[[list[ControlRequest]], None],
+        *,
         clock: Clock,
     ) -> None:
         self._controller_id = controller_id

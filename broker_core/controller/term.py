@@ -80,7 +80,7 @@ class Term:
         self._post = post
         self.backlog = backlog = Backlog(node.clock, self.channels.has_room, lambda: post(BacklogDue()))
         self._znodes = znodes = Znodes(GuardedStore(node.store, node.clock, node.spawn, won.version))
-        self.changes = changes = StateChanges(broker_id, context, znodes, config, self._tell, node.clock)
+        self.changes = changes = StateChanges(broker_id, context, znodes, config, self._tell, clock=node.clock)
         self._deletions = Deletions(
             context,
             znodes,

@@ -53,7 +53,8 @@ class Topics:
         context = self._context
         context.leadership.update(await self._znodes.states(context.partitions()))
         context.moving.update(tp for tp in context.partitions() if context.assignment(tp).is_moving)
-        context.uncreated.update(dict.fromkeys(tp for tp in context.partitions() if tp not in context.leadership and tp not in context.moving))
+        without = [tp for tp in context.partitions() if tp not in context.leadership and tp not in context.moving]
+        context.uncreated.update(dict.fromkeys(without))
 
     async def listed(self) -> None:
         """`/brokers/topics` changed: new topics get their first leaders, vanished ones are forgotten."""

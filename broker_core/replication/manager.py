@@ -25,6 +25,7 @@ from broker_core.protocol.codec import field
 from broker_core.records.budget import Budget
 from broker_core.replication.appending import Appending, AppendResult
 from broker_core.replication.control_requests import leader_and_isr_payload, leader_orders, stop_orders, stop_replica_payload
+from broker_core.replication.control_work import ControlWork
 from broker_core.replication.deletions import Deletions
 from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import FetchSession, PartitionKey, Reply, SessionWatch, WantedPartition
@@ -93,7 +94,8 @@ class ReplicaManager:
             moved=self.progress.moved,
             quota=follower_quota(broker_id, config),
         )
-        self._roles = Roles(broker_id, node.spawn, logs, hosting=self.hosting, fetchers=self.fetchers, progress=self.progress)
+        self._roles = Roles(broker_id, node, logs, hosting=self.hosting, fetchers=self.fetchers, progress=self.progress)
+        self._work = ControlWork()
         self.workbench = logs.workbench
         self._appending = Appending(node, self.progress, self.hosting.hosted, self.workbench)
         reader = PartitionReader(node, config, metadata, self.progress, hosted=self.hosting.hosted, quota=leader_quota(broker_id, config))
@@ -133,25 +135,38 @@ class ReplicaManager:
     # The controller's requests
 
     async def become_leader_or_follower(self, request: Any) -> dict[str, Any]:
+        return await self._work.once(request, lambda: self._become_leader_or_follower(request))
+
+    async def _become_leader_or_follower(self, request: Any) -> dict[str, Any]:
         refused = self._refuse(request)
         if refused is not ErrorCode.NONE:
             return leader_and_isr_payload(refused)
         for leader in field(request, "live_leaders", None) or ():
             self.fetchers.learn(leader.broker_id, leader.host_name, leader.port)
-        return leader_and_isr_payload(ErrorCode.NONE, await self._roles.lead_and_follow(leader_orders(request)))
+        verdicts = await self._roles.lead_and_follow(leader_orders(request), lambda: self._overtaken(request))
+        return leader_and_isr_payload(ErrorCode.NONE, verdicts)
 
     async def stop_replicas(self, request: Any) -> dict[str, Any]:
+        return await self._work.once(request, lambda: self._stop_replicas(request))
+
+    async def _stop_replicas(self, request: Any) -> dict[str, Any]:
         refused = self._refuse(request)
         if refused is not ErrorCode.NONE:
             return stop_replica_payload(refused)
-        return stop_replica_payload(ErrorCode.NONE, await self._roles.stop(stop_orders(request)))
+        return stop_replica_payload(ErrorCode.NONE, await self._roles.stop(stop_orders(request), lambda: self._overtaken(request)))
 
     def update_metadata(self, request: Any) -> dict[str, Any]:
         refused = self._refuse(request)
         if refused is ErrorCode.NONE:
+            before = self._metadata.live_brokers()
             self._metadata.update(request, self._node.clock.now_ms())
-            self._upkeep.recheck_stalled()
+            if self._metadata.live_brokers() != before:
+                self._upkeep.recheck_stalled()
         return {"error_code": int(refused)}
+
+    def _overtaken(self, request: Any) -> ErrorCode:
+        """A newer controller may be heard of while an older one's request is carried out in slices: what it deletes may be wanted again."""
+        return ErrorCode.STALE_CONTROLLER_EPOCH if request.controller_epoch < self.controller_epoch else ErrorCode.NONE
 
     def _refuse(self, request: Any) -> ErrorCode:
         """The verdict on a control request as a whole; a newer controller is remembered.

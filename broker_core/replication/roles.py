@@ -2,15 +2,16 @@
 
 An order takes effect in two steps. At once and without waiting, the partition stops serving in its old role and is no
 longer fetched. Then, under the partition's `turn`, the disk does its part and the new role begins; an order that was
-overtaken meanwhile is dropped. Different partitions take their second steps side by side.
+overtaken meanwhile is dropped. The second steps of a slice of a request are taken side by side, slice after slice, and a
+former controller's request ends where a newer one is heard of.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import nullcontext
+from typing import Literal, NamedTuple, TypeVar
 
 from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.model import NO_LEADER, TopicPartition
@@ -20,23 +21,44 @@ from broker_core.replication.hosting import Hosting
 from broker_core.replication.leadership import Role, judge_leader_and_isr, judge_stop_replica
 from broker_core.replication.partition import Moved, Partition
 from broker_core.replication.progress import Progress
-from broker_core.seams import Spawn
+from broker_core.seams import Node
 from broker_core.storage.log import PartitionLog
 from broker_core.storage.manager import LogManager
 
 logger = logging.getLogger(__name__)
 
+ORDERS_PER_SLICE = 50
+"""Orders that are begun, or carried out, before others have their turn."""
+
+T = TypeVar("T")
 RoleName = Literal["leader", "follower", "none"]
 RoleListener = Callable[[TopicPartition, RoleName, int], None]
 """Told the partition, its new role here and the leader epoch, after the role has begun or ended."""
+Verdict = Callable[[], ErrorCode]
+"""Whether the request's controller is still to be obeyed: asked anew before each slice."""
+
+
+class _Begun(NamedTuple):
+    """An order whose first step is done; `finish` is the second."""
+
+    name: str
+    finish: Callable[[], Awaitable[ErrorCode]]
+
+
+def _obey() -> ErrorCode:
+    return ErrorCode.NONE
+
+
+async def _finish(begun: _Begun) -> ErrorCode:
+    return await begun.finish()
 
 
 class Roles:
     """Changes of role of all hosted partitions."""
 
-    def __init__(self, broker_id: int, spawn: Spawn, logs: LogManager, *, hosting: Hosting, fetchers: Fetchers, progress: Progress) -> None:
+    def __init__(self, broker_id: int, node: Node, logs: LogManager, *, hosting: Hosting, fetchers: Fetchers, progress: Progress) -> None:
         self._broker_id = broker_id
-        self._spawn = spawn
+        self._node = node
         self._logs = logs
         self._hosting = hosting
         self._fetchers = fetchers
@@ -46,16 +68,43 @@ class Roles:
     def add_listener(self, listener: RoleListener) -> None:
         self._listeners.append(listener)
 
-    async def lead_and_follow(self, orders: list[LeaderOrder]) -> list[tuple[LeaderOrder, ErrorCode]]:
+    async def lead_and_follow(self, orders: Sequence[LeaderOrder], verdict: Verdict = _obey) -> list[tuple[LeaderOrder, ErrorCode]]:
         """The verdict on each order, once all that were accepted are carried out."""
-        started = [(order, self._accept(order)) for order in orders]
-        return [(order, verdict if isinstance(verdict, ErrorCode) else await verdict) for order, verdict in started]
+        return list(zip(orders, await self._carried_out(orders, self._accept, verdict), strict=True))
 
-    async def stop(self, orders: list[StopOrder]) -> list[tuple[TopicPartition, ErrorCode]]:
-        started = [(order.tp, self._accept_stop(order)) for order in orders]
-        return [(tp, verdict if isinstance(verdict, ErrorCode) else await verdict) for tp, verdict in started]
+    async def stop(self, orders: Sequence[StopOrder], verdict: Verdict = _obey) -> list[tuple[TopicPartition, ErrorCode]]:
+        """As `lead_and_follow`. When it returns, no checkpoint has the deleted logs any more."""
+        codes: list[ErrorCode] = []
+        try:
+            async with self._logs.deletions() if any(order.delete for order in orders) else nullcontext():
+                codes = await self._carried_out(orders, self._accept_stop, verdict)
+        except OSError as error:
+            logger.error("checkpoints cannot be written after deletions", extra={"error": str(error)})
+            codes = [ErrorCode.KAFKA_STORAGE_ERROR if order.delete else code for order, code in zip(orders, codes, strict=True)]
+        return [(order.tp, code) for order, code in zip(orders, codes, strict=True)]
 
-    def _accept(self, order: LeaderOrder) -> ErrorCode | asyncio.Task[ErrorCode]:
+    async def _carried_out(self, orders: Sequence[T], accept: Callable[[T], ErrorCode | _Begun], verdict: Verdict) -> list[ErrorCode]:
+        """All first steps, and then all second ones."""
+        started: list[ErrorCode | _Begun] = []
+        async for part in self._slices(orders):
+            refused = verdict()
+            started += [accept(order) if refused is ErrorCode.NONE else refused for order in part]
+        codes: list[ErrorCode] = []
+        async for begun in self._slices(started):
+            codes += await self._finished(begun)
+        return codes
+
+    async def _finished(self, started: Sequence[ErrorCode | _Begun]) -> list[ErrorCode]:
+        tasks = [each if isinstance(each, ErrorCode) else self._node.spawn(_finish(each), name=each.name) for each in started]
+        return [each if isinstance(each, ErrorCode) else await each for each in tasks]
+
+    async def _slices(self, items: Sequence[T]) -> AsyncIterator[Sequence[T]]:
+        for start in range(0, len(items), ORDERS_PER_SLICE):
+            if start:
+                await self._node.clock.sleep(0)
+            yield items[start : start + ORDERS_PER_SLICE]
+
+    def _accept(self, order: LeaderOrder) -> ErrorCode | _Begun:
         partition = self._hosting.get(order.tp)
         verdict = judge_leader_and_isr(
             partition.leader_epoch if partition is not None else -1,
@@ -73,7 +122,7 @@ class Roles:
         change = partition.begin_change(order)
         self._fetchers.remove(order.tp)
         self._hosting.note_role(partition)
-        return self._spawn(self._carry_out(partition, order, change), name=f"role of {order.tp}")
+        return _Begun(f"role of {order.tp}", lambda: self._carry_out(partition, order, change))
 
     async def _carry_out(self, partition: Partition, order: LeaderOrder, change: int) -> ErrorCode:
         async with partition.turn:
@@ -125,7 +174,7 @@ class Roles:
             self._tell(partition, "none")
         return error.code if isinstance(error, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
 
-    def _accept_stop(self, order: StopOrder) -> ErrorCode | asyncio.Task[ErrorCode]:
+    def _accept_stop(self, order: StopOrder) -> ErrorCode | _Begun:
         partition = self._hosting.get(order.tp)
         if partition is not None:
             verdict = judge_stop_replica(partition.leader_epoch, order.leader_epoch, offline=partition.role is Role.OFFLINE)
@@ -133,9 +182,9 @@ class Roles:
                 return verdict
             change = self._end_role(partition)
             if order.delete:
-                return self._spawn(self._delete_hosted(partition, change), name=f"delete {order.tp}")
+                return _Begun(f"delete {order.tp}", lambda: self._delete_hosted(partition, change))
         elif order.delete:
-            return self._spawn(self._delete_log(order.tp), name=f"delete {order.tp}")
+            return _Begun(f"delete {order.tp}", lambda: self._delete_unhosted(order.tp))
         return ErrorCode.NONE
 
     def _end_role(self, partition: Partition) -> int:
@@ -153,10 +202,13 @@ class Roles:
             self._hosting.forget(partition.tp)
             return await self._delete_log(partition.tp)
 
+    async def _delete_unhosted(self, tp: TopicPartition) -> ErrorCode:
+        """Of a partition that no LeaderAndIsr has named since the start: its topic was deleted while we were down."""
+        return ErrorCode.STALE_CONTROLLER_EPOCH if self._hosting.get(tp) is not None else await self._delete_log(tp)
+
     async def _delete_log(self, tp: TopicPartition) -> ErrorCode:
-        """Also of a partition that no LeaderAndIsr has named since the start: its topic was deleted while we were down."""
         try:
-            await self._logs.delete(tp)
+            await self._logs.retire(tp)
         except (KafkaError, OSError) as error:
             logger.error("log cannot be deleted", extra={"partition": str(tp), "error": str(error)})
             return ErrorCode.KAFKA_STORAGE_ERROR

@@ -20,6 +20,7 @@ class FilePool:
         self.disk = disk
         self._limit = limit
         self._open: OrderedDict[str, DiskFile] = OrderedDict()
+        self._by_folder: dict[str, set[str]] = {}
 
     @property
     def open_count(self) -> int:
@@ -43,8 +44,9 @@ class FilePool:
     def _add(self, path: str, *, create: bool) -> DiskFile:
         file = self.disk.open(path, create=create)
         self._open[path] = file
+        self._by_folder.setdefault(_folder_of(path), set()).add(path)
         if len(self._open) > self._limit:
-            self._open.popitem(last=False)[1].close()
+            self.forget(next(iter(self._open)))
         return file
 
     def size(self, path: str) -> int:
@@ -53,11 +55,17 @@ class FilePool:
 
     def forget(self, path: str) -> None:
         file = self._open.pop(path, None)
-        if file is not None:
-            file.close()
+        if file is None:
+            return
+        file.close()
+        folder = _folder_of(path)
+        self._by_folder[folder].discard(path)
+        if not self._by_folder[folder]:
+            del self._by_folder[folder]
 
     def forget_folder(self, directory: str) -> None:
-        for path in [path for path in self._open if path.startswith(f"{directory}/")]:
+        """Every handle of a file in the folder itself."""
+        for path in sorted(self._by_folder.get(directory, ())):
             self.forget(path)
 
     def rename(self, source: str, target: str) -> None:
@@ -68,6 +76,10 @@ class FilePool:
     def close(self) -> None:
         for path in list(self._open):
             self.forget(path)
+
+
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 class LogFolder(NamedTuple):

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
@@ -16,6 +17,7 @@ from broker_core.storage.cleaner import LogCleaner
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.files import FilePool
 from broker_core.storage.log import PartitionLog
+from broker_core.storage.removals import Removals
 from broker_core.storage.together import Together
 from broker_core.storage.workbench import Workbench
 
@@ -43,6 +45,7 @@ class LogManager:
         self._tasks: list[asyncio.Task[None]] = []
         self._changing = asyncio.Lock()
         self._deleting = Together(self.checkpoint_all)
+        self._removals = Removals(node)
         self.offline: dict[TopicPartition, str] = {}
         """Partitions whose folder could not be opened, and why."""
         self.on_log_start_moved: Callable[[TopicPartition], None] = lambda tp: None
@@ -66,7 +69,7 @@ class LogManager:
             path = f"{self._folder.path}/{name}"
             partition = names.parse_folder(name)
             if name.endswith(names.DELETED_FOLDER) and self._node.disk.is_dir(path):
-                self._node.spawn(self._node.disk.remove_tree(path), name=f"remove {name}")
+                self._removals.add(path, 0)
             elif partition is not None and self._node.disk.is_dir(path):
                 await self._open(partition, recovery_points.get(partition, 0), log_starts.get(partition, 0), clean)
                 await self._node.clock.sleep(0)
@@ -191,7 +194,16 @@ class LogManager:
     async def delete(self, partition: TopicPartition) -> None:
         """Takes a log out of service at once and removes its files later (file.delete.delay.ms). When it returns, no checkpoint
         has the log any more. `KafkaError` KAFKA_STORAGE_ERROR for one whose folder could not be opened: it would come back."""
-        async with self._deleting.before_action(), self._changing:
+        async with self.deletions():
+            await self.retire(partition)
+
+    def deletions(self) -> AbstractAsyncContextManager[None]:
+        """Around the retirement of one log or of many: the checkpoints are written once, at the end. `OSError` when the disk refuses."""
+        return self._deleting.before_action()
+
+    async def retire(self, partition: TopicPartition) -> None:
+        """The deletion itself, see `delete`."""
+        async with self._changing:
             if partition in self.offline:
                 raise self._is_offline(partition)
             log = self._logs.pop(partition, None)
@@ -201,11 +213,7 @@ class LogManager:
             folder = f"{self._folder.path}/{names.deleted_folder_name(partition, self._node.entropy.bytes(16))}"
             self._node.disk.rename(log.directory, folder)
             self._high_watermarks.pop(partition, None)
-            self._node.spawn(self._remove_later(folder, log.config.file_delete_delay_ms), name=f"remove {partition}")
-
-    async def _remove_later(self, folder: str, delay_ms: int) -> None:
-        await self._node.clock.sleep(delay_ms)
-        await self._node.disk.remove_tree(folder)
+            self._removals.add(folder, log.config.file_delete_delay_ms)
 
     # Background work
 
