@@ -60,6 +60,7 @@ class Fetcher:
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._retired = False
+        self._refused: dict[int, list[TopicPartition]] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -128,7 +129,15 @@ class Fetcher:
                 if tp is not None:
                     await self._take(tp, data)
         self._plan.answered(answer.error_code, answer.session_id)
+        self._tell_refusals()
         return bool(answer.error_code == ErrorCode.NONE)
+
+    def _tell_refusals(self) -> None:
+        """One line for all: a leader that is not yet ready refuses thousands of partitions, again and again."""
+        for code, partitions in self._refused.items():
+            details = {"first": str(partitions[0]), "partitions": len(partitions), "source": self._source.broker_id, "code": code}
+            log.info("fetch refused", extra=details)
+        self._refused.clear()
 
     async def _take(self, tp: TopicPartition, data: Any) -> None:
         """Uses one partition's answer if it is still for where the log stands."""
@@ -157,7 +166,7 @@ class Fetcher:
             log.info("fenced by the leader, waiting for LeaderAndIsr", extra={"partition": str(followed.tp)})
             self.remove(followed.tp)
         else:
-            log.info("fetch refused", extra={"partition": str(followed.tp), "source": self._source.broker_id, "code": int(code)})
+            self._refused.setdefault(int(code), []).append(followed.tp)
             self._put_off(followed.tp)
 
     async def _use_data(self, followed: Followed, partition: Partition, data: Any) -> None:

@@ -116,7 +116,7 @@ class Roles:
             offline=partition is not None and partition.role is Role.OFFLINE,
         )
         if verdict is not ErrorCode.NONE:
-            logger.info("order refused", extra={"partition": str(order.tp), "epoch": order.leader_epoch, "verdict": verdict.name})
+            logger.debug("order refused", extra={"partition": str(order.tp), "epoch": order.leader_epoch, "verdict": verdict.name})
             return verdict
         partition = self._hosting.get_or_create(order.tp)
         change = partition.begin_change(order)

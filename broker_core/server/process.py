@@ -80,12 +80,19 @@ def _value(value: object) -> str:
     return json.dumps(text, ensure_ascii=False) if not text or any(c.isspace() or c == '"' for c in text) else text
 
 
+class RotatingFile(logging.handlers.RotatingFileHandler):
+    """Knows its size without asking the disk and formats a record once: thousands of partitions may begin a role in a second."""
+
+    def shouldRollover(self, record: logging.LogRecord) -> bool:
+        return self.stream is not None and self.stream.tell() >= self.maxBytes
+
+
 def set_up_logging(file: Path | None, level: str) -> None:
     """Log lines to standard output, or to a file that is rotated."""
     target: logging.Handler = logging.StreamHandler(sys.stdout)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        target = logging.handlers.RotatingFileHandler(file, maxBytes=LOG_FILE_BYTES, backupCount=LOG_FILES, encoding="utf-8")
+        target = RotatingFile(file, maxBytes=LOG_FILE_BYTES, backupCount=LOG_FILES, encoding="utf-8")
     target.setFormatter(LineFormatter())
     logging.basicConfig(level=level.upper(), handlers=[target], force=True)
     logging.getLogger("kazoo").setLevel(logging.WARNING)
