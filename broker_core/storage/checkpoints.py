@@ -19,9 +19,11 @@ from collections.abc import Iterable, Mapping
 
 from broker_core.errors import ConfigError, CorruptData
 from broker_core.model import TopicPartition
+from broker_core.records.steps import Steps
 
 CHECKPOINT_LIMIT_BYTES = 64 * 1024 * 1024
 _VERSION = "0"
+LINES_PER_STEP = 256
 
 
 def _rows(text: str, path: str) -> list[list[str]]:
@@ -43,8 +45,14 @@ def _text(rows: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in (_VERSION, str(len(lines)), *lines)).encode()
 
 
-def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
-    return _text(f"{tp.topic} {tp.partition} {offset}" for tp, offset in sorted(offsets.items()))
+def encode_offsets(offsets: Mapping[TopicPartition, int]) -> Steps[bytes]:
+    """In the order of the mapping."""
+    lines = [f"{_VERSION}\n{len(offsets)}\n"]
+    for number, (tp, offset) in enumerate(offsets.items(), 1):
+        lines.append(f"{tp.topic} {tp.partition} {offset}\n")
+        if number % LINES_PER_STEP == 0:
+            yield
+    return "".join(lines).encode()
 
 
 def decode_offsets(data: bytes, path: str) -> dict[TopicPartition, int]:

@@ -119,7 +119,7 @@ class LogCleaner:
         known = {log.topic_partition for log in self._logs()}
         self._cleaned = {partition: offset for partition, offset in sorted(self.cleaned.items()) if partition in known}
         self._failed = {partition: why for partition, why in self._failed.items() if partition in known}
-        await self._folder.write_checkpoint(names.CLEANER_CHECKPOINT, lambda: dict(self.cleaned))
+        await self._folder.write_checkpoint(names.CLEANER_CHECKPOINT, lambda: list(self.cleaned.items()))
 
     async def forget_beyond(self, log: PartitionLog) -> None:
         """After a cut: what takes the place of the records that are gone is dirty."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 
 from broker_core.config import ConfigHolder
@@ -18,6 +18,7 @@ from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.files import FilePool
 from broker_core.storage.log import PartitionLog
 from broker_core.storage.removals import Removals
+from broker_core.storage.slices import Slices
 from broker_core.storage.together import Together
 from broker_core.storage.workbench import Workbench
 
@@ -37,7 +38,7 @@ class LogManager:
         self._broker_id = broker_id
         self._cluster_id = cluster_id
         self._pool = FilePool(node.disk)
-        self._folder = DataFolder(node.disk, config.current.log_dir)
+        self._folder = DataFolder(node, config.current.log_dir)
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
         self.workbench = Workbench(node, config)
@@ -232,9 +233,9 @@ class LogManager:
         await self.checkpoint_recovery_points()
 
     async def checkpoint_log_starts(self) -> None:
-        def moved() -> dict[TopicPartition, int]:
-            logs = (log for log in self.all() if log.log_start_offset > log.segments[0].base_offset)
-            return {log.topic_partition: log.log_start_offset for log in logs}
+        def moved() -> Iterator[tuple[TopicPartition, int]]:
+            logs = (log for log in list(self._logs.values()) if log.log_start_offset > log.segments[0].base_offset)
+            return ((log.topic_partition, log.log_start_offset) for log in logs)
 
         await self._folder.write_checkpoint(names.LOG_START_CHECKPOINT, moved)
 
@@ -242,7 +243,7 @@ class LogManager:
         await self._write(names.REPLICATION_CHECKPOINT, lambda log: log.high_watermark)
 
     async def _write(self, name: str, offset: Callable[[PartitionLog], int]) -> None:
-        await self._folder.write_checkpoint(name, lambda: {log.topic_partition: offset(log) for log in self.all()})
+        await self._folder.write_checkpoint(name, lambda: ((log.topic_partition, offset(log)) for log in list(self._logs.values())))
 
     async def _shorten_all(self) -> None:
         """Retention, and producers that have been silent for too long; one log's error does not keep the others from it."""
@@ -259,8 +260,9 @@ class LogManager:
 
     async def _flush_due(self) -> None:
         """Flushes logs whose `flush.ms` is over, and tries to bring back logs that an I/O error has closed."""
-        now_ms = self._node.clock.now_ms()
+        now_ms, slices = self._node.clock.now_ms(), Slices(self._node)
         for log in self.all():
+            await slices.breathe()
             try:
                 await log.look_after(now_ms)
             except (OSError, KafkaError) as error:

@@ -9,6 +9,7 @@ import pytest
 from broker_core.errors import ConfigError, CorruptData
 from broker_core.model import TopicPartition
 from broker_core.storage import names
+from broker_core.records.steps import finish
 from broker_core.storage.checkpoints import (
     check_meta_properties,
     decode_epochs,
@@ -26,10 +27,10 @@ TOPIC_ID = uuid.UUID("f7d1a5c2-0b3e-4f6a-9c8d-7e6f5a4b3c2d")
 
 def test_offset_checkpoint() -> None:
     offsets = {TopicPartition("b", 10): 7, TopicPartition("a", 2): 0}
-    data = encode_offsets(offsets)
-    assert data == b"0\n2\na 2 0\nb 10 7\n"
+    data = finish(encode_offsets(offsets))
+    assert data == b"0\n2\nb 10 7\na 2 0\n"
     assert decode_offsets(data, "x") == offsets
-    assert encode_offsets({}) == b"0\n0\n"
+    assert finish(encode_offsets({})) == b"0\n0\n"
 
 
 @pytest.mark.parametrize("data", [b"", b"0\n", b"1\n0\n", b"0\n2\na 2 0\n", b"0\n1\na 2\n", b"0\n1\na b 3\n", b"\xff\xfe\n1\n"])

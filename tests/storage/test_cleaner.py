@@ -32,7 +32,7 @@ class Cleaning:
     def __init__(self, world: World, log: PartitionLog) -> None:
         self.world = world
         self.log = log
-        self.folder = DataFolder(world.disk, "/data")
+        self.folder = DataFolder(world.node, "/data")
         self.cleaner = LogCleaner(world.node, world.holder, lambda: [self.log], self.folder)
 
     def put(self, *pairs: tuple[str, str | None], **fields: Any) -> None:

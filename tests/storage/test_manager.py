@@ -350,10 +350,10 @@ async def test_the_first_compaction_after_a_start_is_written_down() -> None:
     """What was read at the start is the reader's to change."""
     world = World()
     world.disk.files["/data/cleaner-offset-checkpoint"] = bytearray(b"0\n1\na 0 8\n")
-    folder = DataFolder(world.disk, "/data")
+    folder = DataFolder(world.node, "/data")
     cleaned = folder.read_checkpoint(CLEANER_CHECKPOINT)
     cleaned[A] = 9
-    await folder.write_checkpoint(CLEANER_CHECKPOINT, lambda: dict(cleaned))
+    await folder.write_checkpoint(CLEANER_CHECKPOINT, lambda: list(cleaned.items()))
     assert bytes(world.disk.files["/data/cleaner-offset-checkpoint"]) == b"0\n1\na 0 9\n"
 
 
