@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 
 RETRY_MS = 100
 QUEUE_LIMIT = 10_000
-ROOM = 6
-"""Requests in a lane up to which more work may be begun: two slices of a state change, each of up to three kinds."""
+ROOM = 3
+"""Requests in a lane up to which more work may be begun: a slice of a creation or deletion is told in as many at most."""
 SILENT_MS = 5_000
 """A broker that has not answered for so long no longer holds up work that others wait for."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 
+from broker_core.controller import backlog as work
 from broker_core.controller import topic_deletion
-from broker_core.controller.backlog import PARTITIONS_PER_SLICE, Backlog
 from broker_core.controller.context import ControllerContext, Replica
 from broker_core.controller.partition_states import PartitionState
 from broker_core.controller.replica_states import ReplicaState
@@ -33,7 +33,7 @@ class Deletions:
         context: ControllerContext,
         znodes: Znodes,
         changes: StateChanges,
-        backlog: Backlog,
+        backlog: work.Backlog,
         *,
         enabled: Callable[[], bool],
         forget: Callable[[str], None],
@@ -104,7 +104,7 @@ class Deletions:
         return [replica for replica in replicas if self._context.replica_state(replica) in states]
 
     async def _finish(self, topic: str) -> None:
-        if len(self._context.assignments[topic]) > PARTITIONS_PER_SLICE:
+        if len(self._context.assignments[topic]) > work.PARTITIONS_PER_SLICE:
             self._to_remove[topic] = None
             self._backlog.add(_REMOVE, self._remove_some)
         else:
@@ -113,7 +113,7 @@ class Deletions:
     async def _remove_some(self) -> bool:
         """Some of a topic's partitions' znodes, and when there are no more the topic's own."""
         topic = next(iter(self._to_remove))
-        if not await self._znodes.delete_partitions(topic, PARTITIONS_PER_SLICE):
+        if not await self._znodes.delete_partitions(topic, work.PARTITIONS_PER_SLICE):
             del self._to_remove[topic]
             await self._remove(topic)
         return bool(self._to_remove)
@@ -140,13 +140,13 @@ class Deletions:
     async def _stop_some(self) -> bool:
         """The next partitions' replicas are stopped and deleted; whether more are to be."""
         partitions: list[TopicPartition] = []
-        while self._to_stop and len(partitions) < PARTITIONS_PER_SLICE:
+        while self._to_stop and len(partitions) < work.PARTITIONS_PER_SLICE:
             topic, left = next(iter(self._to_stop.items()))
             if not self._context.is_going(topic):
                 del self._to_stop[topic]
                 continue
-            partitions += left[: -PARTITIONS_PER_SLICE - 1 : -1]
-            del left[-PARTITIONS_PER_SLICE:]
+            partitions += left[: -work.PARTITIONS_PER_SLICE - 1 : -1]
+            del left[-work.PARTITIONS_PER_SLICE :]
             if not left:
                 del self._to_stop[topic]
         dead, alive = topic_deletion.split_replicas(self._context, partitions)

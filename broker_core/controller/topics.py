@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from uuid import UUID
 
-from broker_core.controller.backlog import PARTITIONS_PER_SLICE, Backlog
+from broker_core.controller import backlog as work
 from broker_core.controller.context import ControllerContext
 from broker_core.controller.deletions import Deletions
 from broker_core.controller.events import DeletionRequested, PartitionChange, TopicChange
@@ -33,7 +33,7 @@ class Topics:
         znodes: Znodes,
         changes: StateChanges,
         deletions: Deletions,
-        backlog: Backlog,
+        backlog: work.Backlog,
         *,
         watches: Watches,
         entropy: Entropy,
@@ -107,7 +107,7 @@ class Topics:
         if not partitions:
             return
         log.info("New partitions: %s and %d more", partitions[0], len(partitions) - 1)
-        if len(partitions) <= PARTITIONS_PER_SLICE:
+        if len(partitions) <= work.PARTITIONS_PER_SLICE:
             await self._changes.create(partitions)
         else:
             self._context.uncreated.update(dict.fromkeys(partitions))
@@ -115,7 +115,7 @@ class Topics:
 
     async def _create_some(self) -> bool:
         waiting = (tp for tp in self._context.uncreated if not self._context.is_going(tp.topic))
-        partitions = list(islice(waiting, PARTITIONS_PER_SLICE))
+        partitions = list(islice(waiting, work.PARTITIONS_PER_SLICE))
         await self._changes.create(partitions)
         return bool(partitions)
 

@@ -1,0 +1,184 @@
+"""Thousands of partitions at once: bounded requests, progress that is kept, and a controller that goes on serving others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from broker_core.controller import backlog as work
+from broker_core.controller import channels
+from broker_core.controller.backlog import Backlog, replica_slices
+from broker_core.controller.channels import ROOM
+from broker_core.controller.context import Replica
+from broker_core.controller.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, ControlRequest
+from broker_core.coordination import layout
+from broker_core.model import NO_LEADER, BrokerInfo, TopicPartition
+from tests.support.controller_world import ManualClock, World
+
+SLICE = 4
+SILENT_MS = 400
+MANY = 5 * SLICE + 2
+IDS = (0, 1, 2)
+
+
+class SlowWorld(World):
+    """Requests to broker 2 fail while it is `deaf`; what was sent is counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deaf = False
+        self.sent: Counter[tuple[int, int, TopicPartition]] = Counter()
+
+    async def send(self, info: BrokerInfo, request: ControlRequest) -> Any:
+        if self.deaf and info.broker_id == 2:
+            raise TimeoutError
+        self.sent.update((info.broker_id, request.api_key, tp) for tp in request.partitions)
+        return await super().send(info, request)
+
+    @property
+    def largest(self) -> int:
+        return max(len(request.partitions) for told in self.told.values() for request in told.requests)
+
+    def led(self, topic: str) -> int:
+        """Partitions whose leader broker 0 knows."""
+        return sum(tp.topic == topic and part["leader"] > NO_LEADER for tp, part in self.told[0].metadata.items())
+
+
+@pytest.fixture
+async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SlowWorld]:
+    monkeypatch.setattr(work, "PARTITIONS_PER_SLICE", SLICE)
+    monkeypatch.setattr(work, "LOOK_AGAIN_MS", 100)
+    monkeypatch.setattr(channels, "SILENT_MS", SILENT_MS)
+    made = SlowWorld()
+    await made.start(*IDS)
+    yield made
+    await made.close()
+
+
+async def until_quiet(world: SlowWorld) -> None:
+    await world.advance(500)
+
+
+async def test_many_partitions_are_created_and_deleted_in_bounded_requests_each_told_once(world: SlowWorld) -> None:
+    await world.create_topic("big", *[IDS] * MANY)
+    await until_quiet(world)
+    assert world.led("big") == MANY
+    assert all(len(world.told[broker_id].replicas) == MANY for broker_id in IDS)
+    assert world.largest <= SLICE
+    told = {count for (_, key, _), count in world.sent.items() if key == LEADER_AND_ISR_KEY}
+    assert told == {1}
+    await world.delete_topic("big")
+    await until_quiet(world)
+    assert not await world.exists(layout.topic_path("big"))
+    assert all(not world.told[broker_id].replicas for broker_id in IDS)
+    assert world.largest <= SLICE
+    deletions = [count for (_, key, _), count in world.sent.items() if key == STOP_REPLICA_KEY]
+    assert set(deletions) == {2}, "once stopped, once deleted"
+
+
+async def test_a_topic_grows_by_many(world: SlowWorld) -> None:
+    await world.create_topic("big", IDS)
+    await world.grow_topic("big", *[IDS] * MANY)
+    await until_quiet(world)
+    assert world.led("big") == MANY
+
+
+async def test_a_broker_that_does_not_keep_up_holds_up_the_many_but_not_the_few(world: SlowWorld) -> None:
+    """Its followers would fall behind leaders that were told long before. Once it is silent for long it is not waited for."""
+    world.deaf = True
+    await world.create_topic("big", *[IDS] * MANY)
+    assert world.active.snapshot().requests_waiting[2] <= 2 * ROOM
+    assert world.led("big") < MANY
+    await world.create_topic("small", IDS, topic_id=8)
+    assert world.led("small") == 1
+    await world.advance(2 * SILENT_MS)
+    assert world.led("big") == MANY
+    world.deaf = False
+    await until_quiet(world)
+    assert len(world.told[2].replicas) == MANY + 1
+
+
+async def test_a_failed_request_is_sent_again_alone(world: SlowWorld) -> None:
+    await world.create_topic("big", *[IDS] * MANY)
+    world.deaf = True
+    await world.advance(300)
+    world.deaf = False
+    await until_quiet(world)
+    assert world.led("big") == MANY
+    assert {count for (broker_id, key, _), count in world.sent.items() if broker_id == 2 and key == LEADER_AND_ISR_KEY} == {1}
+
+
+async def test_the_next_controller_goes_on_with_what_the_last_one_left(world: SlowWorld) -> None:
+    world.deaf = True
+    await world.create_topic("big", *[(1, 2)] * MANY)
+    assert world.led("big") < MANY
+    await world.die(0)
+    world.deaf = False
+    await until_quiet(world)
+    known = world.told[1].metadata
+    assert sum(part["leader"] == 1 for tp, part in known.items() if tp.topic == "big") == MANY
+
+
+async def test_a_topic_is_deleted_while_it_is_being_created(world: SlowWorld) -> None:
+    world.deaf = True
+    await world.create_topic("big", *[IDS] * MANY)
+    assert world.led("big") < MANY
+    await world.delete_topic("big")
+    world.deaf = False
+    await until_quiet(world)
+    assert not await world.exists(layout.topic_path("big"))
+    assert all(not world.told[broker_id].replicas for broker_id in IDS)
+
+
+async def test_a_deletion_goes_on_when_a_broker_that_died_in_it_is_back(world: SlowWorld) -> None:
+    await world.create_topic("big", *[IDS] * MANY)
+    await until_quiet(world)
+    world.deaf = True
+    await world.delete_topic("big")
+    world.deaf = False
+    await world.die(2)
+    await until_quiet(world)
+    assert await world.exists(layout.topic_path("big"))
+    await world.start(2)
+    await until_quiet(world)
+    assert not await world.exists(layout.topic_path("big"))
+
+
+def test_a_partition_s_replicas_stay_in_one_slice() -> None:
+    replicas = [Replica("t", partition, broker_id) for partition in range(50) for broker_id in IDS]
+    parts = list(replica_slices(replicas))
+    assert [replica for part in parts for replica in part] == replicas
+    assert [len(part) for part in parts] == [102, 48]
+
+
+async def test_jobs_take_turns_and_wait_for_room() -> None:
+    clock, log, room = ManualClock(), list[str](), True
+    due: list[None] = []
+    backlog = Backlog(clock, lambda: room, lambda: due.append(None))
+
+    def job(name: str, steps: int) -> Any:
+        left = [steps]
+
+        async def step() -> bool:
+            log.append(name)
+            left[0] -= 1
+            return left[0] > 0
+
+        return step
+
+    backlog.add("a", job("a", 2))
+    backlog.add("b", job("b", 1))
+    await backlog.go_on()
+    await backlog.go_on()
+    room = False
+    await backlog.go_on()
+    assert log == ["a", "b"]
+    room, due[:] = True, []
+    clock.fire_until(clock.now + 5_000)
+    assert due
+    await backlog.go_on()
+    assert log == ["a", "b", "a"]
+    backlog.end()
