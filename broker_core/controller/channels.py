@@ -22,8 +22,6 @@ RETRY_MS = 100
 QUEUE_LIMIT = 10_000
 ROOM = 3
 """Requests in a lane up to which more work may be begun: a slice of a creation or deletion is told in as many at most."""
-SILENT_MS = 5_000
-"""A broker that has not answered for so long no longer holds up work that others wait for."""
 
 
 class ControlSender(Protocol):
@@ -96,9 +94,9 @@ class ControlChannels:
         return {broker_id: len(lane.queue) for broker_id, lane in sorted(self._lanes.items())}
 
     def has_room(self) -> bool:
-        """Whether every broker that answers has carried out most of what it was sent."""
-        silent_since_ms = self._clock.monotonic_ms() - SILENT_MS
-        return all(len(lane.queue) <= ROOM or lane.asked_ms <= silent_since_ms for lane in self._lanes.values())
+        """Whether every broker has carried out most of what it was sent. One that cannot be asked, or did not answer in time, holds up
+        no work that others wait for."""
+        return all(len(lane.queue) <= ROOM or lane.failing for lane in self._lanes.values())
 
     async def _work(self, lane: _Lane) -> None:
         while True:
@@ -106,31 +104,31 @@ class ControlChannels:
                 lane.filled.clear()
                 await lane.filled.wait()
             request = lane.queue[0]
-            lane.asked_ms = self._clock.monotonic_ms()
-            response = await self._send_until_answered(lane.info, request)
+            response = await self._send_until_answered(lane, request)
             lane.queue.popleft()
             self._on_response(request, response)
 
-    async def _send_until_answered(self, info: BrokerInfo, request: ControlRequest) -> Any:
-        failures = 0
+    async def _send_until_answered(self, lane: _Lane, request: ControlRequest) -> Any:
         while True:
             try:
-                return await self._sender.send(info, request)
+                response = await self._sender.send(lane.info, request)
+                lane.failing = False
+                return response
             except (ConnectionError, TimeoutError) as error:
-                if failures == 0:
-                    log.warning("Broker %d does not answer, request %d is retried: %s", info.broker_id, request.api_key, error)
-                failures += 1
+                if not lane.failing:
+                    log.warning("Broker %d does not answer, request %d is retried: %s", lane.info.broker_id, request.api_key, error)
+                lane.failing = True
                 await self._clock.sleep(RETRY_MS)
 
 
 class _Lane:
     """Requests for one generation of one broker, the first of them on its way."""
 
-    __slots__ = ("asked_ms", "filled", "info", "queue", "task")
+    __slots__ = ("failing", "filled", "info", "queue", "task")
 
     def __init__(self, info: BrokerInfo) -> None:
         self.info = info
         self.queue: deque[ControlRequest] = deque()
         self.filled = asyncio.Event()
-        self.asked_ms = 0.0
+        self.failing = False
         self.task: asyncio.Task[None] | None = None

@@ -155,9 +155,9 @@ class LogManager:
             log = self._logs.get(partition)
             if log is None:
                 log = await self._create(partition)
-            if topic_id is not None:
-                await log.set_topic_id(topic_id)
-            return log
+        if topic_id is not None:
+            await log.set_topic_id(topic_id)
+        return log
 
     async def _create(self, partition: TopicPartition) -> PartitionLog:
         if partition in self.offline:
