@@ -184,6 +184,7 @@ def test_settings_are_changed_while_running(cluster: BrokerCluster) -> None:
     configs = [{"name": "retention.ms", "config_operation": 0, "value": "777"}]
     payload = {"resources": [{"resource_type": 2, "resource_name": "tuned", "configs": configs}], "validate_only": False}
     assert cluster.ask(2, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, payload).responses[0].error_code == ErrorCode.NONE
+    cluster.until(lambda: cluster.brokers[3].services.metadata.has_topic("tuned"))
     wanted = {"resources": [{"resource_type": 2, "resource_name": "tuned", "configuration_keys": ["retention.ms"]}]}
     (entry,) = cluster.ask(3, ApiKey.DESCRIBE_CONFIGS, 4, wanted | {"include_synonyms": True}).results[0].configs
     assert (entry.value, entry.config_source, entry.synonyms[0].source) == ("777", 1, 1)
