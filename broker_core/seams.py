@@ -105,6 +105,9 @@ class DiskFile(Protocol):
 class Disk(Protocol):
     """The data folders of one broker. Paths are strings with `/`; relative ones are refused."""
 
+    on_read_error: Callable[[OSError], None]
+    """Told of every read of an open file that failed, also of one that belongs into a response and is read while that is sent."""
+
     def open(self, path: str, *, create: bool = False) -> DiskFile: ...
 
     def exists(self, path: str) -> bool: ...

@@ -19,7 +19,9 @@ async def handle(request: Request) -> Answer:
     logs = [log for log in request.broker.logs.all() if wanted is None or log.topic_partition in wanted]
     sizes = {log.topic_partition: _row(request, log) for log in logs}
     rows = [{"name": topic, "partitions": list(partitions.values())} for topic, partitions in sorted(by_topic(sizes).items())]
-    result = {"error_code": int(ErrorCode.NONE), "log_dir": request.broker.config.current.log_dir, "topics": rows}
+    log_dir = request.broker.logs.log_dir
+    code = ErrorCode.NONE if log_dir.failure is None else ErrorCode.KAFKA_STORAGE_ERROR
+    result = {"error_code": int(code), "log_dir": log_dir.path, "topics": rows}
     return {"throttle_time": 0, "error_code": int(ErrorCode.NONE), "results": [result]}
 
 

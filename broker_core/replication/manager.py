@@ -35,6 +35,7 @@ from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.hosting import Hosting
 from broker_core.replication.isr_changes import IsrChanges
 from broker_core.replication.leadership import is_old_generation
+from broker_core.replication.log_dir_event import announce_log_dir_failure
 from broker_core.replication.lookups import FoundOffset, Lookups
 from broker_core.replication.partition import Partition, Surroundings
 from broker_core.replication.partition_reader import PartitionReader
@@ -45,6 +46,7 @@ from broker_core.replication.session_cache import SessionCache
 from broker_core.replication.upkeep import Upkeep
 from broker_core.seams import Node
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
+from broker_core.storage.log_dir import LogDirFailure
 from broker_core.storage.manager import LogManager
 
 log = logging.getLogger(__name__)
@@ -104,6 +106,7 @@ class ReplicaManager:
         self._deletions = Deletions(config, self.progress, self.hosting.hosted, metadata.is_alive)
         self._upkeep = Upkeep(node, config, self.hosting, self.progress)
         logs.on_settled = self._settled
+        logs.on_offline = self._log_dir_failed
         self.fetch_sessions = SessionCache(
             lambda: config.current.max_incremental_fetch_session_cache_slots,
             self._draw_session_id,
@@ -220,6 +223,14 @@ class ReplicaManager:
     async def wait_replicated(self, tp: TopicPartition, last_offset: int, timeout_ms: float) -> None:
         """Returns once `last_offset` is committed; `KafkaError` when it is not in time or the leadership ended."""
         await self._appending.wait_replicated(tp, last_offset, timeout_ms)
+
+    def _log_dir_failed(self, failure: LogDirFailure) -> None:
+        """In a task of its own: whoever met the error is in the middle of one of the partitions."""
+        self._node.spawn(self._go_offline(), name="log dir offline")
+
+    async def _go_offline(self) -> None:
+        await self._roles.go_offline()
+        await announce_log_dir_failure(self._node, self.broker_id)
 
     def _settled(self, tp: TopicPartition) -> None:
         """A flush that an acknowledgement waited for is done: ours as a leader, or the one to our leader."""

@@ -169,10 +169,22 @@ class Roles:
     def _failed(self, partition: Partition, change: int, error: Exception) -> ErrorCode:
         logger.error("role cannot begin", extra={"partition": str(partition.tp), "error": str(error)})
         if partition.is_latest(change):
-            partition.fail() if isinstance(error, CorruptData) else partition.stop()
+            partition.fail() if isinstance(error, CorruptData) or self._logs.log_dir.failure is not None else partition.stop()
             self._progress.role_changed(partition.tp)
             self._tell(partition, "none")
         return error.code if isinstance(error, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
+
+    async def go_offline(self) -> None:
+        """The data folder failed: no partition has a role here until the broker is started again."""
+        hosted = self._hosting.all()
+        for partition in hosted:
+            partition.fail()
+            self._hosting.note_role(partition)
+            self._fetchers.remove(partition.tp)
+        async for part in self._slices(hosted):
+            for partition in part:
+                self._progress.role_changed(partition.tp)
+                self._tell(partition, "none")
 
     def _accept_stop(self, order: StopOrder) -> ErrorCode | _Begun:
         partition = self._hosting.get(order.tp)

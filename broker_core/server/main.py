@@ -51,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ConfigError as error:
         print(f"broker: {error}", file=sys.stderr)  # noqa: T201
         return EXIT_USAGE
+    except OSError as error:
+        print(f"broker: the data folder or log file cannot be used: {error}", file=sys.stderr)  # noqa: T201
+        return EXIT_FAILED
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -74,7 +77,7 @@ def load_config(file: Path, overrides: Sequence[str]) -> BrokerConfig:
 
 async def serve(config: BrokerConfig) -> int:
     """Runs the broker until a signal or a failure ends it."""
-    process.raise_open_files_limit()
+    connections_limit = process.connections_limit(process.raise_open_files_limit())
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[int] = loop.create_future()
     hurry: asyncio.Future[int] = loop.create_future()
@@ -83,7 +86,7 @@ async def serve(config: BrokerConfig) -> int:
     store = ZooKeeperStore(config.zookeeper_connect, config.zookeeper_session_timeout_ms)
     spawn, disk, aside = RealSpawn(), RealDisk(), AsideThread()
     holder = ConfigHolder(config)
-    network = RealNetwork(lambda: _limits(holder.current), config.socket_request_max_bytes)
+    network = RealNetwork(lambda: _limits(holder.current, connections_limit), config.socket_request_max_bytes)
     broker = Broker(
         Node(RealClock(), spawn, OsEntropy(), disk, network, store, aside), holder, on_failure=lambda error: _finish(stop, EXIT_FAILED)
     )
@@ -115,12 +118,12 @@ async def _start(broker: Broker, metrics: MetricsServer) -> int:
     return metrics_port
 
 
-def _limits(config: BrokerConfig) -> NetworkLimits:
+def _limits(config: BrokerConfig, connections_limit: int) -> NetworkLimits:
     return NetworkLimits(
         config.socket_request_max_bytes,
         config.queued_max_request_bytes,
         config.queued_max_requests,
-        config.max_connections,
+        min(config.max_connections, connections_limit),
         config.max_connections_per_ip,
         config.connections_max_idle_ms,
     )
@@ -143,12 +146,18 @@ async def _serve_started(broker: Broker, metrics_port: int, stop: asyncio.Future
     watchdog = Watchdog(broker.metrics, lambda: os._exit(EXIT_HUNG))
     watchdog.start()
     await _wait_for_controller(broker, stop)
-    process.write_ready(folder, port=broker.port, broker_epoch=broker.epoch, metrics_port=metrics_port)
-    log.info("ready", extra={"broker": broker.broker_id, "port": broker.port})
-    gc.collect()
-    gc.freeze()
-    status = await stop
-    process.clear_ready(folder)
+    try:
+        process.write_ready(folder, port=broker.port, broker_epoch=broker.epoch, metrics_port=metrics_port)
+    except OSError as error:
+        log.critical("the broker cannot say that it is ready", extra={"broker": broker.broker_id, "error": str(error)})
+        status = EXIT_FAILED
+    else:
+        log.info("ready", extra={"broker": broker.broker_id, "port": broker.port})
+        gc.collect()
+        gc.freeze()
+        status = await stop
+    with contextlib.suppress(OSError):
+        process.clear_ready(folder)
     watchdog.stop()
     if status == 0:
         await _hand_over(broker, hurry)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from broker_core.errors import ConfigError
+from broker_core.storage.files import OPEN_FILES_LIMIT
 
 LOCK_FILE = ".lock"
 READY_FILE = ".ready"
@@ -26,6 +27,8 @@ LOG_FILE_BYTES = 10 * 1024 * 1024
 LOG_FILES = 5
 LOG_VALUE_CHARS = 2_000
 OPEN_FILES_WANTED = 65_536
+FILES_FOR_LOGS = OPEN_FILES_LIMIT + 256
+"""Open files that connections may not take: those of logs, and some for checkpoints, listeners and other brokers."""
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -106,3 +109,8 @@ def raise_open_files_limit() -> int:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def connections_limit(open_files_limit: int) -> int:
+    """How many connections leave the logs the file handles they need: a client too many is turned away, not the disk blamed."""
+    return max(open_files_limit // 2, open_files_limit - FILES_FOR_LOGS)

@@ -38,11 +38,19 @@ logger = logging.getLogger(__name__)
 class LogCleaner:
     """Compacts one log at a time; `cleaned` are the offsets up to which logs are known to be compacted."""
 
-    def __init__(self, node: Node, config: ConfigHolder, logs: Callable[[], list[PartitionLog]], folder: DataFolder) -> None:
+    def __init__(
+        self,
+        node: Node,
+        config: ConfigHolder,
+        logs: Callable[[], list[PartitionLog]],
+        folder: DataFolder,
+        report: Callable[[str, OSError], None] = lambda what, error: None,
+    ) -> None:
         self._node = node
         self._config = config
         self._logs = logs
         self._folder = folder
+        self._report = report
         self._cleaned: dict[TopicPartition, int] | None = None
         self._failed: dict[TopicPartition, str] = {}
 
@@ -65,6 +73,8 @@ class LogCleaner:
                 await self.clean(log, found)
             except (CorruptData, KafkaError, OSError) as error:
                 logger.error("compaction failed", extra={"partition": str(log.topic_partition), "error": str(error)})
+                if isinstance(error, OSError):
+                    self._report(f"compaction of {log.topic_partition}", error)
                 if isinstance(error, CorruptData):
                     self._failed[log.topic_partition] = str(error)
 

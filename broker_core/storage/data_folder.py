@@ -32,6 +32,8 @@ class DataFolder:
         self._node = node
         self._disk = node.disk
         self.path = path
+        self.abandoned = False
+        """Offline: what is known of the logs is not to be written over any more."""
         self._writing = asyncio.Lock()
         self._written: dict[str, Mapping[TopicPartition, int]] = {}
 
@@ -74,11 +76,13 @@ class DataFolder:
         Of ten thousand logs it takes a tenth of a second, so others have their turns meanwhile.
         """
         async with self._writing:
+            if self.abandoned:
+                return
             slices = Slices(self._node)
             found: dict[TopicPartition, int] = {}
             for partition, offset in offsets():
                 found[partition] = offset
                 await slices.breathe()
-            if self._written.get(name) != found:
+            if self._written.get(name) != found and not self.abandoned:
                 await self._disk.write_atomic(f"{self.path}/{name}", await in_slices(self._node, encode_offsets(found)))
                 self._written[name] = found

@@ -1,22 +1,21 @@
 """One partition's log and its disk: what is flushed, what a failed disk means, how the log comes back and closes.
 
-A failed write leaves the log as it was. A full disk is only tried again at the next append, so the log heals as soon as
-there is space; after any other I/O error nothing is appended until `recover` has checked the active segment (KAFKA-10778).
+A failed write leaves the log as it was, and closes it for appends (KAFKA-10778): an I/O error is reported to the owner, who
+takes the whole data folder offline (log_dir.py). Only where file handles ran out nothing is wrong with the disk: what failed
+is tried again, and a log that was left half-cut is open again once `recover` has checked its unflushed segments.
 """
 
 from __future__ import annotations
 
-import errno
 import logging
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.storage.held_records import HeldRecords
+from broker_core.storage.log_dir import HANDLES_AT_FAULT
 from broker_core.storage.readable_log import ReadableLog
 from broker_core.storage.recovery import rebuild_producers, recover_segment
 
 logger = logging.getLogger(__name__)
-
-_HEALING_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
 
 
 class DurableLog(ReadableLog):
@@ -95,12 +94,15 @@ class DurableLog(ReadableLog):
             self.on_settled()
 
     async def look_after(self, now_ms: int) -> None:
-        """The periodic part: comes back from an I/O error, and flushes when `flush.ms` is over or an earlier flush failed.
+        """The periodic part: comes back after handles ran out, and flushes when `flush.ms` is over or an earlier flush failed.
 
         Raises as `recover` and `flush` do.
         """
         if self.failure is not None:
-            await self.recover()
+            try:
+                await self.recover()
+            except OSError as error:
+                raise self._failed(error, "recovery", heals=False) from error
         elif self.log_end_offset > self.recovery_point and now_ms - self.last_flush_ms >= self._config().flush_ms:
             await self.flush()
         self._flush_held()
@@ -112,14 +114,15 @@ class DurableLog(ReadableLog):
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {self.topic_partition} waits for recovery from: {self.failure}")
 
     def _failed(self, error: OSError, what: str, *, heals: bool = True) -> KafkaError:
-        """The error to raise; the log stays closed for appends unless the cause can go away by itself."""
+        """The error to raise; `heals`: the log is as it was, so where only handles ran out it may go on."""
         logger.error("log write failed", extra={"partition": str(self.topic_partition), "what": what, "error": str(error)})
-        if not heals or error.errno not in _HEALING_ERRORS:
+        if not heals or error.errno not in HANDLES_AT_FAULT:
             self.failure = error
+        self.on_io_error(f"{what} of {self.topic_partition}", error)
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{what} of {self.topic_partition} failed: {error}")
 
     async def recover(self) -> None:
-        """Checks the unflushed segments after an I/O error and opens the log for appends again; `OSError` when it cannot yet.
+        """Checks the unflushed segments after a failure and opens the log for appends again; `OSError` when it cannot yet.
 
         `KafkaError` KAFKA_STORAGE_ERROR when records that were there are not readable any more: then the replica is lost.
         """
@@ -154,6 +157,12 @@ class DurableLog(ReadableLog):
         """Has the owner write the recovery point down now."""
         if self.on_recovery_point is not None:
             await self.on_recovery_point()
+
+    def abandon(self) -> None:
+        """The data folder is offline: nothing is written any more, whoever waits for a flush is told."""
+        self.closed = True
+        if self._held is not None:
+            self._held.fail(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {self.topic_partition} is offline"))
 
     async def close(self, clean: bool = True) -> None:
         """Gives the files up; a clean close first completes and flushes everything, so that the next start need not check.

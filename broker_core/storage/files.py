@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 from broker_core.seams import Disk, DiskFile, Node
+from broker_core.storage.log_dir import HANDLES_AT_FAULT
 
 OPEN_FILES_LIMIT = 1024
 
@@ -42,12 +43,23 @@ class FilePool:
         return file
 
     def _add(self, path: str, *, create: bool) -> DiskFile:
-        file = self.disk.open(path, create=create)
+        try:
+            file = self.disk.open(path, create=create)
+        except OSError as error:
+            if error.errno not in HANDLES_AT_FAULT or not self._open:
+                raise
+            self._give_up(len(self._open) // 2 + 1)
+            file = self.disk.open(path, create=create)
         self._open[path] = file
         self._by_folder.setdefault(_folder_of(path), set()).add(path)
         if len(self._open) > self._limit:
-            self.forget(next(iter(self._open)))
+            self._give_up(1)
         return file
+
+    def _give_up(self, count: int) -> None:
+        """The handles that were used least recently; where the process has no more to give, logs do with fewer."""
+        for _ in range(count):
+            self.forget(next(iter(self._open)))
 
     def size(self, path: str) -> int:
         file = self._open.get(path)

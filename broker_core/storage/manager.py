@@ -17,6 +17,7 @@ from broker_core.storage.cleaner import LogCleaner
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.files import FilePool
 from broker_core.storage.log import PartitionLog
+from broker_core.storage.log_dir import HANDLES_AT_FAULT, LogDir, LogDirFailure
 from broker_core.storage.removals import Removals
 from broker_core.storage.slices import Slices
 from broker_core.storage.together import Together
@@ -39,16 +40,19 @@ class LogManager:
         self._cluster_id = cluster_id
         self._pool = FilePool(node.disk)
         self._folder = DataFolder(node, config.current.log_dir)
+        self.log_dir = LogDir(self._folder.path, node.clock)
+        self.log_dir.on_offline = self._abandon
+        node.disk.on_read_error = lambda error: self.log_dir.report("read", error)
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
         self.workbench = Workbench(node, config)
-        self._cleaner = LogCleaner(node, config, self.all, self._folder)
+        self._cleaner = LogCleaner(node, config, self.all, self._folder, self.log_dir.report)
         self._tasks: list[asyncio.Task[None]] = []
         self._changing = asyncio.Lock()
         self._deleting = Together(self.checkpoint_all)
-        self._removals = Removals(node)
-        self.offline: dict[TopicPartition, str] = {}
-        """Partitions whose folder could not be opened, and why."""
+        self._removals = Removals(node, self.log_dir.report)
+        self.on_offline: Callable[[LogDirFailure], None] = lambda failure: None
+        """Told once when an I/O error has taken the folder, and with it all logs, out of service."""
         self.on_log_start_moved: Callable[[TopicPartition], None] = lambda tp: None
         """Told when retention has moved a log's start; set by whoever serves the logs."""
         self.on_settled: Callable[[TopicPartition], None] = lambda tp: None
@@ -57,7 +61,7 @@ class LogManager:
     # Start and stop
 
     async def start(self) -> None:
-        """Opens every log in the folder and starts the background work.
+        """Opens every log in the folder and starts the background work; a log that the disk does not give takes the folder offline.
 
         `ConfigError` when the folder belongs to another broker or cluster, `OSError` when it cannot be used at all.
         """
@@ -71,11 +75,20 @@ class LogManager:
             partition = names.parse_folder(name)
             if name.endswith(names.DELETED_FOLDER) and self._node.disk.is_dir(path):
                 self._removals.add(path, 0)
-            elif partition is not None and self._node.disk.is_dir(path):
-                await self._open(partition, recovery_points.get(partition, 0), log_starts.get(partition, 0), clean)
+            elif partition is not None and self._node.disk.is_dir(path) and self.log_dir.failure is None:
+                await self._open_at_start(partition, recovery_points.get(partition, 0), log_starts.get(partition, 0), clean)
                 await self._node.clock.sleep(0)
-        logger.info("logs opened", extra={"logs": len(self._logs), "clean": clean})
-        self._start_background()
+        if self.log_dir.failure is None:
+            logger.info("logs opened", extra={"logs": len(self._logs), "clean": clean})
+            self._start_background()
+
+    async def _open_at_start(self, partition: TopicPartition, recovery_point: int, log_start_offset: int, clean: bool) -> None:
+        try:
+            await self._open(partition, recovery_point, log_start_offset, clean)
+        except OSError as error:
+            if error.errno in HANDLES_AT_FAULT:
+                raise
+            self.log_dir.report(f"open of {partition}", error)
 
     def _start_background(self) -> None:
         config = self._config
@@ -97,14 +110,31 @@ class LogManager:
             self._tasks.append(self._node.spawn(self._repeat(name, interval_ms, action, first_ms), name=name))
 
     async def _repeat(self, name: str, interval_ms: Callable[[], int], action: Callable[[], Awaitable[None]], first_ms: int | None) -> None:
-        """Does something again and again; a disk that refuses is logged and tried again the next time."""
+        """Does something again and again, until the disk refuses."""
         await self._node.clock.sleep(interval_ms() if first_ms is None else min(first_ms, interval_ms()))
         while True:
             try:
                 await action()
             except (OSError, KafkaError) as error:
                 logger.error("background work failed", extra={"work": name, "error": str(error)})
+                self._report(name, error)
             await self._node.clock.sleep(interval_ms())
+
+    def _report(self, what: str, error: OSError | KafkaError) -> None:
+        """Logs have reported what they raise as `KafkaError`; this is for the folder's own files."""
+        if isinstance(error, OSError):
+            self.log_dir.report(what, error)
+
+    def _abandon(self, failure: LogDirFailure) -> None:
+        """The folder is offline: nothing of it is written or read any more, until the next process checks it."""
+        for task in self._tasks:
+            task.cancel()
+        for log in self._logs.values():
+            log.abandon()
+        self._logs = {}
+        self._folder.abandoned = True
+        self._pool.close()
+        self.on_offline(failure)
 
     async def shutdown(self, clean: bool = True, broker_epoch: int = -1) -> None:
         """Closes all logs; only when every one closed clean does the next start trust them unchecked."""
@@ -112,13 +142,16 @@ class LogManager:
             task.cancel()
         waiting = self.all()
         closers = [self._node.spawn(self._close_each(waiting, clean), name=f"close logs {number}") for number in range(CLOSED_AT_ONCE)]
-        all_well = not self.offline
+        all_well = True
         for closer in closers:
             all_well = await closer and all_well
-        if clean:
-            await self.checkpoint_all()
-            if all_well:
-                await self._folder.leave_clean_mark(broker_epoch)
+        if clean and self.log_dir.failure is None:
+            try:
+                await self.checkpoint_all()
+                if all_well:
+                    await self._folder.leave_clean_mark(broker_epoch)
+            except OSError as error:
+                logger.error("the data folder is not left clean", extra={"error": str(error)})
         self._pool.close()
 
     async def _close_each(self, waiting: list[PartitionLog], clean: bool) -> bool:
@@ -152,49 +185,49 @@ class LogManager:
         `KafkaError`: KAFKA_STORAGE_ERROR when the disk refuses, INCONSISTENT_TOPIC_ID when the log is another topic's.
         """
         async with self._changing:
-            log = self._logs.get(partition)
-            if log is None:
-                log = await self._create(partition)
+            self.log_dir.check()
+            try:
+                log = self._logs.get(partition) or await self._create(partition)
+            except OSError as error:
+                raise self._refused(f"making the log of {partition}", error) from error
         if topic_id is not None:
-            await log.set_topic_id(topic_id)
+            try:
+                await log.set_topic_id(topic_id)
+            except OSError as error:
+                raise self._refused(f"naming the topic of {partition}", error) from error
+        self.log_dir.check()
         return log
 
+    def _refused(self, what: str, error: OSError) -> KafkaError:
+        self.log_dir.report(what, error)
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{what} failed: {error}")
+
     async def _create(self, partition: TopicPartition) -> PartitionLog:
-        if partition in self.offline:
-            raise self._is_offline(partition)
         self._high_watermarks.pop(partition, None)
-        await self._open(partition, 0, 0, clean=False)
-        if partition not in self._logs:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no log for {partition}: {self.offline.pop(partition)}")
-        return self._logs[partition]
+        return await self._open(partition, 0, 0, clean=False)
 
-    def _is_offline(self, partition: TopicPartition) -> KafkaError:
-        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log of {partition} is offline: {self.offline[partition]}")
-
-    async def _open(self, partition: TopicPartition, recovery_point: int, log_start_offset: int, clean: bool) -> None:
-        try:
-            log = await PartitionLog.open(
-                self._node,
-                f"{self._folder.path}/{names.folder_name(partition)}",
-                partition,
-                lambda: self._config.topic(partition.topic),
-                recovery_point=recovery_point,
-                log_start_offset=log_start_offset,
-                clean=clean,
-                pool=self._pool,
-            )
-        except OSError as error:
-            logger.error("log cannot be opened", extra={"partition": str(partition), "error": str(error)})
-            self.offline[partition] = str(error)
-            return
+    async def _open(self, partition: TopicPartition, recovery_point: int, log_start_offset: int, clean: bool) -> PartitionLog:
+        log = await PartitionLog.open(
+            self._node,
+            f"{self._folder.path}/{names.folder_name(partition)}",
+            partition,
+            lambda: self._config.topic(partition.topic),
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+            clean=clean,
+            pool=self._pool,
+        )
         log.update_high_watermark(self.checkpointed_hw(partition))
+        log.on_io_error = self.log_dir.report
         log.on_recovery_point = lambda: self._save_recovery_point(log)
         log.on_settled = lambda: self.on_settled(partition)
-        self._logs[partition] = log
+        if self.log_dir.failure is None:
+            self._logs[partition] = log
+        return log
 
     async def delete(self, partition: TopicPartition) -> None:
         """Takes a log out of service at once and removes its files later (file.delete.delay.ms). When it returns, no checkpoint
-        has the log any more. `KafkaError` KAFKA_STORAGE_ERROR for one whose folder could not be opened: it would come back."""
+        has the log any more. `KafkaError` KAFKA_STORAGE_ERROR while the data folder is offline: the log would come back."""
         async with self.deletions():
             await self.retire(partition)
 
@@ -205,25 +238,31 @@ class LogManager:
     async def retire(self, partition: TopicPartition) -> None:
         """The deletion itself, see `delete`."""
         async with self._changing:
-            if partition in self.offline:
-                raise self._is_offline(partition)
+            self.log_dir.check()
             log = self._logs.pop(partition, None)
             if log is None:
                 return
             await log.close(clean=False)
             folder = f"{self._folder.path}/{names.deleted_folder_name(partition, self._node.entropy.bytes(16))}"
-            self._node.disk.rename(log.directory, folder)
+            try:
+                self._node.disk.rename(log.directory, folder)
+            except OSError as error:
+                raise self._refused(f"deletion of {partition}", error) from error
             self._high_watermarks.pop(partition, None)
             self._removals.add(folder, log.config.file_delete_delay_ms)
 
     # Background work
 
     async def checkpoint_all(self) -> None:
-        """Writes every checkpoint that has changed."""
-        await self.checkpoint_recovery_points()
-        await self.checkpoint_log_starts()
-        await self.checkpoint_high_watermarks()
-        await self._cleaner.checkpoint()
+        """Writes every checkpoint that has changed; `OSError` when the disk refuses."""
+        try:
+            await self.checkpoint_recovery_points()
+            await self.checkpoint_log_starts()
+            await self.checkpoint_high_watermarks()
+            await self._cleaner.checkpoint()
+        except OSError as error:
+            self.log_dir.report("checkpoints", error)
+            raise
 
     async def checkpoint_recovery_points(self) -> None:
         await self._write(names.RECOVERY_POINT_CHECKPOINT, lambda log: log.recovery_point)
@@ -254,12 +293,13 @@ class LogManager:
                 await log.delete_expired(now_ms)
             except (OSError, KafkaError) as error:
                 logger.error("retention failed", extra={"partition": str(log.topic_partition), "error": str(error)})
+                self._report(f"retention of {log.topic_partition}", error)
             if log.log_start_offset != start:
                 self.on_log_start_moved(log.topic_partition)
             await self._node.clock.sleep(0)
 
     async def _flush_due(self) -> None:
-        """Flushes logs whose `flush.ms` is over, and tries to bring back logs that an I/O error has closed."""
+        """Flushes logs whose `flush.ms` is over, and brings back logs that were left half-cut for want of file handles."""
         now_ms, slices = self._node.clock.now_ms(), Slices(self._node)
         for log in self.all():
             await slices.breathe()
@@ -267,3 +307,4 @@ class LogManager:
                 await log.look_after(now_ms)
             except (OSError, KafkaError) as error:
                 logger.error("flush failed", extra={"partition": str(log.topic_partition), "error": str(error)})
+                self._report(f"flush of {log.topic_partition}", error)

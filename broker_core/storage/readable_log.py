@@ -39,6 +39,7 @@ class ReadableLog:
         "last_flush_ms",
         "log_end_offset",
         "log_start_offset",
+        "on_io_error",
         "on_recovery_point",
         "on_settled",
         "producer_state",
@@ -73,6 +74,8 @@ class ReadableLog:
         self.closed = False
         self.truncations = 0
         """How often records were cut off its end: what was read before the last time may not be in the log."""
+        self.on_io_error: Callable[[str, OSError], None] = lambda what, error: None
+        """Told what failed and how: the owner of the data folder decides what that means for it."""
         self.on_recovery_point: Callable[[], Awaitable[None]] | None = None
         """Awaited when the recovery point must be written down at once: after a truncation and before a compaction."""
         self.on_settled: Callable[[], None] | None = None
@@ -150,6 +153,8 @@ class ReadableLog:
         try:
             yield
         except (OSError, CorruptData) as error:
+            if isinstance(error, OSError):
+                self.on_io_error(f"read of {self.topic_partition}", error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"read of {self.topic_partition} failed: {error}") from error
 
     def size_between(self, offset: int, end_offset: int) -> int:

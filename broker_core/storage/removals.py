@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import heapq
 import logging
+from collections.abc import Callable
 
 from broker_core.seams import Node
 
@@ -18,8 +19,9 @@ LOOK_EVERY_MS = 1_000
 class Removals:
     """At most one removal is under way; the folders' names say after a restart what was left to do."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, report: Callable[[str, OSError], None]) -> None:
         self._node = node
+        self._report = report
         self._waiting: list[tuple[float, str]] = []
         self._working = False
 
@@ -47,3 +49,4 @@ class Removals:
             await self._node.disk.remove_tree(folder)
         except OSError as error:
             logger.error("a deleted log's folder cannot be removed", extra={"folder": folder, "error": str(error)})
+            self._report(f"removal of {folder}", error)

@@ -11,7 +11,7 @@ import pytest
 
 from broker_core.errors import ConfigError
 from broker_core.server import process
-from broker_core.server.main import load_config
+from broker_core.server.main import load_config, main
 
 
 def test_a_folder_has_one_process(tmp_path: Path) -> None:
@@ -31,6 +31,22 @@ def test_the_ready_file_appears_whole_and_goes(tmp_path: Path) -> None:
     process.clear_ready(tmp_path)
     process.clear_ready(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_connections_leave_the_logs_their_file_handles() -> None:
+    assert process.connections_limit(65_536) == 65_536 - process.FILES_FOR_LOGS
+    assert process.connections_limit(1_024) == 512
+
+
+def test_a_data_folder_that_takes_nothing_is_said_plainly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "set_up_logging", lambda file, level: None)
+    (tmp_path / "file").write_text("")
+    config = tmp_path / "server.properties"
+    config.write_text(f"log.dirs={tmp_path}/file/log\n")
+    assert main(["--config", str(config), "--log-file", str(tmp_path / "broker.log")]) == 1
+    assert "the data folder or log file cannot be used" in capsys.readouterr().err
 
 
 def test_a_log_line_has_the_event_and_its_values() -> None:

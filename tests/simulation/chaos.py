@@ -18,7 +18,7 @@ from typing import Any
 from broker_core.model import TopicPartition
 from broker_core.replication.flaws import NO_FLAWS, Flaws
 from tests.simulation.checks import Watch, final_violations, running
-from tests.simulation.faults import KINDS, SCENARIOS, Faults
+from tests.simulation.faults import DISK_KINDS, KINDS, SCENARIOS, Faults
 from tests.simulation.members import Group
 from tests.simulation.moves import Operator, assigned, is_moving
 from tests.simulation.workload import Client, History, produce, read
@@ -34,6 +34,7 @@ FAULT_EVERY_MS = 3_000.0
 TROUBLE_ENDS_MS = 12_000.0
 RECOVERY_MS = 60_000.0
 
+FOLDERS_OFFLINE = "data folders offline"
 _EVENTS = {
     "Broker %d is the controller of epoch %d": "controllers elected",
     "log truncated": "truncations",
@@ -41,6 +42,8 @@ _EVENTS = {
     "Reassignment of %s to %s completed": "reassignments completed",
     "leaderships handed over": "leaderships handed over",
     "log write failed": "log writes failed",
+    "the data folder is offline until this broker is restarted": FOLDERS_OFFLINE,
+    "Broker %d cannot serve %s: their folder failed": "replicas offline by their folder",
     "Brokers restarted between two controllers: %s": "restarts unseen by a controller",
     "The registration of this broker's session 0x%x, which is dead, is deleted": "fast restarts",
 }
@@ -182,4 +185,6 @@ def _judge(outcome: Outcome, cluster: BrokerCluster, history: History, watch: Wa
     outcome.violations += final_violations(cluster, TOPIC, history) if recovered else history.violations
     outcome.violations += [f"a broker gave up: {failure!r}" for failure in cluster.failures]
     outcome.violations += cluster.world.problems
+    if outcome.events[FOLDERS_OFFLINE] and not any(outcome.faults[kind] for kind in DISK_KINDS):
+        outcome.violations.append("a data folder went offline with a sound disk")
     outcome.digest = cluster.world.trace.digest()

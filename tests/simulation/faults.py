@@ -1,8 +1,8 @@
 """The menu of faults. Each strikes one broker and is mended after a while; a broker has one at a time.
 
 A loss of power is only ordered while every partition has its full ISR and nothing else is wrong: unflushed records are
-safe as long as another member of the ISR keeps running, and only then (REPLICATION B15). After a disk error the broker is
-started again, at once or at the end: as in Kafka, replicas that could not take up their role stay offline until then.
+safe as long as another member of the ISR keeps running, and only then (REPLICATION B15). A disk error takes the broker's
+data folder offline, and its leaders move; the broker is started again as soon as the disk is sound, or at the end.
 Two kinds strike no broker: a partition is moved, and a member of the consumer group crashes.
 """
 
@@ -26,6 +26,7 @@ KINDS = (
     *("kill", "torn write", "power loss", "controlled shutdown", "pause", "isolate", "cut", "cut from store", "expire", "delay"),
     *("lost reply", "clock", "disk full", "write error", "read error", "reassignment", "member crash"),
 )
+DISK_KINDS = ("disk full", "write error", "read error")
 SCENARIOS = {"bounce": (bounce, BOUNCE_MS), "failover at join": (failover_at_join, FAILOVER_MS)}
 SCENARIO_CHANCE = 0.3
 """Of a fault that strikes a healthy cluster."""
@@ -135,7 +136,7 @@ class Faults:
                 world.lose_store_reply(name)
             case "controlled shutdown":
                 self._shut_down(name)
-            case "disk full" | "write error" | "read error":
+            case _ if kind in DISK_KINDS:
                 return self._break_disk(kind, name)
             case "clock":
                 world.jump_clock(name, round(world.random.uniform(-CLOCK_JUMP_MS, CLOCK_JUMP_MS)))

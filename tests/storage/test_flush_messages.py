@@ -140,13 +140,13 @@ async def test_a_failed_flush_is_a_storage_error_and_takes_the_log_offline() -> 
     assert log.recovery_point == 2
 
 
-async def test_a_flush_that_found_the_disk_full_is_tried_again() -> None:
+async def test_a_flush_that_found_no_file_handle_is_tried_again() -> None:
     """By whoever waits next, and by the periodic look where nobody does."""
     world, disk, log = await opened(1)
     disk.permit()
     for number in (1, 2):
         append(log)
-        disk.fail["fsync"] = errno.ENOSPC
+        disk.fail["fsync"] = errno.EMFILE
         with pytest.raises(KafkaError):
             await log.settle(number)
         assert (log.failure, log.settled_offset) == (None, number - 1)

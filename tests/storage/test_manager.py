@@ -204,7 +204,7 @@ async def test_a_log_that_cannot_be_deleted_keeps_no_other_from_it(monkeypatch: 
     monkeypatch.setattr(world.disk, "rename", refused)
     first, last = (world.spawn(logs.delete(tp), name="delete") for tp in (A, B))
     await first
-    with pytest.raises(OSError, match="I/O error"):
+    with pytest.raises(KafkaError, match="I/O error"):
         await last
     assert b"a 0" not in world.disk.files["/data/recovery-point-offset-checkpoint"]
     await stop(world, logs)
@@ -241,7 +241,8 @@ async def test_a_disk_that_refuses_a_new_log() -> None:
         await logs.get_or_create(A)
     assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
     world.disk.full = False
-    await logs.get_or_create(A)
+    with pytest.raises(KafkaError, match="is offline: making the log of a-0 failed"):
+        await logs.get_or_create(A)
     await stop(world, logs)
 
 
@@ -257,7 +258,7 @@ async def test_a_failed_log_forbids_the_clean_mark() -> None:
 
 
 async def test_background_work() -> None:
-    """Retention, flush by time, recovery after an I/O error and checkpoints happen by themselves."""
+    """Retention, flush by time, recovery after a cut that found no file handle and checkpoints happen by themselves."""
     world = World()
     logs = await running(world, log_segment_bytes="1000", log_retention_bytes="1000", log_flush_interval_ms="1000")
     log = await logs.get_or_create(A)
@@ -273,7 +274,7 @@ async def test_background_work() -> None:
     await world.clock.advance(30_000)
     await world.spawn.settle()
     assert log.log_start_offset == 3
-    log.failure = OSError(errno.EIO, "as if")
+    log.failure = OSError(errno.EMFILE, "as if")
     await world.clock.advance(5_000)
     await world.spawn.settle()
     assert log.failure is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from broker_core.model import TopicPartition
 from broker_core.server.adapters.disk import RealDisk
 from broker_core.storage.files import FilePool
 from broker_core.storage.log import AppendOrigin, PartitionLog
-from tests.support.log_world import START_MS, World, all_bytes, batch, sized_batch
+from tests.support.log_world import START_MS, MemoryFile, World, all_bytes, batch, sized_batch
 
 
 @pytest.fixture
@@ -75,3 +76,25 @@ async def test_open_files_are_bounded() -> None:
         await log.truncate_to(4)
         await log.close()
     assert pool.open_count == 0
+
+
+async def test_logs_do_with_fewer_handles_where_the_process_has_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(segment_bytes=10_000)
+    left, opened = 4, world.disk.open
+
+    def scarce(path: str, *, create: bool = False) -> MemoryFile:
+        if sum(not file.closed for file in handles) >= left:
+            raise OSError(errno.EMFILE, "Too many open files", path)
+        handles.append(opened(path, create=create))
+        return handles[-1]
+
+    handles: list[MemoryFile] = []
+    monkeypatch.setattr(world.disk, "open", scarce)
+    pool = FilePool(world.disk)
+    for number in range(9):
+        pool.create(f"/data/{number}")
+    assert pool.open_count <= left
+    pool.close()
+    left = 0
+    with pytest.raises(OSError, match="Too many open files"):
+        pool.get("/data/1")

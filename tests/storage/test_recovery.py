@@ -303,31 +303,25 @@ async def test_crash_at_each_step_of_retention() -> None:
     assert await crash_everywhere(prepared, action, check) > 3
 
 
-async def test_a_full_disk_heals_when_there_is_space() -> None:
-    world, log = await filled(2, segment_bytes=10_000)
+@pytest.mark.parametrize("segment_bytes", [10_000, 1_000])
+async def test_a_full_disk_closes_the_log_as_it_was_and_is_told_to_its_owner(segment_bytes: int) -> None:
+    """At an append, and at the roll that it asks for: the next process finds what was acknowledged, and no half of a batch."""
+    world, log = await filled(3, segment_bytes=segment_bytes)
+    told: list[tuple[str, int | None]] = []
+    log.on_io_error = lambda what, error: told.append((what, error.errno))
     world.disk.full = True
     for _ in range(3):
         with pytest.raises(KafkaError) as caught:
             append(log, 1)
         assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
-    assert log.log_end_offset == 2
-    assert offsets(log) == [0, 1]
+    assert told == [("append of events-0", errno.ENOSPC)], "the later ones were not tried"
+    assert (log.log_end_offset, offsets(log), log.segments.bases) == (3, [0, 1, 2], [0])
     world.disk.full = False
-    append(log, 1)
-    assert offsets(log) == [0, 1, 2]
-
-
-async def test_a_full_disk_while_rolling() -> None:
-    world, log = await filled(3)
-    world.disk.full = True
-    for _ in range(2):
-        with pytest.raises(KafkaError):
-            append(log, 1)
-    assert log.segments.bases == [0]
-    world.disk.full = False
-    append(log, 1)
-    assert offsets(log) == [0, 1, 2, 3]
+    with pytest.raises(KafkaError, match="waits for recovery"):
+        append(log, 1)
     again = await world.next_process().open()
+    assert offsets(again) == [0, 1, 2]
+    append(again, 1)
     assert offsets(again) == [0, 1, 2, 3]
 
 

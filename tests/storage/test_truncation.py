@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from broker_core.errors import KafkaError
@@ -201,13 +203,13 @@ async def test_epochs_are_durable_when_assigned() -> None:
     assert log.end_offset_for_epoch(4) == (3, 1)
 
 
-async def test_an_epoch_that_could_not_be_written_is_written_later() -> None:
+async def test_an_epoch_that_found_no_file_handle_is_written_later() -> None:
     world = World()
     log = await world.open()
-    world.disk.full = True
+    world.disk.fail["write_atomic"] = errno.EMFILE
     with pytest.raises(KafkaError):
         await log.assign_epoch(3, 0)
-    world.disk.full = False
+    del world.disk.fail["write_atomic"]
     append(log, 3, "a")
     await log.flush()
     assert bytes(world.disk.files[f"{FOLDER}/leader-epoch-checkpoint"]) == b"0\n1\n3 0\n"

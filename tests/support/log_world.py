@@ -91,6 +91,7 @@ class MemoryDisk:
         self.fail: dict[str, int] = {}
         """Operation → errno it fails with."""
         self.reads = 0
+        self.on_read_error: Callable[[OSError], None] = lambda error: None
 
     def after_crash(self) -> MemoryDisk:
         """What a new process finds after a kill: every byte that was handed to the system."""

@@ -43,10 +43,11 @@ class BlockingPool:
 class RealFile:
     """One descriptor opened for reading and writing."""
 
-    def __init__(self, path: str, descriptor: int, pool: BlockingPool) -> None:
+    def __init__(self, path: str, descriptor: int, pool: BlockingPool, read_failed: Callable[[OSError], None]) -> None:
         self.path = path
         self._descriptor = descriptor
         self._pool = pool
+        self._read_failed = read_failed
         self._size = os.fstat(descriptor).st_size
         self._given_up = False
 
@@ -71,12 +72,12 @@ class RealFile:
         return position
 
     def pread(self, position: int, count: int) -> bytes:
-        with self._named_errors():
+        with self._told_errors():
             return os.pread(self._descriptor, count, position)
 
     def preadv(self, position: int, buffer: memoryview) -> int:
         """Fills `buffer` from `position`; returns how many bytes there were."""
-        with self._named_errors():
+        with self._told_errors():
             return os.preadv(self._descriptor, [buffer], position)
 
     def pwrite(self, position: int, data: bytes | bytearray | memoryview) -> None:
@@ -114,6 +115,15 @@ class RealFile:
             raise OSError(errno.EBADF, "the file is closed", self.path)
 
     @contextlib.contextmanager
+    def _told_errors(self) -> Iterator[None]:
+        try:
+            with self._named_errors():
+                yield
+        except OSError as error:
+            self._read_failed(error)
+            raise
+
+    @contextlib.contextmanager
     def _named_errors(self) -> Iterator[None]:
         try:
             yield
@@ -127,10 +137,11 @@ class RealDisk:
 
     def __init__(self) -> None:
         self._pool = BlockingPool()
+        self.on_read_error: Callable[[OSError], None] = lambda error: None
 
     def open(self, path: str, *, create: bool = False) -> DiskFile:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        return RealFile(path, os.open(_checked(path), flags, 0o644), self._pool)
+        return RealFile(path, os.open(_checked(path), flags, 0o644), self._pool, self.on_read_error)
 
     def exists(self, path: str) -> bool:
         return os.path.exists(_checked(path))

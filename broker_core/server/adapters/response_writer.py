@@ -89,6 +89,7 @@ class ResponseWriter:
         try:
             return await self._loop.sendfile(self._transport, file, position, count, fallback=False)  # type: ignore[arg-type]
         except asyncio.SendfileNotAvailableError as error:
+            file.pread(position, 1)  # a file that cannot be read says so itself
             raise ConnectionError(f"{count} bytes of a file were not sent, the peer may be gone: {error}") from None
 
     def _send_inline(self, file: RealFile, position: int, count: int) -> int:
@@ -99,6 +100,9 @@ class ResponseWriter:
             return os.sendfile(self._transport.get_extra_info("socket").fileno(), file.fileno(), position, count)
         except BlockingIOError:
             return 0
+        except OSError:
+            file.pread(position, 1)
+            raise
 
 
 def _filled(parts: Sequence[Part]) -> bytearray:

@@ -87,6 +87,7 @@ class SimDisk:
         self.failing_reads: list[str] = []
         self.failing_writes: list[str] = []
         self.kill_in_append: Callable[[], None] | None = None
+        self.on_read_error: Callable[[OSError], None] = lambda error: None
 
     @contextlib.contextmanager
     def sound(self) -> Iterator[None]:
@@ -278,7 +279,11 @@ class SimFile:
         return position
 
     def pread(self, position: int, count: int) -> bytes:
-        self._disk.check_read(self.path)
+        try:
+            self._disk.check_read(self.path)
+        except OSError as error:
+            self._disk.on_read_error(error)
+            raise
         return bytes(memoryview(self._inode.data)[position : position + count])
 
     def pwrite(self, position: int, data: bytes | bytearray | memoryview) -> None:

@@ -1,0 +1,62 @@
+"""Whether the data folder serves: online until the first I/O error, then offline until the broker is started again.
+
+Apache Kafka's LogDirFailureChannel. Where one write failed nobody knows what the next one does, and a leader that can
+neither append nor flush must not keep its partitions: the folder goes offline as a whole, all its replicas answer
+KAFKA_STORAGE_ERROR, and the controller, told by `/log_dir_event_notification`, elects others. Space that comes back
+does not bring the folder back: the start that does also checks what the failure left.
+
+With one folder per broker Kafka ends the process here. This one stays registered: its leaders move at once instead of after
+a session timeout, and it can say what happened; it goes on serving metadata, and as controller.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.seams import Clock
+
+logger = logging.getLogger(__name__)
+
+HANDLES_AT_FAULT = frozenset({errno.EMFILE, errno.ENFILE, errno.EBADF})
+"""The process or the machine has no file handle to give, or a handle was given up: the disk is as sound as before."""
+
+
+class LogDirFailure(Struct, frozen=True):
+    """What took the folder offline, and when (milliseconds since the Unix epoch)."""
+
+    at_ms: int
+    what: str
+    error: str
+
+    def __str__(self) -> str:
+        return f"{self.what} failed: {self.error}"
+
+
+class LogDir:
+    """One data folder's state. `on_offline` is called once."""
+
+    def __init__(self, path: str, clock: Clock) -> None:
+        self.path = path
+        self.failure: LogDirFailure | None = None
+        self.on_offline: Callable[[LogDirFailure], None] = lambda failure: None
+        self._clock = clock
+
+    def report(self, what: str, error: OSError) -> None:
+        """An I/O error in the folder; the first that is the disk's fault takes it offline."""
+        if self.failure is not None or error.errno in HANDLES_AT_FAULT:
+            return
+        self.failure = LogDirFailure(self._clock.now_ms(), what, str(error))
+        logger.critical(
+            "the data folder is offline until this broker is restarted", extra={"folder": self.path, "what": what, "error": str(error)}
+        )
+        self.on_offline(self.failure)
+
+    def check(self) -> None:
+        """`KafkaError` KAFKA_STORAGE_ERROR when the folder is offline."""
+        if self.failure is not None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the data folder {self.path} is offline: {self.failure}")
