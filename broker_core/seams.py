@@ -120,6 +120,10 @@ class Disk(Protocol):
 
     def make_dirs(self, path: str) -> None: ...
 
+    async def space(self, path: str) -> tuple[int, int]:
+        """(free, total) bytes of the file system that the path is on, as far as they are ours; runs off the loop."""
+        ...
+
     def file_size(self, path: str) -> int: ...
 
     def modified_ms(self, path: str) -> int:

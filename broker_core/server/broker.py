@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -173,6 +174,7 @@ class Broker:
             ("leaders", "Partitions led.", row["leaders"]),
             ("under_replicated_partitions", "Led partitions with a replica outside the ISR.", row["under_replicated"]),
             ("log_bytes", "Bytes of all logs.", row["log_bytes"]),
+            *_folder_gauges(row["log_dir"]),
             ("active_controller", "1 on the controller.", int(row["is_controller"])),
             ("produce_purgatory_size", "Produce requests that wait for replicas.", row["purgatory"]["produce"]),
             ("fetch_purgatory_size", "Fetch requests that wait for data.", row["purgatory"]["fetch"]),
@@ -189,7 +191,7 @@ class Broker:
         replicas = ReplicaManager(node, broker_id, config, logs, metadata, broker_epoch=epoch, channels=channels, flaws=self._flaws)
         groups = GroupCoordinator(node, broker_id, config, replicas, metadata)
         controller = Controller(node, broker_id, config, ChannelSender(channels, config))
-        self.source = BrokerStateSource(broker_id, replicas, groups, controller, self.metrics, epoch)
+        self.source = BrokerStateSource(broker_id, replicas, groups, controller, logs, self.metrics, epoch)
         feed = StateFeed(node, self.source, epoch)
         replicas.add_role_listener(partial(_note_role, feed))
         return BrokerServices(
@@ -231,6 +233,17 @@ class Broker:
         log.warning("registered again after the session expired", extra={"broker": self.broker_id, "epoch": epoch})
         self.services.feed.add_event("registered", f"broker {self.broker_id} registered again with epoch {epoch}")
         self.services.controller.session_renewed()
+
+
+def _folder_gauges(log_dir: dict[str, Any]) -> list[Gauge]:
+    """Those that are known: an offline folder has no room, and one that does not fill has no end."""
+    gauges: list[tuple[str, str, Any]] = [
+        ("log_dir_free_bytes", "Bytes free on the data folder's disk.", log_dir["free_bytes"]),
+        ("log_dir_total_bytes", "Bytes of the data folder's disk.", log_dir["total_bytes"]),
+        ("log_dir_full_in_seconds", "When the disk is full at the rate of the last ten minutes.", log_dir["full_in_s"]),
+    ]
+    offline = ("log_dir_offline", "1 once an I/O error has taken the data folder offline.", int(log_dir["offline_since_ms"] is not None))
+    return [offline, *(gauge for gauge in gauges if gauge[2] is not None)]
 
 
 def _with_port(advertised: Endpoint, listener: str, port: int) -> Endpoint:

@@ -16,6 +16,7 @@ from broker_core.storage import names
 from broker_core.storage.cleaner import LogCleaner
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.files import FilePool
+from broker_core.storage.headroom import SAMPLE_MS, Headroom, Space
 from broker_core.storage.log import PartitionLog
 from broker_core.storage.log_dir import HANDLES_AT_FAULT, LogDir, LogDirFailure
 from broker_core.storage.removals import Removals
@@ -42,6 +43,7 @@ class LogManager:
         self._folder = DataFolder(node, config.current.log_dir)
         self.log_dir = LogDir(self._folder.path, node.clock)
         self.log_dir.on_offline = self._abandon
+        self.headroom = Headroom()
         node.disk.on_read_error = lambda error: self.log_dir.report("read", error)
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
@@ -103,6 +105,7 @@ class LogManager:
             ),
             ("recovery points", lambda: config.current.log_flush_offset_checkpoint_interval_ms, self.checkpoint_recovery_points, None),
             ("log starts", lambda: config.current.log_flush_start_offset_checkpoint_interval_ms, self.checkpoint_log_starts, None),
+            ("headroom", lambda: SAMPLE_MS, self._measure, 0),
         ]
         if config.current.log_cleaner_enable:
             work.append(("cleaner", lambda: config.current.log_cleaner_backoff_ms, self._cleaner.clean_all, None))
@@ -297,6 +300,9 @@ class LogManager:
             if log.log_start_offset != start:
                 self.on_log_start_moved(log.topic_partition)
             await self._node.clock.sleep(0)
+
+    async def _measure(self) -> None:
+        self.headroom.add(self._node.clock.monotonic_ms(), Space(*await self._node.disk.space(self._folder.path)))
 
     async def _flush_due(self) -> None:
         """Flushes logs whose `flush.ms` is over, and brings back logs that were left half-cut for want of file handles."""

@@ -19,6 +19,7 @@ Response
     now_ms           the broker's wall clock
     broker           {id, epoch, controller_id, controller_epoch, is_controller, connections, bytes_in, bytes_out, messages_in,
                      produced_bytes, fetched_bytes, log_bytes, idle_percent, loop_stalls,
+                     log_dir: {path, offline_since_ms, offline_why, free_bytes, total_bytes, full_in_s},
                      purgatory: {produce, fetch, join, heartbeat}, partitions, leaders, under_replicated, produce_by_acks: {"-1", "0", "1"},
                      requests: {api: {count, in_flight, total_ms, p50_ms, p99_ms, stages_ms: {request_queue, local, remote,
                      response_send, total}}}}; counters are totals since its start, and so are the milliseconds of the stages

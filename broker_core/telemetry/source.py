@@ -20,6 +20,7 @@ from broker_core.replication.follower_state import FollowerView
 from broker_core.replication.leadership import Role
 from broker_core.replication.manager import ReplicaManager
 from broker_core.replication.partition import Partition
+from broker_core.storage.manager import LogManager
 from broker_core.telemetry.metrics import STAGES, BrokerMetrics
 
 Row = dict[str, Any]
@@ -37,6 +38,7 @@ class BrokerStateSource(Struct):
     replicas: ReplicaManager
     groups: GroupCoordinator
     controller: Controller
+    logs: LogManager
     metrics: BrokerMetrics
     broker_epoch: Callable[[], int]
     _stop_watching: tuple[Callable[[], None], ...] = ()
@@ -61,6 +63,7 @@ class BrokerStateSource(Struct):
             "leaders": sum(partition.is_leader for partition in hosted),
             "under_replicated": sum(partition.under_replicated for partition in hosted),
             "log_bytes": sum(partition.log.size_bytes for partition in hosted if partition.log is not None),
+            "log_dir": self._log_dir(),
             "purgatory": {
                 "produce": self.replicas.progress.produces.delayed,
                 "fetch": self.replicas.progress.fetches.delayed,
@@ -68,6 +71,19 @@ class BrokerStateSource(Struct):
                 "heartbeat": self.groups.timers.heartbeats.delayed,
             },
             **_counters(self.metrics),
+        }
+
+    def _log_dir(self) -> Row:
+        log_dir, headroom = self.logs.log_dir, self.logs.headroom
+        failure, full_in_ms = log_dir.failure, headroom.full_in_ms
+        gone = failure is not None
+        return {
+            "path": log_dir.path,
+            "offline_since_ms": failure.at_ms if failure is not None else None,
+            "offline_why": str(failure) if failure is not None else None,
+            "free_bytes": headroom.space.free_bytes if headroom.space is not None and not gone else None,
+            "total_bytes": headroom.space.total_bytes if headroom.space is not None else None,
+            "full_in_s": None if full_in_ms is None or gone else round(full_in_ms / 1000),
         }
 
     def _controller_epoch(self) -> int | None:

@@ -4,7 +4,7 @@
 - *StrongIsr*: when a high watermark rises or an ISR is written, each running member of the ISR in the store holds it too.
 
 A member that lost power since the registration in which it joined is not asked: what it lost is the risk of unflushed logs
-(REPLICATION B15).
+(REPLICATION B15). Nor is one whose data folder is offline, until it runs again.
 """
 
 from __future__ import annotations
@@ -89,8 +89,9 @@ class Ledger:
                 self._ask(tp, broker_id, broker)
 
     def _ask(self, tp: TopicPartition, broker_id: int, broker: Broker) -> None:
-        log, ledger = broker.services.logs.get(tp), self._committed.get(tp, [])
-        if log is not None and log.closed:
+        logs, ledger = broker.services.logs, self._committed.get(tp, [])
+        log = logs.get(tp)
+        if logs.log_dir.failure is not None or (log is not None and log.closed):
             return
         if log is None:
             if ledger:

@@ -91,6 +91,8 @@ class MemoryDisk:
         self.fail: dict[str, int] = {}
         """Operation → errno it fails with."""
         self.reads = 0
+        self.room = (1 << 40, 1 << 40)
+        """Bytes (free, total)."""
         self.on_read_error: Callable[[OSError], None] = lambda error: None
 
     def after_crash(self) -> MemoryDisk:
@@ -140,6 +142,9 @@ class MemoryDisk:
 
     def make_dirs(self, path: str) -> None:
         self.folders.add(path)
+
+    async def space(self, path: str) -> tuple[int, int]:
+        return self.room
 
     def file_size(self, path: str) -> int:
         return len(self.files[path])

@@ -155,6 +155,11 @@ class RealDisk:
     def make_dirs(self, path: str) -> None:
         os.makedirs(_checked(path), exist_ok=True)
 
+    async def space(self, path: str) -> tuple[int, int]:
+        """The total leaves out what is kept back for root, as `df` does."""
+        found = await self._pool.run(os.statvfs, _checked(path))
+        return found.f_bavail * found.f_frsize, (found.f_blocks - found.f_bfree + found.f_bavail) * found.f_frsize
+
     def file_size(self, path: str) -> int:
         return os.stat(_checked(path)).st_size
 

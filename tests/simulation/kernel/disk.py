@@ -17,6 +17,8 @@ from tests.simulation.kernel.parts import NodeKilled
 
 FSYNC_MS = (0.2, 5.0)
 TEMPORARY_SUFFIX = ".tmp"
+LARGE_BYTES = 1 << 40
+"""What a disk has room for, unless a fault says otherwise."""
 
 
 class Inode:
@@ -136,6 +138,11 @@ class SimDisk:
                 raise FileExistsError(errno.EEXIST, "a file is in the way", path)
             self.state.folders[path] = None
             path = self._parent(path)
+
+    async def space(self, path: str) -> tuple[int, int]:
+        self.check_read(path)
+        capacity = LARGE_BYTES if self.capacity_bytes is None else self.capacity_bytes
+        return max(0, capacity - self.state.used_bytes), capacity
 
     def file_size(self, path: str) -> int:
         return len(self._inode(path).data)
