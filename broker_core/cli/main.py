@@ -18,11 +18,12 @@ from broker_core.local.layout import Layout
 ACTIONS: dict[str, Callable[[Path, int], None]] = {
     "start": control.start_broker,
     "stop": control.stop_broker,
+    "restart": control.restart_broker,
     "kill": control.kill_broker,
     "pause": control.pause_broker,
     "resume": control.resume_broker,
 }
-DONE = {"start": "started", "stop": "stopped", "kill": "killed", "pause": "paused", "resume": "resumed"}
+DONE = {"start": "started", "stop": "stopped", "restart": "restarted", "kill": "killed", "pause": "paused", "resume": "resumed"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,1 +1,1 @@
-"""Local processes: start, stop, kill, pause and resume brokers, ZooKeeper, Redis and the console's processes."""
+"""Local processes: start, stop, restart, kill, pause and resume brokers, ZooKeeper, Redis and the console's processes."""

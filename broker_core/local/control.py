@@ -35,6 +35,12 @@ def stop_broker(data: Path, broker_id: int) -> None:
         _require(brokers.broker_process(layout, broker_id).stop(insist_after=HAND_OVER_SECONDS), broker_id)
 
 
+def restart_broker(data: Path, broker_id: int) -> None:
+    """A clean stop and a start: what brings a data folder back that went offline. Waits until the broker serves."""
+    stop_broker(data, broker_id)
+    start_broker(data, broker_id)
+
+
 def kill_broker(data: Path, broker_id: int) -> None:
     """SIGKILL: the broker's last bytes may be torn, its session stays until it expires."""
     layout = Layout.from_environment(data)

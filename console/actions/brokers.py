@@ -1,4 +1,4 @@
-"""Local brokers: start, stop, kill, pause, resume."""
+"""Local brokers: start, stop, restart, kill, pause, resume."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from console.gateway import local
 from console.models import Cluster
 from console.roles import ADMIN, Actor
 
-CONFIRMED = ("stop", "kill", "pause")
+CONFIRMED = ("stop", "restart", "kill", "pause")
 
 
 def act_on_broker(actor: Actor, cluster: Cluster, broker_id: int, action: str, *, confirm: str | None) -> None:

@@ -92,6 +92,21 @@ class RequestFigures(Answer):
     p99_ms: Figure
 
 
+class LogDir(Answer):
+    """What a broker said of its data folder when it was last heard (`feed` says when that was)."""
+
+    path: str
+    offline_since_ms: Count = Field(description="when an I/O error took it offline; it serves again after a restart of the broker")
+    offline_why: str | None
+    free_bytes: Count
+    total_bytes: Count
+    replicas: Count
+    full_in_s: Count = Field(description="until the disk is full, at the rate of the last ten minutes")
+    state: Literal["folder_offline", "folder_filling", "folder_low", "folder_serves"]
+    level: str
+    sentence: str
+
+
 class Broker(Answer):
     broker_id: int
     host: str | None
@@ -113,6 +128,7 @@ class Broker(Answer):
     requests: dict[str, RequestFigures]
     purgatory: dict[str, Count] | None = Field(description="requests that wait, by kind")
     produce_by_acks: dict[str, int] | None
+    log_dir: LogDir | None = Field(None, description="null where the broker does not run or does not tell")
     leader_skew: Figure
     replica_skew: Figure
     feed: FeedState

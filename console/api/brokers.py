@@ -1,4 +1,4 @@
-"""Brokers, and start, stop, kill, pause, resume of local ones."""
+"""Brokers, and start, stop, restart, kill, pause, resume of local ones."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ CLUSTER_GAUGES = (
     "requests_per_s",
 )
 BROKER_GAUGES = ("leaders", "replicas", "out_of_sync", "size_bytes", "bytes_in_per_s", "bytes_out_per_s", "messages_in_per_s")
+LOG_DIR_GAUGES = ("free_bytes", "total_bytes", "full_in_s")
 TOPIC_GAUGES = ("partitions", "under_replicated", "under_min_isr", "offline", "size_bytes", "messages", "messages_per_s")
 
 
@@ -108,6 +109,10 @@ def _gauges(cluster_id: str) -> Iterator[tuple[str, str, Any]]:
         yield "highwater_broker_online", labels, int(broker["state"] == "online")
         for name in BROKER_GAUGES:
             yield f"highwater_broker_{name}", labels, broker[name]
+        folder = broker.get("log_dir") or {}
+        yield "highwater_broker_log_dir_offline", labels, int(folder["offline_since_ms"] is not None) if folder else None
+        for name in LOG_DIR_GAUGES:
+            yield f"highwater_broker_log_dir_{name}", labels, folder.get(name)
     for topic in snapshot.topics(snapshot.topic_names_after("", SERIES_LIMIT)):
         labels = f'{base},topic="{_escape(topic["topic"])}"'
         for name in TOPIC_GAUGES:

@@ -1,4 +1,4 @@
-"""The processes of the local cluster: start, stop, kill, pause, resume, and what runs."""
+"""The processes of the local cluster: start, stop, restart, kill, pause, resume, and what runs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from console.gateway.errors import GatewayError
 ACTIONS: dict[str, Callable[[Path, int], None]] = {
     "start": control.start_broker,
     "stop": control.stop_broker,
+    "restart": control.restart_broker,
     "kill": control.kill_broker,
     "pause": control.pause_broker,
     "resume": control.resume_broker,
@@ -22,7 +23,7 @@ ACTIONS: dict[str, Callable[[Path, int], None]] = {
 
 
 def act(action: str, broker_id: int) -> None:
-    """Blocking (a stop takes up to 10 s); `GatewayError` says why it could not be done."""
+    """Blocking (a stop takes up to 10 s, a start up to 40 s); `GatewayError` says why it could not be done."""
     try:
         ACTIONS[action](settings.DATA_DIR, broker_id)
     except HighwaterError as error:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from console.live.telling import moved
+from workers.rules.disk import finding
 from workers.rules.partitions import DELETING, OFFLINE, UNDER_MIN_ISR, and_list
 from workers.rules.words import whole
 
@@ -27,6 +28,19 @@ def event(kind: str, level: str, sentence: str, at_ms: int, **where: Any) -> Val
         "new": where.get("new"),
         "epoch": where.get("epoch"),
     }
+
+
+def folder_events(broker: int, before: Value | None, after: Value, now_ms: int) -> list[Value]:
+    """A broker's data folder went offline, or serves again after a restart; nothing for a broker heard for the first time."""
+    if before is None:
+        return []
+    was, now = ((said.get("log_dir") or {}).get("offline_since_ms") for said in (before, after))
+    if now is not None and was is None:
+        _, level, text = finding(broker, after["log_dir"])
+        return [event("log_dir_offline", level, text, now, broker_id=broker)]
+    if was is not None and now is None:
+        return [event("log_dir_online", "ok", f"The data folder of broker {broker} serves again.", now_ms, broker_id=broker)]
+    return []
 
 
 def number(offset: int | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from workers.rules.disk import finding
 from workers.rules.imbalance import skew
 from workers.rules.partitions import deletion_sentence
 from workers.rules.verdict import verdict
@@ -59,12 +60,27 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> Value:
         **_rates(state, broker, heard),
         "purgatory": None if heard is None else heard.get("purgatory"),
         "produce_by_acks": said.get("produce_by_acks"),
+        "log_dir": log_dir(state, broker),
         "leader_skew": _skew(state, broker, "leaders", alive) if online else None,
         "replica_skew": _skew(state, broker, "replicas", alive) if online else None,
         "feed": state.feeds.state(broker, now_ms),
         "since_ms": state.since_ms.get(broker),
         "at_ms": now_ms,
     }
+
+
+def log_dir(state: ClusterState, broker: int) -> Value | None:
+    """What a registered broker last said of its data folder, and the rules' word on it; None of one that does not run or tell."""
+    folder = _folder(state, broker) if broker in state.alive() else None
+    if folder is None:
+        return None
+    found, level, sentence = finding(broker, folder)
+    return {**folder, "state": found, "level": level, "sentence": sentence}
+
+
+def _folder(state: ClusterState, broker: int) -> Value | None:
+    told = state.said.get(broker, {}).get("log_dir")
+    return None if told is None else {**told, "replicas": state.counts.get("broker", broker, "replicas")}
 
 
 def _rates(state: ClusterState, broker: int, said: Value | None) -> Value:
@@ -114,6 +130,7 @@ def cluster_value(state: ClusterState, now_ms: int) -> Value:
             None if dead else state.worst(),
             _deletions(state),
             store_is_away=state.store_is_away(now_ms),
+            folders={broker: _folder(state, broker) for broker in sorted(alive)},
         ),
         "feed": state.feeds.summary(alive, now_ms),
         "at_ms": now_ms,

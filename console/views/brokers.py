@@ -13,7 +13,14 @@ from console.roles import ADMIN, actor_of
 from console.snapshot.read import Snapshot
 from console.views.support import KNOWN, done, page, refused, show
 
-DONE = {"start": "is starting", "stop": "has stopped", "kill": "was killed", "pause": "is paused", "resume": "goes on"}
+DONE = {
+    "start": "is starting",
+    "stop": "has stopped",
+    "restart": "was restarted",
+    "kill": "was killed",
+    "pause": "is paused",
+    "resume": "goes on",
+}
 
 
 def _context(request: Any) -> dict[str, Any]:

@@ -60,6 +60,7 @@ export function clock(ms) {
 const STATES = {
   safe: ["ok", "safe"], under_replicated: ["warn", "under-replicated"], under_min_isr: ["bad", "under min ISR"], offline: ["bad", "offline"], deleting: ["notice", "being deleted"],
   online: ["ok", "online"], running: ["ok", "running"], starting: ["notice", "starting"], paused: ["paused", "paused"], stopped: ["off", "stopped"],
+  folder_serves: ["ok", "serves"], folder_filling: ["warn", "filling up"], folder_low: ["warn", "nearly full"], folder_offline: ["bad", "offline"],
   Stable: ["ok", "Stable"], Empty: ["off", "Empty"], PreparingRebalance: ["notice", "PreparingRebalance"], CompletingRebalance: ["notice", "CompletingRebalance"], Dead: ["bad", "Dead"],
   caught_up: ["ok", "caught up"], catching_up: ["notice", "catching up"], steady: ["notice", "steady"], falling_behind: ["warn", "falling behind"], stalled: ["bad", "stalled"],
   waiting: ["off", "waiting"], moving: ["notice", "moving"], done: ["ok", "done"], queued: ["off", "queued"], cancelling: ["notice", "cancelling"], succeeded: ["ok", "succeeded"], failed: ["bad", "failed"], cancelled: ["off", "cancelled"],

@@ -201,6 +201,25 @@ def test_what_waited_at_a_broker_goes_with_it(state: ClusterState) -> None:
     assert (state.take(2000)[0]["broker/1"] or {})["purgatory"] is None
 
 
+def test_a_data_folder_that_went_offline_is_an_event_and_a_word_in_the_verdict(state: ClusterState) -> None:
+    """As long as the broker runs; when it comes back after its restart, that is an event too."""
+    serves = {"path": "/data", "offline_since_ms": None, "offline_why": None, "free_bytes": 50, "total_bytes": 100, "full_in_s": None}
+    gone = {**serves, "offline_since_ms": 1_400, "offline_why": "flush of orders-0 failed: I/O error", "free_bytes": None}
+    state.apply_batch(batch(1, [], 1300, said={"log_dir": serves}), 1300)
+    assert "data folder" not in state.take(1300)[0]["cluster"]["verdict"]["text"]  # type: ignore[index]
+    state.apply_batch(batch(1, [], 1500, said={"log_dir": gone}), 1500)
+    values, told = state.take(1500)
+    assert [(e["kind"], e["level"], e["at_ms"], e["broker_id"]) for e in told] == [("log_dir_offline", "warn", 1_400, 1)]
+    broker, cluster = values["broker/1"] or {}, values["cluster"] or {}
+    assert (broker["log_dir"]["state"], broker["log_dir"]["replicas"]) == ("folder_offline", 5)
+    assert "5 replicas there serve nothing" in broker["log_dir"]["sentence"]
+    assert broker["log_dir"]["sentence"] in cluster["verdict"]["text"]
+    state.apply_batch(batch(1, [], 1600, said={"log_dir": serves}), 1600)
+    assert [e["kind"] for e in state.take(1600)[1]] == ["log_dir_online"]
+    state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)
+    assert (state.take(2000)[0]["broker/1"] or {})["log_dir"] is None
+
+
 def test_a_partition_whose_leader_is_gone_is_offline_at_once(state: ClusterState) -> None:
     """Before the controller has written anything: nobody can read or write it."""
     state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from html import unescape
 from typing import Any
@@ -168,6 +169,36 @@ def test_what_waits_at_a_broker_is_shown_by_kind(people: dict[str, Client], show
     for name, size in (("produce", 61), ("fetch", 62), ("join", 63), ("heartbeat", 64)):
         told = re.findall(rf'data-field="purgatory.{name}" data-as="whole" data-quiet>([^<]*)</span> {name}', page)
         assert told == [str(size), "–", "–"]
+
+
+FOLDER_GONE = {
+    "path": "/data",
+    "offline_since_ms": 1_700_000_000_000,
+    "offline_why": "append of orders-0 failed: [Errno 28] No space left on device",
+    "free_bytes": None,
+    "total_bytes": 1 << 30,
+    "full_in_s": None,
+}
+
+
+def test_an_offline_data_folder_is_told_on_every_way_with_what_to_do(people: dict[str, Client], shown: Any, redis: Any) -> None:
+    """The verdict, the brokers' page, the metrics; and the page has the one action."""
+    shown.apply_batch(batch(1, [], 2000, said={"log_dir": {**FOLDER_GONE, "offline_since_ms": None, "free_bytes": 1 << 29}}), 2000)
+    shown.apply_batch(batch(2, [], 2000, said={"log_dir": FOLDER_GONE}), 2000)
+    shown.take(2000)
+    publish(redis, shown, 2000)
+    page = html.unescape(people["admin"].get("/brokers").content.decode())
+    verdict = re.findall(r'data-text="([^"]*)"', page)[0]
+    assert "The data folder of broker 2 is offline since 14 Nov 22:13:20 UTC (append of orders-0 failed" in verdict
+    assert "then restart broker 2." in verdict
+    states = re.findall(r'data-field="log_dir.state" data-as="state" data-level="(\w+)">([^<]*)<', page)
+    assert states == [("ok", "serves"), ("bad", "offline"), ("off", "–")]
+    assert 'action="/brokers/2/restart"' in page
+    metrics = people["viewer"].get("/metrics").content.decode()
+    assert 'highwater_broker_log_dir_offline{cluster="local",broker="1"} 0' in metrics
+    assert 'highwater_broker_log_dir_offline{cluster="local",broker="2"} 1' in metrics
+    assert f'highwater_broker_log_dir_free_bytes{{cluster="local",broker="1"}} {1 << 29}' in metrics
+    assert 'log_dir_free_bytes{cluster="local",broker="2"}' not in metrics
 
 
 def test_without_redis_pages_say_so(people: dict[str, Client], settings: Any) -> None:

@@ -29,7 +29,7 @@ RANK = {"viewer": 0, "operator": 1, "admin": 2}
 def stage(shown: Any, kafka: Any, sent: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     kafka.topics_ = {"orders": {p: [1, 2, 3] for p in range(3)}}
     acted: list[tuple[str, int]] = []
-    for action in ("start", "stop", "kill", "pause", "resume"):
+    for action in ("start", "stop", "restart", "kill", "pause", "resume"):
         monkeypatch.setitem(_actions(), action, lambda _data, broker, action=action: acted.append((action, broker)))
     return acted
 
@@ -125,7 +125,8 @@ def test_a_cluster_that_is_away_is_a_503(people: dict[str, Client], kafka: Any) 
 
 
 @pytest.mark.parametrize(
-    "path", ["/topics/orders/delete", "/group-delete/billing", "/brokers/1/kill", "/brokers/1/stop", "/brokers/1/pause"]
+    "path",
+    ["/topics/orders/delete", "/group-delete/billing", "/brokers/1/kill", "/brokers/1/stop", "/brokers/1/restart", "/brokers/1/pause"],
 )
 def test_what_can_lose_something_wants_the_name_typed(people: dict[str, Client], kafka: Any, stage: list[Any], path: str) -> None:
     answer = people["admin"].post(path, {"confirm": "something else"})
@@ -137,9 +138,9 @@ def test_what_can_lose_something_wants_the_name_typed(people: dict[str, Client],
 
 
 def test_broker_actions_reach_the_process(people: dict[str, Client], stage: list[tuple[str, int]]) -> None:
-    for action in ("start", "stop", "kill", "pause", "resume"):
+    for action in ("start", "stop", "restart", "kill", "pause", "resume"):
         assert people["admin"].post(f"/brokers/2/{action}", {"confirm": "2"}).status_code == 303
-    assert stage == [(a, 2) for a in ("start", "stop", "kill", "pause", "resume")]
+    assert stage == [(a, 2) for a in ("start", "stop", "restart", "kill", "pause", "resume")]
     assert people["admin"].post("/brokers/2/format", {"confirm": "2"}).status_code == 422
 
 

@@ -58,6 +58,7 @@ def facts(snapshot: Snapshot) -> dict[str, Any]:
         "groups": snapshot.groups(snapshot.group_names()),
         "topics": [topic for topic in snapshot.topics(snapshot.topic_names()) if not topic["deleting"]],
         "produce_by_acks": acks or None,
+        "brokers": online,
     }
 
 

@@ -1,6 +1,7 @@
-"""The health report: six numbered checks over a cluster's facts, and what changed since the last one.
+"""The health report: seven numbered checks over a cluster's facts, and what changed since the last one.
 
 1. offline partitions   2. under min ISR   3. under-replicated   4. leader imbalance   5. group lag   6. "no loss" settings (O2)
+7. data folders: offline, filling up, nearly full (disk.py has the thresholds)
 A check is {id, title, level, sentence, items}; its items are sentences that stay the same while the finding does, so that
 two reports can be compared by them.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from workers.rules import imbalance, no_loss
+from workers.rules import disk, imbalance, no_loss
 from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED
 from workers.rules.verdict import LAG_NOTICE_S, LEVELS
 from workers.rules.words import whole
@@ -19,7 +20,8 @@ ITEMS_LIMIT = 200
 
 
 def report(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """`facts`: trouble [{topic, partition, state, sentence}], leaders, preferred {broker: n}, groups, topics, produce_by_acks."""
+    """`facts`: trouble [{topic, partition, state, sentence}], leaders, preferred {broker: n}, groups, topics, produce_by_acks,
+    brokers (those that run, each with its log_dir)."""
     trouble = facts.get("trouble", [])
     checks = [
         _partitions("offline", "Partitions without a leader", OFFLINE, "bad", trouble),
@@ -28,6 +30,7 @@ def report(facts: Mapping[str, Any]) -> dict[str, Any]:
         _check("leader_imbalance", "Leader balance", "notice", imbalance.leader_findings(facts["leaders"], facts["preferred"])),
         _lag(facts.get("groups", [])),
         _check("no_loss", "Settings against loss", "notice", no_loss.findings(facts.get("topics", []), facts.get("produce_by_acks"))),
+        _folders(facts.get("brokers", [])),
     ]
     level = max((check["level"] for check in checks), key=LEVELS.index)
     return {"level": level, "sentence": _sentence(checks), "checks": checks}
@@ -49,9 +52,15 @@ def _lag(groups: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return _check("lag", "Group lag", "warn", [f"Group {g['group']} is behind." for g in behind])
 
 
+def _folders(online: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    found = disk.report_items(online)
+    level = max((level for level, _ in found), key=LEVELS.index, default="ok")
+    return _check("data_folders", "Data folders", level, [sentence for _, sentence in found])
+
+
 def _sentence(checks: Sequence[Mapping[str, Any]]) -> str:
     found = [check["title"].lower() for check in checks if check["level"] != "ok"]
-    return "All six checks are clean." if not found else "Look at: " + ", ".join(found) + "."
+    return "All seven checks are clean." if not found else "Look at: " + ", ".join(found) + "."
 
 
 def changes(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> dict[str, list[str]]:

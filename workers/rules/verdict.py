@@ -8,7 +8,8 @@ Rules, in this order; each that applies gives one part, and the level is the wor
 4. Groups that stall or fall behind by 10 s or more: warn; other lag of 10 s or more: notice.
 5. Topics that are being deleted: ok; notice where that waits for something. Their partitions count as neither safe nor in danger.
 6. ZooKeeper does not answer: warn. What is said of brokers, leaders and ISRs is then what it said last.
-7. Leaders away from their preferred broker: notice; not while a broker is down, which is why they are.
+7. Data folders that are offline, filling up or nearly full, by the rules and thresholds of disk.py.
+8. Leaders away from their preferred broker: notice; not while a broker is down, which is why they are.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workers.rules.disk import findings
 from workers.rules.lag import KEEPING_UP_S, group_sentence
 from workers.rules.partitions import brokers
 from workers.rules.words import counted, whole
@@ -24,6 +26,7 @@ LEVELS = ("ok", "notice", "warn", "bad", "unknown")
 LAG_NOTICE_S = KEEPING_UP_S
 GROUPS_NAMED = 2
 TOPICS_NAMED = 2
+FOLDERS_NAMED = 3
 Part = tuple[str, str, str | None]
 """(level, sentence, what it is about: a path such as `topic/orders`, `brokers`, `group/billing`, or None)."""
 STORE_AWAY: Part = ("warn", "ZooKeeper does not answer: until it does no leader can move and no ISR can change.", None)
@@ -37,14 +40,16 @@ def verdict(
     deletions: Sequence[Mapping[str, Any]] = (),
     *,
     store_is_away: bool = False,
+    folders: Mapping[int, Mapping[str, Any] | None] | None = None,
 ) -> dict[str, Any]:
     """`counts` are the cluster's; `worst` names one troubled partition {topic, sentence}; groups are those with lag;
-    deletions are {topic, waits_for, moving, sentence}."""
+    deletions are {topic, waits_for, moving, sentence}; `folders` are the data folders of the brokers that run (disk.py)."""
     if not counts.get("brokers_online") and not dead:
         return {"level": "unknown", "text": "No broker has been heard of yet.", "parts": []}
     parts = [
         _cluster_part(counts, dead, worst),
         *((STORE_AWAY,) if store_is_away else ()),
+        *_folder_parts(folders or {}),
         *_group_parts(groups),
         *_deletion_parts(deletions),
         *(() if dead else _balance_parts(counts)),
@@ -112,6 +117,14 @@ def _group_parts(groups: Sequence[Mapping[str, Any]]) -> list[Part]:
             parts.append((level, said, f"group/{group['group']}"))
         if more := len(members[GROUPS_NAMED:]):
             parts.append((level, "1 more group is behind." if more == 1 else f"{whole(more)} more groups are behind.", "groups"))
+    return parts
+
+
+def _folder_parts(folders: Mapping[int, Mapping[str, Any] | None]) -> list[Part]:
+    found = sorted((finding for _, finding in findings(folders)), key=lambda finding: -LEVELS.index(finding[1]))
+    parts: list[Part] = [(level, sentence, "brokers") for _, level, sentence in found[:FOLDERS_NAMED]]
+    if more := found[FOLDERS_NAMED:]:
+        parts.append((more[0][1], f"So it is with {counted(len(more), 'more data folder')}.", "brokers"))
     return parts
 
 

@@ -1,0 +1,74 @@
+"""A broker's data folder: offline, filling up or low on room, and what to do about it. Pure.
+
+Rules, the first that applies:
+1. The folder is offline after an I/O error: warn, as with a broker that is down; what that does to partitions is said of them.
+2. Full at the present rate within `FULL_BAD_S`: bad; within `FULL_WARN_S`: warn; within `FULL_NOTICE_S`: notice.
+3. Less than `FREE_BAD_SHARE` of the disk free: bad; less than `FREE_WARN_SHARE`: warn.
+A disk that becomes full takes the folder offline: an alarm that comes before that leaves time to act.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from workers.rules.words import counted, duration, size
+
+FULL_BAD_S = 30 * 60
+FULL_WARN_S = 6 * 3600
+FULL_NOTICE_S = 24 * 3600
+FREE_BAD_SHARE = 0.01
+FREE_WARN_SHARE = 0.05
+
+OFFLINE, FILLING, LOW, SERVES = "folder_offline", "folder_filling", "folder_low", "folder_serves"
+Finding = tuple[str, str, str]
+"""(state, level, sentence)."""
+
+
+def finding(broker: int, folder: Mapping[str, Any]) -> Finding:
+    """Of one broker's `{path, offline_since_ms, offline_why, free_bytes, total_bytes, full_in_s, replicas}`; unknown room is not judged."""
+    if folder.get("offline_since_ms") is not None:
+        return OFFLINE, "warn", _offline(broker, folder)
+    free, total, full_in_s = folder.get("free_bytes"), folder.get("total_bytes"), folder.get("full_in_s")
+    if free is None or not total:
+        return SERVES, "ok", ""
+    room = f"{size(free)} of {size(total)} free"
+    if full_in_s is not None and full_in_s < FULL_NOTICE_S:
+        level = "bad" if full_in_s < FULL_BAD_S else "warn" if full_in_s < FULL_WARN_S else "notice"
+        return FILLING, level, f"The disk of broker {broker} is full in about {duration(full_in_s)} at the present rate ({room})."
+    if free < FREE_WARN_SHARE * total:
+        level = "bad" if free < FREE_BAD_SHARE * total else "warn"
+        return LOW, level, f"The disk of broker {broker} is nearly full ({room})."
+    return SERVES, "ok", ""
+
+
+def _offline(broker: int, folder: Mapping[str, Any]) -> str:
+    since = datetime.fromtimestamp(folder["offline_since_ms"] / 1000, UTC).strftime("%d %b %H:%M:%S")
+    replicas = folder.get("replicas")
+    held = "None of its replicas serves" if replicas is None else f"{counted(replicas, 'replica')} there {_serve(replicas)} nothing"
+    return (
+        f"The data folder of broker {broker} is offline since {since} UTC ({folder.get('offline_why') or 'an I/O error'}). "
+        f"{held}; make room or mend the disk, then restart broker {broker}."
+    )
+
+
+def _serve(count: int) -> str:
+    return "serves" if count == 1 else "serve"
+
+
+def findings(folders: Mapping[int, Mapping[str, Any] | None]) -> list[tuple[int, Finding]]:
+    """Those that are worth a word, by broker."""
+    judged = [(broker, finding(broker, folder)) for broker, folder in sorted(folders.items()) if folder]
+    return [(broker, found) for broker, found in judged if found[1] != "ok"]
+
+
+def report_items(brokers: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """(level, sentence) per finding for the health report: without figures that would make a new one of the same in each report."""
+    folders = {broker["broker_id"]: broker.get("log_dir") for broker in brokers}
+    said = {
+        OFFLINE: "The data folder of broker {} is offline after an I/O error: it wants a restart once the disk is sound.",
+        FILLING: "The disk of broker {} fills up within a day at the present rate.",
+        LOW: "The disk of broker {} is nearly full.",
+    }
+    return [(level, said[state].format(broker)) for broker, (state, level, _) in findings(folders)]
