@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import kafka.errors
 
 from broker_core.errors import RETRIABLE, ErrorCode
@@ -63,3 +65,11 @@ def from_kafka(error: Exception, servers: str) -> GatewayError:
     if isinstance(error, kafka.errors.BrokerResponseError) and isinstance(code, int):
         return from_code(code, None)
     return GatewayError(type(error).__name__, str(error) or type(error).__name__)
+
+
+def from_librdkafka(error: Any, servers: str) -> GatewayError:
+    """A `confluent_kafka.KafkaError`, or None for none: codes below zero are the library's own."""
+    if error is None or error.code() < 0:
+        said = "nothing was acknowledged in time" if error is None else error.str()
+        return ClusterUnreachable(f"no broker at {servers} answered in time ({said})")
+    return from_code(error.code(), error.str())

@@ -6,6 +6,7 @@ reach the cluster the client is thrown away, so that the next call starts from t
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
@@ -20,8 +21,10 @@ from kafka.protocol.consumer import OffsetSpec
 from kafka.structs import OffsetAndMetadata
 
 from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError, from_code, from_kafka
+from workers.rules.watch import Watch
 from workers.rules.words import whole
 
+log = logging.getLogger(__name__)
 REQUEST_TIMEOUT_MS = 10_000
 BOOTSTRAP_TIMEOUT_MS = 4_000
 SOURCES = {"DYNAMIC_TOPIC_CONFIG": "topic", "DEFAULT_CONFIG": "default"}
@@ -36,6 +39,37 @@ UNREACHABLE_FOR_S = 3.0
 _lock = threading.Lock()
 _clients: dict[str, KafkaAdminClient] = {}
 _failed_at: dict[str, float] = {}
+_watches: dict[str, Watch] = {}
+DEADLINE_S = 60.0
+"""A client that has answered nothing for so long, though it was asked, is thrown away whatever it says of itself."""
+
+
+def watched() -> list[dict[str, Any]]:
+    """How this process's clients fare."""
+    with _lock:
+        return [watch.value(time.monotonic()) for watch in _watches.values()]
+
+
+def _asked(servers: str) -> None:
+    """Before a question; a client that stands still is replaced first."""
+    with _lock:
+        watch = _watches.setdefault(servers, Watch(f"admin-{servers}", f"that asks {servers}", DEADLINE_S))
+        stands_still = watch.stands_still(time.monotonic())
+        if stands_still:
+            log.warning("%s", watch.sentence(time.monotonic()))
+            watch.replaced(time.monotonic())
+        watch.asked(time.monotonic())
+    if stands_still:
+        _throw_away(servers)
+
+
+def _answered(servers: str, error: Exception | None = None) -> None:
+    """A refusal is an answer too; not having reached anybody (`error`) is none."""
+    with _lock:
+        if error is None:
+            _watches[servers].done(time.monotonic(), 1, waiting=False)
+        else:
+            _watches[servers].failed(str(error) or type(error).__name__)
 
 
 def _client(servers: str) -> KafkaAdminClient:
@@ -79,14 +113,19 @@ class KafkaCluster:
     def _admin(self, *texts: str | None) -> Iterator[Any]:
         """For a question with these texts."""
         _fit(texts)
+        _asked(self.servers)
         try:
             yield _client(self.servers)
+            _answered(self.servers)
         except UNREACHABLE as error:
+            _answered(self.servers, error)
             _throw_away(self.servers)
             raise from_kafka(error, self.servers) from error
         except (kafka.errors.KafkaError, ValueError, TypeError) as error:
+            _answered(self.servers, error if type(error) is kafka.errors.KafkaError else None)
             raise from_kafka(error, self.servers) from error
         except (OSError, RuntimeError) as error:
+            _answered(self.servers, error)
             _throw_away(self.servers)
             raise ClusterUnreachable(f"{self.servers}: {error}") from error
 

@@ -147,6 +147,11 @@ class LiveOwner:
                 changed()
             await asyncio.sleep(DEFAULTS_S if self.broker_defaults else 2.0)
 
+    def tell(self, told: list[dict[str, Any]]) -> None:
+        """Events that others have found."""
+        self.state.tell(told)
+        self._poke()
+
     def take_samples(self) -> list[Record]:
         rows = (row for group in self.state.groups.rows.values() for row in group.values())
         return list(samples(self.cluster_id, self.state.values.values(), rows, now_ms()))

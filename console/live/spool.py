@@ -1,73 +1,115 @@
-"""A bounded file of samples that could not be written to their topic yet: the newest are kept, whole lines only.
+"""A bounded folder of samples that could not be written to their topic yet: the newest are kept, whole lines only.
 
-A line is base64(key) space base64(value). Past the limit the older half is dropped.
+Files are pieces of at most `PIECE_BYTES` (and one record), named by number, the oldest first: `000000000017.samples`. A line is
+base64(key) space base64(value). A piece is carried and then taken away as a whole, or written anew with what is left of it, so what
+is done stays done and costs no more than a piece; past the limit the oldest pieces go. A crash leaves at most a torn last line,
+which is passed over and cut off by the next write.
 """
 
 from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 Record = tuple[bytes, bytes]
 LIMIT_BYTES = 32 * 1024 * 1024
+PIECE_BYTES = 256 * 1024
+ENDING = ".samples"
 
 
 class Spool:
-    def __init__(self, path: Path, limit_bytes: int = LIMIT_BYTES) -> None:
-        self._path, self._limit_bytes = path, limit_bytes
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def __init__(self, folder: Path, limit_bytes: int = LIMIT_BYTES, piece_bytes: int = PIECE_BYTES) -> None:
+        """`folder` may be a file of before there were pieces: it is cut into some."""
+        self._folder, self._limit_bytes, self._piece_bytes = folder, limit_bytes, min(piece_bytes, limit_bytes // 8)
+        if folder.is_file():
+            self._take_over(folder)
 
     def add(self, records: Iterable[Record]) -> None:
-        lines = b"".join(base64.b64encode(key) + b" " + base64.b64encode(value) + b"\n" for key, value in records)
-        self._cut_torn_line()
-        with self._path.open("ab") as file:
-            file.write(lines)
-        if self._path.stat().st_size > self._limit_bytes:
-            self._halve()
+        """Into the newest piece while it has room."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        pieces = self._pieces()
+        number = _number(pieces[-1]) if pieces else 1
+        lines: list[bytes] = []
+        held = _cut_torn_line(pieces[-1]) if pieces else 0
+        for line in map(_line, records):
+            if held >= self._piece_bytes:
+                self._append(number, lines)
+                number, lines, held = number + 1, [], 0
+            lines.append(line)
+            held += len(line)
+        self._append(number, lines)
+        self._drop_oldest()
 
     def read(self, count: int) -> list[Record]:
-        """The oldest `count` records; a torn last line is passed over."""
-        if not self._path.exists():
-            return []
-        found: list[Record] = []
-        with self._path.open("rb") as file:
-            for line in file:
-                if not line.endswith(b"\n") or len(found) == count:
-                    break
-                key, _, value = line.rstrip(b"\n").partition(b" ")
-                found.append((base64.b64decode(key), base64.b64decode(value)))
-        return found
+        """The oldest `count` records, at most a piece."""
+        for piece in self._pieces():
+            if found := [_record(line) for line in _lines(piece)[:count]]:
+                return found
+            piece.unlink()
+        return []
 
-    def drop(self, count: int) -> None:
-        """The oldest `count` records are written; they go."""
-        lines = self._path.read_bytes().splitlines(keepends=True)[count:]
-        self._replace(b"".join(lines))
+    def settle(self, count: int, left: Sequence[Record] = ()) -> None:
+        """Of the `count` records that `read` gave, those `left` stay; the others are written and go."""
+        piece = self._pieces()[0]
+        stay = [*map(_line, left), *_lines(piece)[count:]]
+        if not stay:
+            piece.unlink()
+            return
+        beside = piece.with_suffix(".new")
+        beside.write_bytes(b"".join(stay))
+        os.replace(beside, piece)
 
     @property
     def size_bytes(self) -> int:
-        return self._path.stat().st_size if self._path.exists() else 0
+        return sum(piece.stat().st_size for piece in self._pieces())
 
-    def _cut_torn_line(self) -> None:
-        """What a write that was cut short has left: the next line would be read as its end."""
-        if not self.size_bytes:
-            return
-        with self._path.open("rb") as file:
-            file.seek(-1, os.SEEK_END)
-            if file.read(1) == b"\n":
+    def _pieces(self) -> list[Path]:
+        return sorted(self._folder.glob(f"*{ENDING}")) if self._folder.is_dir() else []
+
+    def _append(self, number: int, lines: list[bytes]) -> None:
+        if lines:
+            with (self._folder / f"{number:012d}{ENDING}").open("ab") as file:
+                file.write(b"".join(lines))
+
+    def _drop_oldest(self) -> None:
+        size = self.size_bytes
+        for piece in self._pieces()[:-1]:
+            if size <= self._limit_bytes:
                 return
-        data = self._path.read_bytes()
-        self._replace(data[: data.rfind(b"\n") + 1])
+            size -= piece.stat().st_size
+            piece.unlink()
 
-    def _halve(self) -> None:
-        data = self._path.read_bytes()[-self._limit_bytes // 2 :]
-        self._replace(data[data.find(b"\n") + 1 :])
+    def _take_over(self, file: Path) -> None:
+        before = file.with_suffix(".before")
+        os.replace(file, before)
+        self.add(map(_record, _lines(before)))
+        before.unlink()
 
-    def _replace(self, data: bytes) -> None:
-        if not data:
-            self._path.unlink(missing_ok=True)
-            return
-        beside = self._path.with_suffix(".new")
-        beside.write_bytes(data)
-        os.replace(beside, self._path)
+
+def _number(piece: Path) -> int:
+    return int(piece.stem)
+
+
+def _line(record: Record) -> bytes:
+    return base64.b64encode(record[0]) + b" " + base64.b64encode(record[1]) + b"\n"
+
+
+def _record(line: bytes) -> Record:
+    key, _, value = line.rstrip(b"\n").partition(b" ")
+    return base64.b64decode(key), base64.b64decode(value)
+
+
+def _lines(piece: Path) -> list[bytes]:
+    """Without a torn last one."""
+    return [line for line in piece.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+def _cut_torn_line(piece: Path) -> int:
+    """The next line would be read as its end. Returns the piece's length."""
+    data = piece.read_bytes()
+    whole = data.rfind(b"\n") + 1
+    if whole < len(data):
+        os.truncate(piece, whole)
+    return whole

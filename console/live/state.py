@@ -6,7 +6,7 @@ snapshot and the websocket: `cluster`, `broker/1`, `topic/orders`, `partition/or
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from console.live import events, summaries
@@ -194,6 +194,10 @@ class ClusterState:
 
     def store_is_away(self, now_ms: int) -> bool:
         return self._store_silent_ms is not None and now_ms - self._store_silent_ms >= STORE_AWAY_MS
+
+    def tell(self, told: Sequence[Value]) -> None:
+        """Events that others have found."""
+        self._events += told
 
     def set_processes(self, processes: Mapping[int, str]) -> None:
         """`{id: running|paused|stopped}` of local brokers."""

@@ -59,7 +59,7 @@ def place(cluster_id: str, key: str) -> tuple[str, str]:
 def named(cluster_id: str, name: str) -> str:
     """Redis keys that are not hashes of values.
 
-    `seq`, `changes`, `lease`, `beat`, `events`, `series`; indexes of names: `topic_names`, `group_names`, and by how bad it is `trouble`
-    (partitions as `orders/3`) and `trouble_topics`.
+    `seq`, `changes`, `lease`, `beat`, `events`, `series`, `clients` (of our own that are silent); indexes of names: `topic_names`,
+    `group_names`, and by how bad it is `trouble` (partitions as `orders/3`) and `trouble_topics`.
     """
     return prefix(cluster_id) + name

@@ -157,6 +157,10 @@ class Snapshot:
     def events(self, count: int) -> list[Value]:
         return [json.loads(text) for text in self._ask("lrange", self._name("events"), 0, count - 1)]
 
+    def silent_clients(self) -> list[Value]:
+        """`[{name, doing, sentence}]` of our own clients that get nothing done."""
+        return list(json.loads(self._ask("get", self._name("clients")) or "[]"))
+
     def series(self) -> list[Value]:
         """Points of the overview's plot, oldest first."""
         return [json.loads(text) for text in reversed(self._ask("lrange", self._name("series"), 0, -1))]

@@ -115,7 +115,7 @@ def beat(pipe: Any, cluster_id: str, now_ms: int) -> None:
 
 def clear(pipe: Any, cluster_id: str, found: Iterable[str]) -> None:
     """Empties what an owner before left, as one step with what the new owner puts; readers are told to start over."""
-    kept = {keys.named(cluster_id, name) for name in ("seq", "lease", "events", "series", "beat")}
+    kept = {keys.named(cluster_id, name) for name in ("seq", "lease", "events", "series", "beat", "clients")}
     for name in sorted(set(found) - kept):
         pipe.delete(name)
     announce(pipe, cluster_id, {"reset": True})

@@ -60,3 +60,34 @@ def test_a_text_that_a_broker_would_hang_up_on_is_refused_with_words(ask: Any, m
     with pytest.raises(GatewayError, match=r"a text of 32.768 bytes is too long: 32.767 are the most") as told:
         ask(KafkaCluster(SERVERS))
     assert (told.value.code, told.value.retriable) == (42, False)
+
+
+class Silent(Client):
+    """One that gets nothing done, and says only something that is no reason to replace it."""
+
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_client_that_answers_nothing_for_a_minute_is_replaced_whatever_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1_000.0]
+    monkeypatch.setattr(kafka_cluster.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(kafka_cluster, "_watches", {})
+    first = Silent(kafka.errors.KafkaError("something"))
+    monkeypatch.setattr(kafka_cluster, "_clients", {SERVERS: first})
+    monkeypatch.setattr(kafka_cluster, "_connect", lambda servers: Client(kafka.errors.InvalidTopicError()))
+    thrown = []
+    monkeypatch.setattr(kafka_cluster, "_throw_away", lambda servers: thrown.append(kafka_cluster._clients.pop(servers)))
+    for _ in range(6):
+        with pytest.raises(GatewayError):
+            KafkaCluster(SERVERS).alter_broker_config(3, {"x": None})
+        now[0] += 10
+    assert thrown == []
+    assert [row["silent_s"] for row in kafka_cluster.watched()] == [60.0]
+    with pytest.raises(GatewayError) as told:
+        KafkaCluster(SERVERS).alter_broker_config(3, {"x": None})
+    assert thrown == [first]
+    assert told.value.code == 17, "a refusal is an answer"
+    assert [row["silent_s"] for row in kafka_cluster.watched()] == [None]

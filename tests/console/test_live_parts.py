@@ -1,19 +1,14 @@
-"""The small parts of the live way: subscriptions, outboxes, rates, the spool, samples, keys."""
+"""The small parts of the live way: subscriptions, outboxes, rates, samples, keys."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from console.gateway.errors import ClusterUnreachable
 from console.live.outbox import Outbox
 from console.live.rates import Rate
-from console.live.sampler import Sampler
 from console.live.samples import samples
-from console.live.spool import Spool
 from console.live.subscription import BadSubscription, parse
 from console.snapshot import keys
 from tests.support.console_world import add_topic, batch, cluster_state, group_claim
@@ -157,63 +152,6 @@ def test_a_groups_keys_survive_any_name(name: str) -> None:
     assert keys.place("local", keys.group(name)) == ("hw:{local}:groups", name)
     assert keys.place("local", keys.lag(name, "orders", 3)) == (f"hw:{{local}}:lag:{name}", "orders/3")
     assert keys.place("local", keys.partition("a.b-c_d", 12)) == ("hw:{local}:partitions:a.b-c_d", "12")
-
-
-def test_the_spool_keeps_the_newest_within_its_limit(tmp_path: Path) -> None:
-    spool = Spool(tmp_path / "s", limit_bytes=4000)
-    for n in range(500):
-        spool.add([(b"k%d" % n, b"v" * 20)])
-    assert spool.size_bytes <= 4000
-    found = spool.read(1000)
-    assert found[-1][0] == b"k499"
-    spool.drop(len(found) - 1)
-    assert spool.read(10) == found[-1:]
-    spool.drop(1)
-    assert spool.read(10) == []
-
-
-def test_a_torn_line_of_the_spool_is_passed_over(tmp_path: Path) -> None:
-    spool = Spool(tmp_path / "s")
-    spool.add([(b"a", b"1"), (b"b", b"2")])
-    path = tmp_path / "s"
-    path.write_bytes(path.read_bytes()[:-2])
-    assert spool.read(10) == [(b"a", b"1")]
-    spool.add([(b"c", b"3"), (b"d", b"4")])
-    assert spool.read(10) == [(b"a", b"1"), (b"c", b"3"), (b"d", b"4")]
-
-
-class FlakySink:
-    def __init__(self) -> None:
-        self.away, self.written = True, []  # type: ignore[var-annotated]
-
-    def write(self, records: list[Any]) -> None:
-        if self.away:
-            raise ClusterUnreachable("gone")
-        self.written += records
-
-    def close(self) -> None: ...
-
-
-def test_samples_wait_on_disk_while_the_topic_is_away(tmp_path: Path) -> None:
-    sink = FlakySink()
-    sampler = Sampler(list, sink, Spool(tmp_path / "s"))
-    sampler.step([(b"1", b"a")])
-    sampler.step([(b"2", b"b")])
-    sink.away = False
-    sampler.step([(b"3", b"c")])
-    assert [key for key, _ in sink.written] == [b"1", b"2", b"3"]
-
-
-def test_a_spool_that_cannot_be_written_costs_samples_and_nothing_else(tmp_path: Path) -> None:
-    """The disk is full: that ends neither the sampler nor `live` with it."""
-    sink, spool = FlakySink(), Spool(tmp_path / "s")
-    sampler = Sampler(list, sink, spool)
-    (tmp_path / "s").mkdir()
-    sampler.step([(b"1", b"a")])
-    (tmp_path / "s").rmdir()
-    sink.away = False
-    sampler.step([(b"2", b"b")])
-    assert sink.written == [(b"2", b"b")]
 
 
 def test_a_sample_holds_what_analytics_reads() -> None:

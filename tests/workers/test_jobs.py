@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -313,7 +314,16 @@ def test_a_health_report_and_its_change(local: Cluster, shown: Any, redis: Any) 
     """O2, O3: what changed since the last one."""
     assert finish(make(local, "health_report")).state == "succeeded"
     first = HealthReport.objects.get()
-    assert [c["id"] for c in first.checks] == ["offline", "under_min_isr", "under_replicated", "leader_imbalance", "lag", "no_loss"]
+    assert [c["id"] for c in first.checks] == [
+        "offline",
+        "under_min_isr",
+        "under_replicated",
+        "leader_imbalance",
+        "lag",
+        "no_loss",
+        "data_folders",
+        "clients",
+    ]
     import time
 
     from tests.support.console_fixtures import publish
@@ -344,6 +354,17 @@ def test_a_topic_that_is_being_deleted_is_not_reported(local: Cluster, shown: An
     publish(redis, shown, now)
     finish(make(local, "health_report"))
     assert {c["id"]: c["items"] for c in HealthReport.objects.get().checks if "orders" in str(c["items"])} == {}
+
+
+def test_a_silent_client_of_ours_is_a_line_of_the_report(local: Cluster, shown: Any, redis: Any) -> None:
+    silent = [{"name": "samples", "doing": "that writes the samples", "sentence": "…"}]
+    redis.set("hw:{local}:clients", json.dumps(silent))
+    finish(make(local, "health_report"))
+    redis.delete("hw:{local}:clients")
+    finish(make(local, "health_report"))
+    found = [check for made in HealthReport.objects.order_by("id") for check in made.checks if check["id"] == "clients"]
+    assert [check["items"] for check in found] == [["The client that writes the samples gets nothing done."], []]
+    assert [check["level"] for check in found] == ["warn", "ok"]
 
 
 def test_a_health_report_counts_all_that_is_in_trouble(local: Cluster, shown: Any, redis: Any) -> None:

@@ -59,6 +59,7 @@ def facts(snapshot: Snapshot) -> dict[str, Any]:
         "topics": [topic for topic in snapshot.topics(snapshot.topic_names()) if not topic["deleting"]],
         "produce_by_acks": acks or None,
         "brokers": online,
+        "clients": snapshot.silent_clients(),
     }
 
 

@@ -1,7 +1,8 @@
-"""The health report: seven numbered checks over a cluster's facts, and what changed since the last one.
+"""The health report: eight numbered checks over a cluster's facts, and what changed since the last one.
 
 1. offline partitions   2. under min ISR   3. under-replicated   4. leader imbalance   5. group lag   6. "no loss" settings (O2)
 7. data folders: offline, filling up, nearly full (disk.py has the thresholds)
+8. clients of our own
 A check is {id, title, level, sentence, items}; its items are sentences that stay the same while the finding does, so that
 two reports can be compared by them.
 """
@@ -21,7 +22,7 @@ ITEMS_LIMIT = 200
 
 def report(facts: Mapping[str, Any]) -> dict[str, Any]:
     """`facts`: trouble [{topic, partition, state, sentence}], leaders, preferred {broker: n}, groups, topics, produce_by_acks,
-    brokers (those that run, each with its log_dir)."""
+    brokers (those that run, each with its log_dir), clients [{doing}] that are silent."""
     trouble = facts.get("trouble", [])
     checks = [
         _partitions("offline", "Partitions without a leader", OFFLINE, "bad", trouble),
@@ -31,6 +32,7 @@ def report(facts: Mapping[str, Any]) -> dict[str, Any]:
         _lag(facts.get("groups", [])),
         _check("no_loss", "Settings against loss", "notice", no_loss.findings(facts.get("topics", []), facts.get("produce_by_acks"))),
         _folders(facts.get("brokers", [])),
+        _check("clients", "Clients of our own", "warn", [f"The client {c['doing']} gets nothing done." for c in facts.get("clients", [])]),
     ]
     level = max((check["level"] for check in checks), key=LEVELS.index)
     return {"level": level, "sentence": _sentence(checks), "checks": checks}
@@ -60,7 +62,7 @@ def _folders(online: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _sentence(checks: Sequence[Mapping[str, Any]]) -> str:
     found = [check["title"].lower() for check in checks if check["level"] != "ok"]
-    return "All seven checks are clean." if not found else "Look at: " + ", ".join(found) + "."
+    return "All eight checks are clean." if not found else "Look at: " + ", ".join(found) + "."
 
 
 def changes(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> dict[str, list[str]]:

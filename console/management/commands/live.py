@@ -6,6 +6,8 @@ import asyncio
 import gc
 import logging
 import signal
+import time
+from functools import partial
 from typing import Any
 
 import redis
@@ -13,10 +15,11 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from console.gateway import local
+from console.gateway import demo, kafka_cluster, local
 from console.gateway.feed import batches
 from console.gateway.sample_topic import SampleTopic
 from console.gateway.zookeeper import ZooKeeperView, open_store
+from console.live.clients import run_clients
 from console.live.ending import end_all
 from console.live.lease import RENEW_S, Lease, LeaseLost
 from console.live.owner import GC_THRESHOLD, LiveOwner
@@ -84,8 +87,8 @@ async def _own(cluster: Cluster, lease: Lease, recalled: Recalled) -> None:
     owner = LiveOwner(cluster.pk, Publisher(state, lease), state, batches)
     store = open_store(cluster.zookeeper)
     view = ZooKeeperView(store, owner, lambda: owner.broker_defaults)
-    sink = SampleTopic(cluster.bootstrap_servers, SAMPLES_TOPIC, SAMPLES_PARTITIONS, SAMPLES_CONFIG)
-    sampler = Sampler(owner.take_samples, sink, Spool(settings.CONSOLE_DIR / "spool" / f"{cluster.pk}.samples"))
+    open_sink = partial(SampleTopic, cluster.bootstrap_servers, SAMPLES_TOPIC, SAMPLES_PARTITIONS, SAMPLES_CONFIG)
+    sampler = Sampler(owner.take_samples, open_sink, Spool(settings.CONSOLE_DIR / "spool" / f"{cluster.pk}.samples"))
     work = [
         _renew(lease),
         view.run(),
@@ -96,7 +99,8 @@ async def _own(cluster: Cluster, lease: Lease, recalled: Recalled) -> None:
         owner.run_defaults(cluster.bootstrap_servers, view.refresh_defaults),
     ]
     if cluster.is_local:
-        work += [owner.run_processes(local.processes), sampler.run()]
+        ours = partial(_clients, sampler)
+        work += [owner.run_processes(local.processes), sampler.run(), run_clients(cluster.pk, ours, owner.tell)]
     tasks = [asyncio.create_task(w) for w in work]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -108,7 +112,12 @@ async def _own(cluster: Cluster, lease: Lease, recalled: Recalled) -> None:
         await end_all(tasks)
         await owner.close()
         await store.close()
-        await asyncio.to_thread(sink.close)
+        await asyncio.to_thread(sampler.close)
+
+
+def _clients(sampler: Sampler) -> list[dict[str, Any]]:
+    """The long-lived clients of this system that are watched."""
+    return [sampler.watch.value(time.monotonic()), *kafka_cluster.watched(), *demo.clients()]
 
 
 async def _renew(lease: Lease) -> None:
