@@ -6,7 +6,7 @@ from bisect import bisect_left
 
 from msgspec import Struct, field
 
-LATENCY_BUCKETS_MS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 5000.0)
+LATENCY_BUCKETS_MS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 5000.0, 30_000.0, 300_000.0)
 
 
 class Histogram:
@@ -25,7 +25,7 @@ class Histogram:
         self.total_ms += duration_ms
 
     def quantile_ms(self, fraction: float) -> float | None:
-        """The upper bound of the bucket that the fraction falls into; None without observations."""
+        """The upper bound of the bucket that the fraction falls into; None without observations, and beyond the last bound."""
         if not self.count:
             return None
         wanted, seen = fraction * self.count, 0
@@ -33,7 +33,7 @@ class Histogram:
             seen += count
             if seen >= wanted:
                 return bound
-        return LATENCY_BUCKETS_MS[-1]
+        return None
 
 
 STAGES = ("request_queue", "local", "remote", "response_send", "total")

@@ -88,8 +88,8 @@ class Cluster(Answer):
 
 class RequestFigures(Answer):
     per_s: Figure
-    p50_ms: Figure
-    p99_ms: Figure
+    p50_ms: Figure = Field(description="at most so long: the upper bound of the histogram's bucket; null beyond the last one")
+    p99_ms: Figure = Field(description="the same of the 99th percentile")
 
 
 class LogDir(Answer):

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from console.api.answers import Answer, Count, Figure
 
+LagBasis = Literal["record", "estimate", "at_least"] | None
+LAG_S: Any = Field(description="age of the record at the committed offset, as well as `lag_basis` says it is known")
+
 
 class Deletion(Answer):
     waits_for: list[int]
@@ -144,7 +147,10 @@ class Group(Answer):
     members: list[Member]
     topics: list[str]
     lag: Count
-    lag_s: Figure
+    lag_s: Figure = LAG_S
+    lag_basis: LagBasis
+    attention: Literal["notice", "warn"] | None = Field(description="whether the lag is out of the group's own rhythm")
+    rhythm_s: Figure = Field(description="how often it catches up, where it reads in batches")
     trend: str
     eta_s: Figure
     sentence: str
@@ -159,7 +165,8 @@ class Lag(Answer):
     log_end_offset: Count
     high_watermark: Count
     lag: Count
-    lag_s: Figure
+    lag_s: Figure = LAG_S
+    lag_basis: LagBasis
     member_id: str | None
     client_id: str | None
     host: str | None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from console.live import events
 from console.live.changes import offset_moves
 from console.live.groups import End, Ends, GroupFacts, TopicPartition, Value, end_offset, group_value, lag_rows
 from console.snapshot import keys
-from workers.rules.lag import Sample
+from workers.rules.lag import KEEPING_UP_S, RecordTime
 
 
 class GroupBook:
@@ -25,6 +26,7 @@ class GroupBook:
         self._topic_groups: Counter[str] = Counter()
         self._gone: list[str] = []
         self._ends = Ends()
+        self._untimed: dict[tuple[str, TopicPartition], None] = {}
         self._moves: list[Value] = []
 
     def take(self, claim: Value, coordinator: int, now_ms: int) -> None:
@@ -65,9 +67,10 @@ class GroupBook:
             self._sample(tp, now_ms)
         self._ends.keep_only(set(self._readers))
         for group, facts in self.groups.items():
-            lag = self.values.get(group, {}).get("lag")
+            value = self.values.get(group, {})
+            lag = value.get("lag")
             if lag is not None:
-                facts.totals.append(Sample(now_ms, lag))
+                facts.look(lag, value["lag_s"], now_ms)
             if lag or len({s.value for s in facts.totals}) > 1:
                 self.dirty.add(group)
 
@@ -75,6 +78,7 @@ class GroupBook:
         """(key, value, event) of what changed; a gone group gives None for itself and each of its rows."""
         for group in self._gone:
             self.values.pop(group, None)
+            self._note_untimed(group, {})
             yield keys.group(group), None, None
             for tp in self.rows.pop(group, {}):
                 yield keys.lag(group, *tp), None, None
@@ -87,6 +91,7 @@ class GroupBook:
         rows = {(r["topic"], r["partition"]): r for r in lag_rows(facts, self._partition_of, self._ends, now_ms)}
         before_rows, before = self.rows.get(group, {}), self.values.get(group)
         after = group_value(facts, list(rows.values()), now_ms)
+        self._note_untimed(group, rows)
         self.rows[group], self.values[group] = rows, after
         for tp in before_rows.keys() - rows.keys():
             yield keys.lag(group, *tp), None, None
@@ -99,6 +104,35 @@ class GroupBook:
         """Events of offsets that somebody moved."""
         moves, self._moves = self._moves, []
         return moves
+
+    # --- the times of records, which are asked for
+
+    def _note_untimed(self, group: str, rows: Mapping[TopicPartition, Value]) -> None:
+        """Rows so far behind that the time of the record itself is wanted, and not known."""
+        for tp in self.rows.get(group, {}).keys() - rows.keys():
+            self._untimed.pop((group, tp), None)
+        for tp, row in rows.items():
+            known = self.groups[group].times.get(tp)
+            is_asked = known is not None and known.offset == row["committed"]
+            if row["lag"] and not is_asked and (row["lag_s"] is None or row["lag_s"] >= KEEPING_UP_S):
+                self._untimed[group, tp] = None
+            else:
+                self._untimed.pop((group, tp), None)
+
+    def untimed(self, limit: int) -> list[tuple[str, TopicPartition, int]]:
+        """(group, partition, committed offset) of up to `limit` rows whose record's time is wanted, each in its turn."""
+        turn = list(islice(self._untimed, limit))
+        for row in turn:
+            del self._untimed[row]
+            self._untimed[row] = None
+        known = [(group, tp, facts.committed.get(tp)) for group, tp in turn if (facts := self.groups.get(group)) is not None]
+        return [(group, tp, committed[0]) for group, tp, committed in known if committed is not None]
+
+    def take_time(self, group: str, tp: TopicPartition, known: RecordTime) -> None:
+        facts = self.groups.get(group)
+        if facts is not None and tp in facts.committed:
+            facts.times[tp] = known
+            self.dirty.add(group)
 
     def values_behind(self) -> list[Value]:
         return [v for v in self.values.values() if v["lag"]]

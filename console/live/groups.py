@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workers.rules import lag as rules
+from workers.rules.rhythm import Rhythm, attention, is_in_rhythm, step
 
 Value = dict[str, Any]
 TopicPartition = tuple[str, int]
@@ -25,6 +26,9 @@ class GroupFacts:
     committed: dict[TopicPartition, tuple[int, int | None]] = field(default_factory=dict)
     commits: dict[TopicPartition, deque[rules.Commit]] = field(default_factory=dict)
     totals: deque[rules.Sample] = field(default_factory=lambda: deque(maxlen=HISTORY_S))
+    times: dict[TopicPartition, rules.RecordTime] = field(default_factory=dict)
+    """Of the record at a committed offset, or at an earlier one of the same partition."""
+    rhythm: Rhythm = field(default_factory=Rhythm)
 
     def take(self, claim: Value, coordinator: int, end_of: Callable[[TopicPartition], int | None], now_ms: int) -> None:
         """A newer claim: its offsets are all of the group's (absolute)."""
@@ -39,10 +43,16 @@ class GroupFacts:
                 ring.append(rules.Commit(row.get("commit_ms") or now_ms, row["offset"], lag))
         for gone in self.committed.keys() - fresh.keys():
             self.commits.pop(gone, None)
+            self.times.pop(gone, None)
         self.committed = fresh
 
     def offsets(self) -> dict[TopicPartition, int]:
         return {tp: offset for tp, (offset, _) in self.committed.items()}
+
+    def look(self, lag: int, lag_s: float | None, now_ms: int) -> None:
+        """Once a second."""
+        self.totals.append(rules.Sample(now_ms, lag))
+        self.rhythm = step(self.rhythm, lag, lag_s, now_ms)
 
     def owners(self) -> dict[TopicPartition, Value]:
         return {
@@ -66,8 +76,8 @@ class Ends:
         else:
             ring.append(rules.Sample(now_ms, end))
 
-    def seconds(self, tp: TopicPartition, committed: int, now_ms: int) -> float | None:
-        return rules.lag_seconds(list(self._rings.get(tp, ())), committed, now_ms)
+    def of(self, tp: TopicPartition) -> list[rules.Sample]:
+        return list(self._rings.get(tp, ()))
 
     def keep_only(self, wanted: set[TopicPartition]) -> None:
         for tp in self._rings.keys() - wanted:
@@ -92,7 +102,7 @@ def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int) -> I
         end = end_offset(partition)
         lag = rules.partition_lag(committed, end)
         member = owners.get(tp, {})
-        seconds = 0.0 if lag == 0 else None if lag is None or committed is None else ends.seconds(tp, committed, now_ms)
+        behind = rules.time_behind(committed, end, facts.times.get(tp), ends.of(tp), now_ms)
         yield {
             "group": facts.group,
             "topic": tp[0],
@@ -101,21 +111,30 @@ def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int) -> I
             "log_end_offset": partition and partition["log_end_offset"],
             "high_watermark": partition and partition["high_watermark"],
             "lag": lag,
-            "lag_s": None if seconds is None else round(seconds, 1),
+            **_behind(behind),
             "member_id": member.get("member_id"),
             "client_id": member.get("client_id"),
             "host": member.get("client_host"),
             "committed_at_ms": commit_ms,
-            "status": rules.partition_status(list(facts.commits.get(tp, ())), lag, now_ms),
+            "status": _status(facts, tp, lag, now_ms),
         }
+
+
+def _behind(behind: rules.Behind | None) -> Value:
+    return {"lag_s": None, "lag_basis": None} if behind is None else {"lag_s": round(behind.seconds, 1), "lag_basis": behind.basis}
+
+
+def _status(facts: GroupFacts, tp: TopicPartition, lag: int | None, now_ms: int) -> str:
+    status = rules.partition_status(list(facts.commits.get(tp, ())), lag, now_ms)
+    return rules.BETWEEN if status in (rules.STOP, rules.STALL, rules.WARN) and is_in_rhythm(facts.rhythm) else status
 
 
 def group_value(facts: GroupFacts, rows: list[Value], now_ms: int) -> Value:
     claim = facts.claim
     known = [row["lag"] for row in rows if row["lag"] is not None]
     lag = sum(known) if known else None
-    seconds = [row["lag_s"] for row in rows if row["lag_s"] is not None]
-    lag_s = max(seconds, default=None)
+    behind = rules.worst_behind(rules.behind_of(row) for row in rows)
+    lag_s = behind and behind.seconds
     word, eta = rules.trend(
         list(facts.totals),
         now_ms,
@@ -123,6 +142,10 @@ def group_value(facts: GroupFacts, rows: list[Value], now_ms: int) -> Value:
         lag_s=lag_s,
         statuses=[r["status"] for r in rows if r["status"] != rules.UNKNOWN],
     )
+    wanted = attention(facts.rhythm, lag, lag_s, word)
+    facts.rhythm = facts.rhythm._replace(is_warned=wanted == "warn")
+    if lag and lag_s is not None and lag_s >= rules.KEEPING_UP_S and word != "catching_up" and is_in_rhythm(facts.rhythm):
+        word = "in_rhythm"
     return {
         "group": facts.group,
         "state": claim.get("state"),
@@ -133,10 +156,12 @@ def group_value(facts: GroupFacts, rows: list[Value], now_ms: int) -> Value:
         "members": [_member(m) for m in claim.get("members") or []],
         "topics": sorted({row["topic"] for row in rows}),
         "lag": lag,
-        "lag_s": lag_s,
+        **_behind(behind),
+        "attention": wanted,
+        "rhythm_s": facts.rhythm.every_s,
         "trend": word if lag is not None else "unknown",
         "eta_s": None if eta is None else round(eta, 1),
-        "sentence": rules.group_sentence(facts.group, lag, lag_s, word, eta),
+        "sentence": rules.group_sentence(facts.group, lag, behind, word, eta, every_s=facts.rhythm.every_s),
         "at_ms": now_ms,
     }
 

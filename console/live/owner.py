@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
+from console.gateway.record_times import Asked
 from console.live.ending import end_all
 from console.live.publisher import Publisher, now_ms
 from console.live.samples import Record, samples
 from console.live.state import ClusterState
 from console.live.summaries import cluster_value
+from workers.rules.lag import RecordTime
 
 log = logging.getLogger(__name__)
 FEED_RETRY_S = 0.5
@@ -25,6 +27,10 @@ DEFAULTS_S = 30.0
 DEFAULT_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
 GC_THRESHOLD = (100_000, 20, 100)
 """Values are trees of dicts that replace each other: with Python's own threshold a change of 10 000 partitions is mostly collections."""
+TIMES_S = 3.0
+TIMES_LIMIT = 100
+"""Rows whose record's time is asked for in one round."""
+AskTimes = Callable[[str, int, Sequence[Asked]], Awaitable[Mapping[Asked, RecordTime]]]
 Feed = Callable[[str, int], AsyncIterator[dict[str, Any]]]
 
 
@@ -125,6 +131,21 @@ class LiveOwner:
             self.state.set_processes(await asyncio.to_thread(processes))
             self._poke()
             await asyncio.sleep(PROCESSES_S)
+
+    async def run_record_times(self, ask: AskTimes) -> None:
+        """The times of the records that groups are at: lag in time rests on them."""
+        while True:
+            await asyncio.sleep(TIMES_S)
+            for address, rows in self.state.untimed(TIMES_LIMIT).items():
+                try:
+                    found = await ask(*address, [Asked(*tp, offset) for _, tp, offset in rows])
+                except (OSError, TimeoutError) as error:
+                    log.info("the times of records at %s:%d: %s", *address, error)
+                    continue
+                for group, tp, offset in rows:
+                    if known := found.get(Asked(*tp, offset)):
+                        self.state.groups.take_time(group, tp, known)
+            self._poke()
 
     async def run_points(self) -> None:
         """The overview's plot: a point every 10 s."""

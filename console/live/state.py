@@ -223,6 +223,15 @@ class ClusterState:
         self._dirty_brokers |= self.known_brokers()
         self._dirty_cluster = True
 
+    def untimed(self, limit: int) -> dict[tuple[str, int], list[tuple[str, tuple[str, int], int]]]:
+        """(group, partition, offset) of rows whose record's time is wanted, by the address of the leader that has it."""
+        found: dict[tuple[str, int], list[tuple[str, tuple[str, int], int]]] = {}
+        for row in self.groups.untimed(limit):
+            leader = (self.registered or {}).get(self.values.get(row[1], {}).get("leader"))
+            if leader is not None:
+                found.setdefault((leader["host"], leader["port"]), []).append(row)
+        return found
+
     # --- views of it
 
     def alive(self) -> set[int]:

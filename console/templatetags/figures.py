@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Mapping, Sized
 from typing import Any
 
 from django import template
@@ -63,10 +63,20 @@ def seconds(value: Any) -> str:
     return DASH if number is None else duration(number * 1000)
 
 
+SURE = {"estimate": "about ", "at_least": f"≥{THIN}"}
+
+
 @register.filter
-def millis(value: Any) -> str:
+def time_behind(value: Mapping[str, Any]) -> str:
+    """Lag in time of a group or a row, with how sure it is: the record's own age, `about` for an estimate, `≥` for a bound."""
+    return DASH if number_of(value.get("lag_s")) is None else SURE.get(value.get("lag_basis") or "", "") + seconds(value["lag_s"])
+
+
+@register.filter
+def bound(value: Any) -> str:
+    """A percentile read from a histogram: its bucket's upper bound, as `≤ 10 ms`."""
     number = number_of(value)
-    return DASH if number is None else f"{f'{number:.1f}' if number < 10 else whole(number)}{THIN}ms"
+    return DASH if number is None else f"≤{THIN}{f'{number:.1f}' if number < 10 else whole(number)}{THIN}ms"
 
 
 @register.filter

@@ -37,6 +37,7 @@ STATES = {
     "steady": ("notice", "steady"),
     "falling_behind": ("warn", "falling behind"),
     "stalled": ("bad", "stalled"),
+    "in_rhythm": ("ok", "in its rhythm"),
     "waiting": ("off", "waiting"),
     "moving": ("notice", "moving"),
     "done": ("ok", "done"),
@@ -52,6 +53,7 @@ STATES = {
     "stall": ("bad", "stalled"),
     "stop": ("bad", "stopped"),
     "rewind": ("warn", "rewound"),
+    "between": ("ok", "between batches"),
     "unknown": ("off", "unknown"),
 }
 SIGNS = {"ok": "●", "notice": "◆", "warn": "▲", "bad": "■"}

@@ -3,7 +3,7 @@
 import * as format from "./format.js";
 
 const WAYS = { whole: format.whole, bytes: format.bytes, byteRate: format.byteRate, rate: format.rate, duration: format.duration, seconds: format.seconds,
-  millis: format.millis, text: format.text, list: format.list, percent: format.percent, count: format.count, clock: format.clock };
+  bound: format.bound, text: format.text, list: format.list, percent: format.percent, count: format.count, clock: format.clock };
 
 export function paint(key, value, root = document) {
   for (const holder of root.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)) paintHolder(holder, value);
@@ -25,6 +25,7 @@ function paintField(element, value) {
   const way = element.dataset.as || "text";
   if (way === "state") return paintState(element, found);
   if (way === "worst") return paintState(element, format.worst(value));
+  if (way === "behind") { setText(element, format.behind(value)); return; }
   if (way === "bar") return paintBar(element, found);
   if (way === "hidden-unless") { element.hidden = !found; return; }
   if (way === "process") { element.dataset.process = found ?? ""; return; }

@@ -39,7 +39,13 @@ export function duration(ms) {
 }
 
 export const seconds = (s) => (s === null || s === undefined ? DASH : duration(s * 1000));
-export const millis = (value) => (value === null || value === undefined ? DASH : (value < 10 ? value.toFixed(1) : whole(value)) + THIN + "ms");
+
+// Lag in time with how sure it is: the record's own age, an estimate, or a bound.
+const SURE = { estimate: "about ", at_least: "≥" + THIN };
+export const behind = (value) => (typeof value.lag_s === "number" ? (SURE[value.lag_basis] || "") + seconds(value.lag_s) : DASH);
+
+// A percentile read from a histogram is its bucket's upper bound.
+export const bound = (value) => (value === null || value === undefined ? DASH : "≤" + THIN + (value < 10 ? value.toFixed(1) : whole(value)) + THIN + "ms");
 export const text = (value) => (value === null || value === undefined || value === "" ? DASH : String(value));
 export const list = (value) => (Array.isArray(value) ? (value.length ? value.join(", ") : "none") : DASH);
 
@@ -62,9 +68,9 @@ const STATES = {
   online: ["ok", "online"], running: ["ok", "running"], starting: ["notice", "starting"], paused: ["paused", "paused"], stopped: ["off", "stopped"],
   folder_serves: ["ok", "serves"], folder_filling: ["warn", "filling up"], folder_low: ["warn", "nearly full"], folder_offline: ["bad", "offline"],
   Stable: ["ok", "Stable"], Empty: ["off", "Empty"], PreparingRebalance: ["notice", "PreparingRebalance"], CompletingRebalance: ["notice", "CompletingRebalance"], Dead: ["bad", "Dead"],
-  caught_up: ["ok", "caught up"], catching_up: ["notice", "catching up"], steady: ["notice", "steady"], falling_behind: ["warn", "falling behind"], stalled: ["bad", "stalled"],
+  caught_up: ["ok", "caught up"], catching_up: ["notice", "catching up"], steady: ["notice", "steady"], falling_behind: ["warn", "falling behind"], stalled: ["bad", "stalled"], in_rhythm: ["ok", "in its rhythm"],
   waiting: ["off", "waiting"], moving: ["notice", "moving"], done: ["ok", "done"], queued: ["off", "queued"], cancelling: ["notice", "cancelling"], succeeded: ["ok", "succeeded"], failed: ["bad", "failed"], cancelled: ["off", "cancelled"],
-  ok: ["ok", "ok"], notice: ["notice", "notice"], warn: ["warn", "warning"], bad: ["bad", "bad"], stall: ["bad", "stalled"], stop: ["bad", "stopped"], rewind: ["warn", "rewound"],
+  ok: ["ok", "ok"], notice: ["notice", "notice"], warn: ["warn", "warning"], bad: ["bad", "bad"], stall: ["bad", "stalled"], stop: ["bad", "stopped"], rewind: ["warn", "rewound"], between: ["ok", "between batches"],
   unknown: ["off", "unknown"],
 };
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workers.rules import imbalance, lag, moves, no_loss
-from workers.rules.lag import Commit, Sample
+from workers.rules.lag import Behind, Commit, RecordTime, Sample
 from workers.rules.partitions import deletion_sentence, not_preferred, partition_sentence, partition_state
 from workers.rules.report import changes, report
 from workers.rules.verdict import verdict
@@ -58,19 +58,55 @@ def test_burrows_rules(commits: list[Commit], lag_now: int | None, now_ms: int, 
     assert lag.partition_status(commits, lag_now, now_ms) == status
 
 
+ENDS = [Sample(n * 1000, n * 10) for n in range(1, 11)]
+"""The log's end was 10, 20, …, 100 at seconds 1 … 10; asked at second 11."""
+
+
 @pytest.mark.parametrize(
-    ("committed", "seconds"),
-    [(100, 0.0), (200, 0.0), (95, 1.5), (50, 6.0), (0, 11.0), (-1, None), (None, None)],
+    ("committed", "known", "behind"),
+    [
+        (100, None, (0.0, "record")),
+        (200, None, (0.0, "record")),
+        (95, None, (1.5, "estimate")),
+        (50, None, (6.0, "estimate")),
+        (5, None, (10.0, "at_least")),
+        (5, RecordTime(5, 3_000 - 3_600_000, True), (3_608.0, "record")),
+        (5, RecordTime(5, 3_000, False), (8.0, "estimate")),
+        (5, RecordTime(0, -19_000, True), (20.0, "estimate")),
+        (5, RecordTime(7, 0, True), (10.0, "at_least")),
+        (50, RecordTime(50, -80_000, True), (91.0, "record")),
+        (50, RecordTime(50, 99_000, True), (0.0, "record")),
+        (-1, None, None),
+        (None, None, None),
+    ],
 )
-def test_lag_in_seconds(committed: int | None, seconds: float | None) -> None:
-    """Ends of 0, 10, …, 100 at seconds 0 … 10, asked at second 11; nothing is ever negative."""
-    ends = [Sample(n * 1000, n * 10) for n in range(11)]
-    assert lag.lag_seconds(ends, committed, 11_000) == seconds
+def test_lag_in_time(committed: int | None, known: RecordTime | None, behind: tuple[float, str] | None) -> None:
+    """The record's own time where it is known, a labelled estimate or bound where not; never negative, never made from a mean rate."""
+    assert lag.time_behind(committed, 100, known, ENDS, 11_000) == behind
 
 
-def test_lag_older_than_the_samples_is_carried_back_by_the_rate() -> None:
-    assert lag.lag_seconds([Sample(10_000, 100), Sample(20_000, 200)], 0, 20_000) == 20.0
-    assert lag.lag_seconds([Sample(10_000, 100), Sample(20_000, 100)], 0, 20_000) is None
+def test_an_old_record_is_as_old_as_it_is_however_the_traffic_changes() -> None:
+    """Its age was 56 min, 96 min, 3.5 h or 24 h while the rate of the last three minutes was carried back."""
+    written_ms, now = -80 * 60_000, 180_000
+    known = RecordTime(0, written_ms, True)
+    for rate in (1, 7, 100, 5_000):
+        ends = [Sample(second * 1000, 1_000_000 + second * rate) for second in range(181)]
+        assert lag.time_behind(0, ends[-1].value, known, ends, now) == (83 * 60.0, "record")
+        assert lag.time_behind(0, ends[-1].value, None, ends, now) == (180.0, "at_least")
+
+
+def test_between_the_last_look_and_now_the_end_has_moved() -> None:
+    assert lag.time_behind(100, 110, None, ENDS, 11_000) == (1.0, "estimate")
+    assert lag.time_behind(100, 110, None, [], 11_000) is None
+    assert lag.time_behind(100, None, None, ENDS, 11_000) is None
+
+
+def test_a_groups_lag_in_time_is_its_worst_partitions() -> None:
+    rows = [Behind(5.0, "record"), None, Behind(80.0, "estimate")]
+    assert lag.worst_behind(rows) == (80.0, "estimate")
+    assert lag.worst_behind([*rows, Behind(10.0, "at_least")]) == (80.0, "at_least")
+    assert lag.worst_behind([None]) is None
+    assert lag.behind_of({"lag_s": 3.0, "lag_basis": "estimate"}) == (3.0, "estimate")
 
 
 @pytest.mark.parametrize(
@@ -91,13 +127,28 @@ def test_trends(values: list[int], active: bool, word: str, eta: float | None) -
 def test_a_group_within_its_commit_interval_keeps_up() -> None:
     samples = [Sample(0, 10), Sample(10_000, 40)]
     assert lag.trend(samples, 10_000, active=True, lag_s=0.9) == ("steady", None)
-    assert lag.group_sentence("billing", 40, 0.04, "steady", None) == "Group billing keeps up, less than 1\u202fs behind."
-    assert lag.group_sentence("billing", 40, 7.0, "falling_behind", None) == "Group billing keeps up, 7\u202fs behind."
+    assert (
+        lag.group_sentence("billing", 40, Behind(0.04, "estimate"), "steady", None) == "Group billing keeps up, less than 1\u202fs behind."
+    )
+    assert lag.group_sentence("billing", 40, Behind(7.0, "estimate"), "falling_behind", None) == "Group billing keeps up, 7\u202fs behind."
+
+
+@pytest.mark.parametrize(
+    ("basis", "word", "said"),
+    [
+        ("record", "stalled", "is 80\u202fmin behind and does not move."),
+        ("estimate", "stalled", "is about 80\u202fmin behind and does not move."),
+        ("at_least", "stalled", "is at least 80\u202fmin behind and does not move."),
+        ("record", "in_rhythm", "is 80\u202fmin behind, as usual: it catches up about every 2\u202fh."),
+    ],
+)
+def test_a_groups_sentence_says_how_sure_it_is(basis: str, word: str, said: str) -> None:
+    assert lag.group_sentence("etl", 9, Behind(4_800.0, basis), word, None, every_s=7_200.0) == f"Group etl {said}"
 
 
 def test_a_groups_sentence() -> None:
     assert (
-        lag.group_sentence("billing", 500, 12.0, "catching_up", 40.0)
+        lag.group_sentence("billing", 500, Behind(12.0, "record"), "catching_up", 40.0)
         == "Group billing is 12\u202fs behind and is catching up (about 40\u202fs)."
     )
 
@@ -163,7 +214,7 @@ GOOD = {"brokers_online": 3, "partitions": 180, "offline": 0, "under_min_isr": 0
         (
             GOOD,
             [],
-            [{"group": "billing", "lag": 9, "lag_s": 12.0, "trend": "catching_up", "eta_s": 40.0}],
+            [{"group": "billing", "lag": 9, "lag_s": 12.0, "trend": "catching_up", "eta_s": 40.0, "attention": "notice"}],
             "notice",
             "All 180 partitions are safe. Group billing is 12\u202fs behind and is catching up (about 40\u202fs).",
         ),
@@ -177,7 +228,7 @@ def test_the_verdict(counts: dict[str, int], dead: list[int], groups: list[dict[
 
 @pytest.mark.parametrize(("groups", "text"), [(3, "1 more group is behind."), (4, "2 more groups are behind.")])
 def test_the_verdict_names_two_groups_and_counts_the_others(groups: int, text: str) -> None:
-    late = [{"group": f"g{n}", "lag": 9, "lag_s": 12.0 + n, "trend": "stalled", "eta_s": None} for n in range(groups)]
+    late = [{"group": f"g{n}", "lag": 9, "lag_s": 12.0 + n, "trend": "stalled", "eta_s": None, "attention": "warn"} for n in range(groups)]
     found = verdict(GOOD, [], late, None)
     assert found["text"].endswith(text)
     assert f"g{groups - 1}" in found["text"]

@@ -8,18 +8,21 @@ Rules for one partition over a ring of the last commits, judged only if the lag 
 4. STALL: all commits carry the same offset.
 5. WARN: the lag never fell from one commit to the next.
 6. OK otherwise.
-An idle topic is never behind: a lag of 0 is OK before any rule.
+An idle topic is never behind: a lag of 0 is OK before any rule. Where the group is in its own rhythm (`rhythm`), STOP, STALL and WARN are
+`between`: it reads in batches and is between two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workers.rules.words import counted, duration
 
 OK, WARN, STALL, STOP, REWIND, UNKNOWN = "ok", "warn", "stall", "stop", "rewind", "unknown"
+BETWEEN = "between"
+"""What stops, stalls or falls behind in the rhythm that its group always has (`rhythm`)."""
 WINDOW = 10
 STOP_LEAST_MS = 30_000
 TREND_WINDOW_MS = 60_000
@@ -68,29 +71,67 @@ def partition_status(commits: Sequence[Commit], lag_now: int | None, now_ms: int
     return OK
 
 
-def lag_seconds(ends: Sequence[Sample], committed: int | None, now_ms: int) -> float | None:
-    """How long ago the log end stood where the group is now, from samples of the end offset (oldest first).
+RECORD, ESTIMATE, AT_LEAST = "record", "estimate", "at_least"
 
-    Between two samples the end is taken to have moved evenly; before the oldest one its mean rate is carried back.
+
+class RecordTime(NamedTuple):
+    """The time of the record at an offset; `is_exact` is false where only the times of its batch are known, and those are far apart."""
+
+    offset: int
+    at_ms: int
+    is_exact: bool
+
+
+class Behind(NamedTuple):
+    """Lag in time, and what it rests on: `record`, `estimate` or `at_least`."""
+
+    seconds: float
+    basis: str
+
+
+def time_behind(committed: int | None, end: int | None, known: RecordTime | None, ends: Sequence[Sample], now_ms: int) -> Behind | None:
+    """Lag in time: the age of the record that the group would read next, the one at its committed offset.
+
+    1. Nothing is left to read: 0.
+    2. The time of that record is known: its age (`record`; `estimate` where only its batch's times are known).
+    3. The log's end was seen before and after it (`ends`, oldest first), or an earlier record's time is known: it is taken to have
+       arrived evenly between the two (`estimate`).
+    4. It was there already when the log's end was first seen: at least so long ago (`at_least`).
+    None where nothing is known.
     """
-    if committed is None or committed < 0 or not ends:
+    if committed is None or committed < 0 or end is None:
         return None
-    if ends[-1].value <= committed:
-        return 0.0
-    if committed < ends[0].value:
-        return _carried_back(ends, committed, now_ms)
-    for earlier, later in pairwise(ends):
+    if committed >= end:
+        return Behind(0.0, RECORD)
+    if known is not None and known.offset == committed:
+        return Behind(_age_s(known.at_ms, now_ms), RECORD if known.is_exact else ESTIMATE)
+    points = list(ends)
+    if known is not None and known.offset < committed and (not points or known.offset < points[0].value):
+        points.insert(0, Sample(known.at_ms, known.offset))
+    points.append(Sample(now_ms, end))
+    for earlier, later in pairwise(points):
         if earlier.value <= committed < later.value:
             share = (committed - earlier.value) / (later.value - earlier.value)
-            return max(now_ms - (earlier.at_ms + share * (later.at_ms - earlier.at_ms)), 0.0) / 1000
-    return None
+            return Behind(_age_s(earlier.at_ms + share * (later.at_ms - earlier.at_ms), now_ms), ESTIMATE)
+    return Behind(_age_s(points[0].at_ms, now_ms), AT_LEAST) if len(points) > 1 and committed < points[0].value else None
 
 
-def _carried_back(ends: Sequence[Sample], committed: int, now_ms: int) -> float | None:
-    moved, took_ms = ends[-1].value - ends[0].value, ends[-1].at_ms - ends[0].at_ms
-    if moved <= 0 or took_ms <= 0:
+def behind_of(value: Mapping[str, Any]) -> Behind | None:
+    """What a group's or row's value says of it."""
+    return None if value.get("lag_s") is None else Behind(value["lag_s"], value.get("lag_basis") or RECORD)
+
+
+def worst_behind(rows: Iterable[Behind | None]) -> Behind | None:
+    """Of a group's partitions: the longest; it is only a bound where one of them is."""
+    known = [row for row in rows if row is not None]
+    if not known:
         return None
-    return (now_ms - ends[0].at_ms + (ends[0].value - committed) * took_ms / moved) / 1000
+    longest = max(known, key=lambda row: row.seconds)
+    return Behind(longest.seconds, AT_LEAST) if any(row.basis == AT_LEAST for row in known) else longest
+
+
+def _age_s(at_ms: float, now_ms: int) -> float:
+    return max(now_ms - at_ms, 0.0) / 1000
 
 
 class Trend(NamedTuple):
@@ -128,18 +169,27 @@ SAYS = {
     "falling_behind": "falls further behind",
     "stalled": "does not move",
     "stopped": "has no members",
+    "in_rhythm": "is in its rhythm",
     "unknown": "is being watched",
 }
 
 
-def group_sentence(group: str, lag: int | None, lag_s: float | None, word: str, eta_s: float | None) -> str:
-    """`Group billing is 12 s behind and is catching up (about 40 s).`"""
+BEHIND = {ESTIMATE: "about ", AT_LEAST: "at least "}
+
+
+def group_sentence(
+    group: str, lag: int | None, behind: Behind | None, word: str, eta_s: float | None, *, every_s: float | None = None
+) -> str:
+    """`Group billing is 12 s behind and is catching up (about 40 s).`; `every_s` is the length of its rhythm's cycles."""
+    lag_s = behind.seconds if behind else None
     if lag is None:
         return f"Group {group} has committed nothing that can be measured."
     if lag == 0:
         return f"Group {group} has caught up."
     if word != "stopped" and lag_s is not None and lag_s < KEEPING_UP_S:
         return f"Group {group} keeps up, {duration(lag_s, 1) if lag_s >= 1 else 'less than ' + duration(1, 1)} behind."
-    behind = f"{duration(lag_s, 1)} behind" if lag_s is not None else f"{counted(lag, 'record')} behind"
+    how = f"{BEHIND.get(behind.basis, '')}{duration(behind.seconds, 1)} behind" if behind else f"{counted(lag, 'record')} behind"
+    if word == "in_rhythm" and every_s is not None:
+        return f"Group {group} is {how}, as usual: it catches up about every {duration(every_s, 1)}."
     eta = f" (about {duration(eta_s, 1)})" if eta_s is not None and word == "catching_up" else ""
-    return f"Group {group} is {behind} and {SAYS[word]}{eta}."
+    return f"Group {group} is {how} and {SAYS[word]}{eta}."

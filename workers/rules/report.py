@@ -14,7 +14,7 @@ from typing import Any
 
 from workers.rules import disk, imbalance, no_loss
 from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED
-from workers.rules.verdict import LAG_NOTICE_S, LEVELS
+from workers.rules.verdict import LEVELS
 from workers.rules.words import whole
 
 ITEMS_LIMIT = 200
@@ -50,7 +50,7 @@ def _partitions(identity: str, title: str, state: str, level: str, trouble: Iter
 
 
 def _lag(groups: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    behind = [g for g in groups if (g.get("lag_s") or 0) >= LAG_NOTICE_S or g.get("trend") == "stalled"]
+    behind = [g for g in groups if g.get("attention")]
     return _check("lag", "Group lag", "warn", [f"Group {g['group']} is behind." for g in behind])
 
 

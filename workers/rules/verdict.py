@@ -5,7 +5,7 @@ Rules, in this order; each that applies gives one part, and the level is the wor
 2. Brokers that are down (warn), and in the same sentence what that does to partitions: without a leader (bad), refusing acks=all
    (bad), with fewer copies than wanted (warn). Without a dead broker the same, and the worst partition's own sentence.
 3. Nothing of the kind: "All n partitions are safe.".
-4. Groups that stall or fall behind by 10 s or more: warn; other lag of 10 s or more: notice.
+4. Groups that stall or fall behind out of their own rhythm: warn; other lag out of it, or before it is known: notice (`rhythm`).
 5. Topics that are being deleted: ok; notice where that waits for something. Their partitions count as neither safe nor in danger.
 6. ZooKeeper does not answer: warn. What is said of brokers, leaders and ISRs is then what it said last.
 7. Data folders that are offline, filling up or nearly full, by the rules and thresholds of disk.py.
@@ -18,12 +18,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workers.rules.disk import findings
-from workers.rules.lag import KEEPING_UP_S, group_sentence
+from workers.rules.lag import behind_of, group_sentence
 from workers.rules.partitions import brokers
 from workers.rules.words import counted, whole
 
 LEVELS = ("ok", "notice", "warn", "bad", "unknown")
-LAG_NOTICE_S = KEEPING_UP_S
 GROUPS_NAMED = 2
 TOPICS_NAMED = 2
 FOLDERS_NAMED = 3
@@ -108,12 +107,12 @@ def _have(count: int) -> str:
 
 
 def _group_parts(groups: Sequence[Mapping[str, Any]]) -> list[Part]:
-    bad = [g for g in groups if g["trend"] in ("falling_behind", "stalled") and (g.get("lag_s") or 0) >= LAG_NOTICE_S]
-    slow = [g for g in groups if g not in bad and (g.get("lag_s") or 0) >= LAG_NOTICE_S]
+    bad = [g for g in groups if g.get("attention") == "warn"]
+    slow = [g for g in groups if g.get("attention") == "notice"]
     parts: list[Part] = []
     for level, members in (("warn", bad), ("notice", slow)):
         for group in sorted(members, key=lambda g: -(g.get("lag_s") or 0))[:GROUPS_NAMED]:
-            said = group_sentence(group["group"], group["lag"], group["lag_s"], group["trend"], group.get("eta_s"))
+            said = group_sentence(group["group"], group["lag"], behind_of(group), group["trend"], group.get("eta_s"))
             parts.append((level, said, f"group/{group['group']}"))
         if more := len(members[GROUPS_NAMED:]):
             parts.append((level, "1 more group is behind." if more == 1 else f"{whole(more)} more groups are behind.", "groups"))

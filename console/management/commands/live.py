@@ -17,6 +17,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from console.gateway import demo, kafka_cluster, local
 from console.gateway.feed import batches
+from console.gateway.record_times import RecordTimes
 from console.gateway.sample_topic import SampleTopic
 from console.gateway.zookeeper import ZooKeeperView, open_store
 from console.live.clients import run_clients
@@ -96,6 +97,7 @@ async def _own(cluster: Cluster, lease: Lease, recalled: Recalled) -> None:
         owner.publisher.run(),
         owner.publisher.run_events(),
         owner.run_points(),
+        owner.run_record_times(RecordTimes().ask),
         owner.run_defaults(cluster.bootstrap_servers, view.refresh_defaults),
     ]
     if cluster.is_local:
