@@ -83,7 +83,7 @@ async def test_a_redis_that_forgot_everything_gets_everything_again(owners: tupl
     owner, _ = owners
     assert await owner.lease.take()
     owner.start()
-    await until(lambda: brokers_online(redis) == 3)
+    await until(lambda: brokers_online(redis) == 3 and owner.publisher._fresh)
     told = redis.pubsub(ignore_subscribe_messages=True)
     told.subscribe(keys.named("local", "changes"))
     redis.flushdb()
