@@ -1,106 +1,31 @@
 """A Kafka cluster through kafka-python's admin client. Blocking: call it from a request's own thread or a worker, never on an event loop.
 
-One client per process and bootstrap list is kept; it runs its I/O on a thread of its own and may be shared. After a failure to
-reach the cluster the client is thrown away, so that the next call starts from the bootstrap list again.
+After a failure to reach the cluster the client (`admin_clients.py`) is thrown away, so that the next call starts from the bootstrap
+list again.
 """
 
 from __future__ import annotations
 
-import logging
 import re
-import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import kafka.errors
-from kafka import KafkaAdminClient, TopicPartition
+from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.protocol.consumer import OffsetSpec
 from kafka.structs import OffsetAndMetadata
 
+from console.gateway import admin_clients
 from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError, from_code, from_kafka
-from workers.rules.watch import Watch
 from workers.rules.words import whole
 
-log = logging.getLogger(__name__)
-REQUEST_TIMEOUT_MS = 10_000
-BOOTSTRAP_TIMEOUT_MS = 4_000
 SOURCES = {"DYNAMIC_TOPIC_CONFIG": "topic", "DEFAULT_CONFIG": "default"}
 PREFERRED = 0
 INVALID_REQUEST = 42
 TEXT_BYTES_MAX = 32_767
 Assignment = Mapping[tuple[str, int], Sequence[int] | None]
-
-UNREACHABLE_FOR_S = 3.0
-"""After a failure to connect, questions fail at once for so long: a page must not wait for a cluster that is known to be away."""
-
-_lock = threading.Lock()
-_clients: dict[str, KafkaAdminClient] = {}
-_failed_at: dict[str, float] = {}
-_watches: dict[str, Watch] = {}
-DEADLINE_S = 60.0
-"""A client that has answered nothing for so long, though it was asked, is thrown away whatever it says of itself."""
-
-
-def watched() -> list[dict[str, Any]]:
-    """How this process's clients fare."""
-    with _lock:
-        return [watch.value(time.monotonic()) for watch in _watches.values()]
-
-
-def _asked(servers: str) -> None:
-    """Before a question; a client that stands still is replaced first."""
-    with _lock:
-        watch = _watches.setdefault(servers, Watch(f"admin-{servers}", f"that asks {servers}", DEADLINE_S))
-        stands_still = watch.stands_still(time.monotonic())
-        if stands_still:
-            log.warning("%s", watch.sentence(time.monotonic()))
-            watch.replaced(time.monotonic())
-        watch.asked(time.monotonic())
-    if stands_still:
-        _throw_away(servers)
-
-
-def _answered(servers: str, error: Exception | None = None) -> None:
-    """A refusal is an answer too; not having reached anybody (`error`) is none."""
-    with _lock:
-        if error is None:
-            _watches[servers].done(time.monotonic(), 1, waiting=False)
-        else:
-            _watches[servers].failed(str(error) or type(error).__name__)
-
-
-def _client(servers: str) -> KafkaAdminClient:
-    with _lock:
-        if time.monotonic() - _failed_at.get(servers, -UNREACHABLE_FOR_S) < UNREACHABLE_FOR_S:
-            raise kafka.errors.KafkaConnectionError("the cluster did not answer a moment ago")
-        if servers not in _clients:
-            try:
-                _clients[servers] = _connect(servers)
-            except kafka.errors.KafkaError:
-                _failed_at[servers] = time.monotonic()
-                raise
-        return _clients[servers]
-
-
-def _connect(servers: str) -> KafkaAdminClient:
-    return KafkaAdminClient(
-        bootstrap_servers=servers.split(","),
-        client_id="highwater-console",
-        request_timeout_ms=REQUEST_TIMEOUT_MS,
-        bootstrap_timeout_ms=BOOTSTRAP_TIMEOUT_MS,
-        reconnect_backoff_max_ms=1_000,
-        metadata_max_age_ms=30_000,
-    )
-
-
-def _throw_away(servers: str) -> None:
-    with _lock:
-        client = _clients.pop(servers, None)
-    if client is not None:
-        threading.Thread(target=client.close, name="kafka-close", daemon=True).start()
 
 
 class KafkaCluster:
@@ -113,20 +38,20 @@ class KafkaCluster:
     def _admin(self, *texts: str | None) -> Iterator[Any]:
         """For a question with these texts."""
         _fit(texts)
-        _asked(self.servers)
+        admin_clients.asked(self.servers)
         try:
-            yield _client(self.servers)
-            _answered(self.servers)
+            yield admin_clients.client(self.servers)
+            admin_clients.answered(self.servers)
         except UNREACHABLE as error:
-            _answered(self.servers, error)
-            _throw_away(self.servers)
+            admin_clients.answered(self.servers, error)
+            admin_clients.throw_away(self.servers)
             raise from_kafka(error, self.servers) from error
         except (kafka.errors.KafkaError, ValueError, TypeError) as error:
-            _answered(self.servers, error if type(error) is kafka.errors.KafkaError else None)
+            admin_clients.answered(self.servers, error if type(error) is kafka.errors.KafkaError else None)
             raise from_kafka(error, self.servers) from error
         except (OSError, RuntimeError) as error:
-            _answered(self.servers, error)
-            _throw_away(self.servers)
+            admin_clients.answered(self.servers, error)
+            admin_clients.throw_away(self.servers)
             raise ClusterUnreachable(f"{self.servers}: {error}") from error
 
     def brokers(self) -> set[int]:

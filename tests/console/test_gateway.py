@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import kafka.errors
 import pytest
 
-from console.gateway import kafka_cluster
+from console.gateway import admin_clients
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
 
@@ -31,12 +32,12 @@ class Client:
 )
 def test_a_client_that_is_behind_is_replaced_and_the_question_may_be_asked_again(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that is back is not in the client's metadata for up to half a minute; what another thread closed was cancelled."""
-    monkeypatch.setattr(kafka_cluster, "_clients", {SERVERS: Client(error)})
+    monkeypatch.setattr(admin_clients, "_clients", {SERVERS: Client(error)})
     with pytest.raises(GatewayError) as told:
         KafkaCluster(SERVERS).alter_broker_config(3, {"x": None})
     assert told.value.retriable
     assert "broker 3 is not known" in told.value.message or "answered in time" in told.value.message
-    assert kafka_cluster._clients == {}
+    assert admin_clients._clients == {}
 
 
 LONG = "é" * 16_384
@@ -56,7 +57,7 @@ LONG = "é" * 16_384
 )
 def test_a_text_that_a_broker_would_hang_up_on_is_refused_with_words(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cluster would seem to be away, to everybody whose question was on the same connection."""
-    monkeypatch.setattr(kafka_cluster, "_clients", {SERVERS: Client(kafka.errors.KafkaConnectionError("hung up"))})
+    monkeypatch.setattr(admin_clients, "_clients", {SERVERS: Client(kafka.errors.KafkaConnectionError("hung up"))})
     with pytest.raises(GatewayError, match=r"a text of 32.768 bytes is too long: 32.767 are the most") as told:
         ask(KafkaCluster(SERVERS))
     assert (told.value.code, told.value.retriable) == (42, False)
@@ -73,21 +74,21 @@ class Silent(Client):
 
 def test_a_client_that_answers_nothing_for_a_minute_is_replaced_whatever_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_000.0]
-    monkeypatch.setattr(kafka_cluster.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(kafka_cluster, "_watches", {})
+    monkeypatch.setattr(admin_clients, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(admin_clients, "_watches", {})
     first = Silent(kafka.errors.KafkaError("something"))
-    monkeypatch.setattr(kafka_cluster, "_clients", {SERVERS: first})
-    monkeypatch.setattr(kafka_cluster, "_connect", lambda servers: Client(kafka.errors.InvalidTopicError()))
+    monkeypatch.setattr(admin_clients, "_clients", {SERVERS: first})
+    monkeypatch.setattr(admin_clients, "_connect", lambda servers: Client(kafka.errors.InvalidTopicError()))
     thrown = []
-    monkeypatch.setattr(kafka_cluster, "_throw_away", lambda servers: thrown.append(kafka_cluster._clients.pop(servers)))
+    monkeypatch.setattr(admin_clients, "throw_away", lambda servers: thrown.append(admin_clients._clients.pop(servers)))
     for _ in range(6):
         with pytest.raises(GatewayError):
             KafkaCluster(SERVERS).alter_broker_config(3, {"x": None})
         now[0] += 10
     assert thrown == []
-    assert [row["silent_s"] for row in kafka_cluster.watched()] == [60.0]
+    assert [row["silent_s"] for row in admin_clients.watched()] == [60.0]
     with pytest.raises(GatewayError) as told:
         KafkaCluster(SERVERS).alter_broker_config(3, {"x": None})
     assert thrown == [first]
     assert told.value.code == 17, "a refusal is an answer"
-    assert [row["silent_s"] for row in kafka_cluster.watched()] == [None]
+    assert [row["silent_s"] for row in admin_clients.watched()] == [None]

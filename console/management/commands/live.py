@@ -15,7 +15,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from console.gateway import demo, kafka_cluster, local
+from console.gateway import admin_clients, demo, local
 from console.gateway.feed import batches
 from console.gateway.record_times import RecordTimes
 from console.gateway.sample_topic import SampleTopic
@@ -119,7 +119,7 @@ async def _own(cluster: Cluster, lease: Lease, recalled: Recalled) -> None:
 
 def _clients(sampler: Sampler) -> list[dict[str, Any]]:
     """The long-lived clients of this system that are watched."""
-    return [sampler.watch.value(time.monotonic()), *kafka_cluster.watched(), *demo.clients()]
+    return [sampler.watch.value(time.monotonic()), *admin_clients.watched(), *demo.clients()]
 
 
 async def _renew(lease: Lease) -> None:
