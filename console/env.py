@@ -36,6 +36,14 @@ def minutes(env: Mapping[str, str], name: str, default: int) -> timedelta:
     return timedelta(minutes=int(value))
 
 
+def count(env: Mapping[str, str], name: str, default: int) -> int:
+    """0 to a million."""
+    value = env.get(name, "").strip() or str(default)
+    if not value.isascii() or not value.isdigit() or int(value) > 1_000_000:
+        raise ImproperlyConfigured(f"{name}={value!r} is not a count: give 0 (never) to 1000000")
+    return int(value)
+
+
 def networks(env: Mapping[str, str], name: str) -> tuple[IPv4Network | IPv6Network, ...]:
     """Addresses and networks with commas: `10.0.0.5, 192.168.7.0/24`."""
     try:

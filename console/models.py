@@ -44,6 +44,8 @@ class Job(models.Model):
     SUCCEEDED, FAILED, CANCELLED = "succeeded", "failed", "cancelled"
     ACTIVE = (QUEUED, RUNNING, CANCELLING)
     KINDS = ("preferred_leader_election", "reassignment", "health_report", "analytics")
+    TOPIC_CREATION, TOPIC_GROWTH, TOPIC_DELETION = FOLLOWED = ("topic_creation", "topic_growth", "topic_deletion")
+    """Begun by a change that outlasted its request; nobody asks for one."""
     KEEP = 2000
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
@@ -269,6 +271,7 @@ CANCEL_MEANS = {
     "preferred_leader_election": "Elections already done stay; the rest is not asked for.",
     "health_report": "No report is written.",
     "analytics": "The running Spark driver is ended; what it has not written yet is read again next time.",
+    **dict.fromkeys(Job.FOLLOWED, "It is no longer followed here; the cluster goes on with it."),
 }
 
 

@@ -23,6 +23,7 @@ REDIS_URL = env.redis_url(os.environ, DATA_DIR)
 LOCAL_CLUSTER = "local"
 ANALYTICS_EVERY = env.minutes(os.environ, "HIGHWATER_ANALYTICS_MINUTES", 15)
 TRUSTED_PROXIES = env.networks(os.environ, "HIGHWATER_TRUSTED_PROXIES")
+REPLICAS_WARN = env.count(os.environ, "HIGHWATER_REPLICAS_WARN", 4_000)
 METRICS_OPEN = env.flag(os.environ, "HIGHWATER_METRICS_OPEN")
 
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]

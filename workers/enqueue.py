@@ -7,7 +7,15 @@ import logging
 from kombu.exceptions import OperationalError
 
 log = logging.getLogger(__name__)
-QUEUES = {"preferred_leader_election": "jobs", "reassignment": "jobs", "health_report": "health", "analytics": "analytics"}
+QUEUES = {
+    "preferred_leader_election": "jobs",
+    "reassignment": "jobs",
+    "topic_creation": "jobs",
+    "topic_growth": "jobs",
+    "topic_deletion": "jobs",
+    "health_report": "health",
+    "analytics": "analytics",
+}
 ADVANCE = "workers.tasks.jobs.advance_job"
 
 

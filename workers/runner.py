@@ -19,7 +19,7 @@ from console.gateway.errors import GatewayError
 from console.models import Job, job_value
 from console.snapshot.jobs import publish_job
 from console.snapshot.read import SnapshotUnavailable
-from workers.kinds import analytics, election, health, reassignment
+from workers.kinds import analytics, election, health, reassignment, topics
 from workers.kinds.step import Step
 
 log = logging.getLogger(__name__)
@@ -33,6 +33,7 @@ KINDS: dict[str, ModuleType] = {
     "reassignment": reassignment,
     "health_report": health,
     "analytics": analytics,
+    **dict.fromkeys(Job.FOLLOWED, topics),
 }
 
 

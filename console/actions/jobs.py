@@ -38,6 +38,20 @@ def create_job(actor: Actor, cluster: Cluster, kind: str, params: Mapping[str, A
         return job
 
 
+def follow(actor: Actor, cluster: Cluster, kind: str, topic: str, partitions: int) -> Job:
+    """The row that shows how a change of a topic, which the cluster has been asked for, goes on; the one there is, where it is the same.
+    `partitions` is how many there are to be, or were."""
+    with transaction.atomic():
+        params = {"topic": topic, "partitions": partitions}
+        active = Job.objects.select_for_update().filter(cluster=cluster, state__in=Job.ACTIVE, kind=kind, params=params)
+        if same := active.first():
+            return same
+        job = Job.objects.create(cluster=cluster, kind=kind, params=params, created_by=actor.name, message="The cluster is at it.")
+        trim(Job.objects.exclude(state__in=Job.ACTIVE), Job.KEEP)
+        transaction.on_commit(lambda: _announce(job))
+    return job
+
+
 def _announce(job: Job) -> None:
     publish_job(job.cluster_id, job_value(job))
     enqueue_job(job.pk, job.kind)

@@ -6,13 +6,18 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
+
 from console.actions.audit import Invalid, Unconfirmed, audited
+from console.actions.jobs import follow
 from console.actions.risks import MIN_ISR, setting_risks
+from console.gateway.errors import Unfinished
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import known
-from console.models import Cluster
+from console.models import Cluster, Job
 from console.roles import ADMIN, OPERATOR, Actor
 from console.snapshot.read import Snapshot, SnapshotUnavailable, await_snapshot
+from workers.rules.load import Load, load_after, load_risks
 from workers.rules.words import counted, whole
 
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -39,22 +44,49 @@ def create_topic(
     replication_factor: int,
     configs: Mapping[str, str],
     confirm: bool = False,
-) -> None:
-    """Without `confirm` settings that put records at risk are refused (`Unconfirmed`)."""
+) -> Job | None:
+    """Without `confirm` settings that put records at risk, and more replicas than brokers should have, are refused (`Unconfirmed`).
+    What the cluster did not finish in time is followed by the job that is returned."""
     after = {"partitions": partitions, "replication_factor": replication_factor, "configs": dict(configs)}
     with audited(actor, OPERATOR, "create topic", name, after=after):
         check_topic(name, partitions, replication_factor)
         kafka = KafkaCluster(cluster.bootstrap_servers)
         if not confirm:
             copies = replication_factor if replication_factor != DEFAULT or MIN_ISR not in configs else _default_copies(kafka)
-            _refuse_risks(name, configs, copies)
-        kafka.create_topic(name, partitions, replication_factor, configs)
+            _refuse([*setting_risks(name, configs, copies), *_load_risks(cluster, kafka, name, partitions, copies)])
+        try:
+            kafka.create_topic(name, partitions, replication_factor, configs)
+        except Unfinished:
+            return follow(actor, cluster, Job.TOPIC_CREATION, name, partitions)
     await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), max(partitions, 1)))
+    return None
 
 
-def _refuse_risks(name: str, changes: Mapping[str, str | None], copies: int | None) -> None:
-    if risks := setting_risks(name, changes, copies):
+def _refuse(risks: list[str]) -> None:
+    if risks:
         raise Unconfirmed(risks)
+
+
+def _load_risks(cluster: Cluster, kafka: KafkaCluster, name: str, added: int, copies: int | None) -> list[str]:
+    """Of so many new partitions; how many copies each gets is asked only where it matters."""
+    limit = settings.REPLICAS_WARN
+    if not limit or added <= 0:
+        return []
+    now = _replicas(cluster, kafka)
+    if max(now.values(), default=0) + added <= limit:
+        return []
+    copies = copies if copies not in (None, DEFAULT) else _default_copies(kafka)
+    load = load_after(now, added, copies or 1)
+    return load_risks(f"{name} with {counted(added, 'new partition')} of {counted(copies or 1, 'copy', 'copies')}", load, limit)
+
+
+def _replicas(cluster: Cluster, kafka: KafkaCluster) -> dict[int, int]:
+    """Replicas on each broker that is online, as last seen; 0 where nothing is known."""
+    try:
+        rows = [row for row in Snapshot(cluster.pk).brokers() if row["state"] == "online"]
+    except SnapshotUnavailable:
+        rows = []
+    return {row["broker_id"]: row["replicas"] or 0 for row in rows} or dict.fromkeys(sorted(kafka.brokers()), 0)
 
 
 def _default_copies(kafka: KafkaCluster) -> int | None:
@@ -78,31 +110,48 @@ def preview_topic(
 ) -> list[dict[str, Any]]:
     """What creating it would do, checked by the broker without doing it: `[{label, before, after}]`."""
     check_topic(name, partitions, replication_factor)
-    KafkaCluster(cluster.bootstrap_servers).create_topic(name, partitions, replication_factor, configs, validate_only=True)
+    kafka = KafkaCluster(cluster.bootstrap_servers)
+    kafka.create_topic(name, partitions, replication_factor, configs, validate_only=True)
     rows: list[dict[str, Any]] = [
         {"label": "topic", "before": None, "after": name},
         {"label": "partitions", "before": None, "after": partitions},
         {"label": "replicas of each", "before": None, "after": replication_factor},
     ]
+    if DEFAULT not in (partitions, replication_factor):
+        load: Load = load_after(_replicas(cluster, kafka), partitions, replication_factor)
+        rows += [{"label": f"replicas on broker {broker}, about", "before": then[0], "after": then[1]} for broker, then in load.items()]
     return rows + [{"label": key, "before": known(key)["default"], "after": value} for key, value in configs.items()]
 
 
-def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> None:
+def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> Job | None:
+    """The job that follows a deletion which goes on after the cluster's time for it was up."""
     with audited(actor, ADMIN, "delete topic", name) as entry:
-        entry.before = _known(cluster, name)
+        topic = _known(cluster, name)
+        entry.before = topic and {key: topic[key] for key in ("topic_id", "partitions", "messages", "size_bytes")}
         if confirm != name:
             raise Invalid("confirm", f"Type the topic's name, {name}, to delete it with all its records.")
-        KafkaCluster(cluster.bootstrap_servers).delete_topic(name)
-    await_snapshot(lambda: _gone_or_waiting(Snapshot(cluster.pk).topic(name)))
+        try:
+            KafkaCluster(cluster.bootstrap_servers).delete_topic(name)
+        except Unfinished:
+            return follow(actor, cluster, Job.TOPIC_DELETION, name, (entry.before or {}).get("partitions") or 0)
+    if await_snapshot(lambda: _gone_or_waiting(Snapshot(cluster.pk).topic(name))) or not _is_going(cluster, name):
+        return None
+    return follow(actor, cluster, Job.TOPIC_DELETION, name, (entry.before or {}).get("partitions") or 0)
+
+
+def _is_going(cluster: Cluster, name: str) -> bool:
+    """Whether the topic is seen being deleted, piece by piece."""
+    topic = _known(cluster, name)
+    return topic is not None and bool(topic["deleting"])
 
 
 def _known(cluster: Cluster, name: str) -> dict[str, Any] | None:
-    """What goes with the topic, as it was last seen."""
+    """The topic as it was last seen."""
     try:
         topic = Snapshot(cluster.pk).topic(name)
     except SnapshotUnavailable:
         return None
-    return topic and {key: topic[key] for key in ("topic_id", "partitions", "messages", "size_bytes")}
+    return topic
 
 
 def _gone_or_waiting(topic: dict[str, Any] | None) -> bool:
@@ -110,14 +159,23 @@ def _gone_or_waiting(topic: dict[str, Any] | None) -> bool:
     return topic is None or bool(topic["deleting"] and (topic["deleting"]["waits_for"] or topic["deleting"]["moving"]))
 
 
-def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: int | None = None) -> None:
+def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: int | None = None, *, confirm: bool = False) -> Job | None:
+    """As `create_topic`: refuses too large a load without `confirm`, and returns the job that follows what takes longer."""
     with audited(actor, OPERATOR, "add partitions", name, before={"partitions": now}, after={"partitions": total}):
         if now is not None and total <= now:
             raise Invalid("count", f"{name} has {counted(now, 'partition')}; give a larger number, partitions cannot be taken away.")
         if total > PARTITIONS_LIMIT:
             raise Invalid("count", f"Give at most {whole(PARTITIONS_LIMIT)} partitions.")
-        KafkaCluster(cluster.bootstrap_servers).add_partitions(name, total)
+        kafka = KafkaCluster(cluster.bootstrap_servers)
+        if not confirm:
+            topic = _known(cluster, name)
+            _refuse(_load_risks(cluster, kafka, name, total - (now or 0), topic["replication_factor"] if topic else None))
+        try:
+            kafka.add_partitions(name, total)
+        except Unfinished:
+            return follow(actor, cluster, Job.TOPIC_GROWTH, name, total)
     await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), total))
+    return None
 
 
 def set_config(actor: Actor, cluster: Cluster, name: str, changes: Mapping[str, str | None], *, confirm: bool = False) -> None:
@@ -127,6 +185,6 @@ def set_config(actor: Actor, cluster: Cluster, name: str, changes: Mapping[str, 
             raise Invalid("key", "Name a setting.")
         kafka = KafkaCluster(cluster.bootstrap_servers)
         if not confirm:
-            _refuse_risks(name, changes, _copies(kafka, name) if MIN_ISR in changes else None)
+            _refuse(setting_risks(name, changes, _copies(kafka, name) if MIN_ISR in changes else None))
         entry.before = {row["name"]: row["value"] for row in kafka.topic_configs(name) if row["name"] in changes}
         kafka.alter_topic_config(name, changes)

@@ -163,7 +163,9 @@ class Progress(Answer):
 class Job(Answer):
     id: int
     cluster: str
-    kind: Literal["preferred_leader_election", "reassignment", "health_report", "analytics"]
+    kind: Literal[
+        "preferred_leader_election", "reassignment", "health_report", "analytics", "topic_creation", "topic_growth", "topic_deletion"
+    ]
     state: Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
     progress: Progress
     message: str

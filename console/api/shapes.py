@@ -41,6 +41,7 @@ class TopicChange(Strict):
 
 class NewPartitions(Strict):
     count: Annotated[int, Field(strict=True, ge=1, le=10_000)]
+    confirm: Confirm = False
 
 
 class OffsetMove(Strict):

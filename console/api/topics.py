@@ -9,17 +9,19 @@ from ninja import Router, Status
 
 from console import queries
 from console.actions.topics import add_partitions, check_topic, create_topic, delete_topic, preview_topic, set_config
+from console.api.answers import Job as JobAnswer
 from console.api.answers import Listed
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, NewPartitions, NewTopic, TopicChange, listed_names, number_cursor, text_cursor
 from console.api.topic_answers import Partition, Topic, TopicConfigs, TopicPlan, TopicSize, TopicWithConfigs
 from console.gateway.errors import GatewayError
-from console.models import Cluster
+from console.models import Cluster, job_value
 from console.roles import ADMIN, OPERATOR
 from console.snapshot.read import Snapshot
 
 router = Router(tags=["topics"])
+BEGUN: dict[Any, Any] = {200: dict[str, Any], 202: dict[str, Any]}
 ONE = "/clusters/{cluster_id}/topics/{name}"
 
 
@@ -32,16 +34,19 @@ def topics(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None
     return listed_names(names, limit, snapshot.topics)
 
 
-@router.post("/clusters/{cluster_id}/topics", auth=Bearer(OPERATOR, "create topic"), response={201: dict[str, Any], 200: dict[str, Any]})
-@answers(s200=TopicPlan, s201=Topic)
+@router.post("/clusters/{cluster_id}/topics", auth=Bearer(OPERATOR, "create topic"), response=BEGUN | {201: dict[str, Any]})
+@answers(s200=TopicPlan, s201=Topic, s202=JobAnswer)
 def create(request: Any, cluster_id: str, payload: NewTopic) -> Status:
-    """Partitions and replication_factor left out are the brokers' defaults; `validate_only` only asks whether it could be done."""
+    """Partitions and replication_factor left out are the brokers' defaults; `validate_only` only asks whether it could be done. What
+    gives brokers very many replicas wants `confirm`; 202 has the job that follows what the cluster has not finished yet."""
     cluster = queries.cluster_of(cluster_id)
     check_topic(payload.name, payload.partitions, payload.replication_factor)
     asked: dict[str, Any] = payload.dict(include={"partitions", "replication_factor", "configs"})
     if payload.validate_only:
         return Status(200, {"topic": payload.name, "changes": preview_topic(cluster, payload.name, **asked)})
-    create_topic(request.auth, cluster, payload.name, **asked, confirm=payload.confirm)
+    job = create_topic(request.auth, cluster, payload.name, **asked, confirm=payload.confirm)
+    if job is not None:
+        return Status(202, job_value(job))
     return Status(201, Snapshot(cluster.pk).topic(payload.name) or _unseen(payload.name))
 
 
@@ -76,11 +81,12 @@ def change(request: Any, cluster_id: str, name: str, payload: TopicChange) -> di
     return {"topic": name, "configs": _configs(cluster, name)}
 
 
-@router.delete(ONE, auth=Bearer(ADMIN, "delete topic"), response={204: None})
-@answers(s204=None)
-def delete(request: Any, cluster_id: str, name: str) -> HttpResponse:
-    delete_topic(request.auth, queries.cluster_of(cluster_id), name, confirm=name)
-    return HttpResponse(status=204)
+@router.delete(ONE, auth=Bearer(ADMIN, "delete topic"), response={204: None, 202: dict[str, Any]})
+@answers(s204=None, s202=JobAnswer)
+def delete(request: Any, cluster_id: str, name: str) -> Status | HttpResponse:
+    """202 has the job that follows a deletion which goes on."""
+    job = delete_topic(request.auth, queries.cluster_of(cluster_id), name, confirm=name)
+    return HttpResponse(status=204) if job is None else Status(202, job_value(job))
 
 
 @router.get(ONE + "/partitions")
@@ -93,10 +99,11 @@ def partitions(request: Any, cluster_id: str, name: str, limit: Limit = 100, cur
     return listed_names(range(first, min(first + limit + 1, total)), limit, lambda numbers: snapshot.some_partitions(name, numbers))
 
 
-@router.post(ONE + "/partitions", auth=Bearer(OPERATOR, "add partitions"))
-@answers(TopicSize)
-def grow(request: Any, cluster_id: str, name: str, payload: NewPartitions) -> dict[str, Any]:
+@router.post(ONE + "/partitions", auth=Bearer(OPERATOR, "add partitions"), response=BEGUN)
+@answers(s200=TopicSize, s202=JobAnswer)
+def grow(request: Any, cluster_id: str, name: str, payload: NewPartitions) -> Status:
+    """`confirm` and 202 as at a topic's creation."""
     cluster = queries.cluster_of(cluster_id)
     now = (Snapshot(cluster.pk).topic(name) or {}).get("partitions")
-    add_partitions(request.auth, cluster, name, payload.count, now)
-    return {"topic": name, "partitions": payload.count}
+    job = add_partitions(request.auth, cluster, name, payload.count, now, confirm=payload.confirm)
+    return Status(200, {"topic": name, "partitions": payload.count}) if job is None else Status(202, job_value(job))

@@ -10,10 +10,12 @@ from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.actions.audit import Conflict, Invalid, judge
 from console.gateway.errors import ClusterUnreachable, GatewayError, Unfinished
+from console.models import Job
 from console.queries import NotFound, local_cluster
 from console.roles import VIEWER, Refused, actor_of
 from console.snapshot.read import SnapshotUnavailable
@@ -98,6 +100,11 @@ def ask_first(request: HttpRequest, title: str, risks: Sequence[str], *, button:
 
 def is_htmx(request: HttpRequest) -> bool:
     return request.headers.get("HX-Request") == "true" and request.headers.get("HX-Boosted") != "true"
+
+
+def followed(request: HttpRequest, job: Job) -> HttpResponse:
+    """The cluster goes on with what was asked: to the job that shows it."""
+    return done(request, reverse("job", args=[job.pk]), f"The cluster is still at it; job {job.pk} follows it to its end.")
 
 
 def done(request: HttpRequest, url: str, said: str) -> HttpResponse:

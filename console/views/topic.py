@@ -15,7 +15,20 @@ from console.gateway.errors import GatewayError
 from console.queries import NotFound
 from console.roles import ADMIN, OPERATOR, actor_of
 from console.snapshot.read import Snapshot
-from console.views.support import KNOWN, ask_first, done, is_confirmed, number, page, pages, refused, required_number, show, switches
+from console.views.support import (
+    KNOWN,
+    ask_first,
+    done,
+    followed,
+    is_confirmed,
+    number,
+    page,
+    pages,
+    refused,
+    required_number,
+    show,
+    switches,
+)
 from workers.rules.words import counted
 
 PARTITIONS_SHOWN = 50
@@ -64,10 +77,10 @@ def topic(request: Any, name: str) -> HttpResponse:
 @page("POST", role=ADMIN, doing="delete topic")
 def topic_delete(request: Any, name: str) -> HttpResponse:
     try:
-        delete_topic(actor_of(request), request.cluster, name, confirm=request.POST.get("confirm", ""))
+        job = delete_topic(actor_of(request), request.cluster, name, confirm=request.POST.get("confirm", ""))
     except KNOWN as error:
         return _refused(request, name, error, "delete-topic")
-    return done(request, reverse("topics"), f"Topic {name} is being deleted.")
+    return done(request, reverse("topics"), f"Topic {name} is being deleted.") if job is None else followed(request, job)
 
 
 @page("POST", role=OPERATOR, doing="add partitions")
@@ -75,9 +88,13 @@ def topic_partitions(request: Any, name: str) -> HttpResponse:
     try:
         now = (Snapshot(request.cluster.pk).topic(name) or {}).get("partitions")
         count = required_number(request, "count")
-        add_partitions(actor_of(request), request.cluster, name, count, now)
+        job = add_partitions(actor_of(request), request.cluster, name, count, now, confirm=is_confirmed(request))
+    except Unconfirmed as error:
+        return ask_first(request, f"Add partitions to {name}?", error.risks, button="Add partitions", back=reverse("topic", args=[name]))
     except KNOWN as error:
         return _refused(request, name, error, "add-partitions")
+    if job is not None:
+        return followed(request, job)
     return done(request, reverse("topic", args=[name]), f"{name} has {counted(count, 'partition')} now.")
 
 

@@ -14,7 +14,20 @@ from console.context import live_needs
 from console.gateway.topic_keys import CREATE_KEYS
 from console.roles import OPERATOR, actor_of
 from console.snapshot.read import Snapshot
-from console.views.support import KNOWN, ask_first, done, explain, is_confirmed, number, page, pages, required_number, show, switches
+from console.views.support import (
+    KNOWN,
+    ask_first,
+    done,
+    explain,
+    followed,
+    is_confirmed,
+    number,
+    page,
+    pages,
+    required_number,
+    show,
+    switches,
+)
 
 
 @page()
@@ -42,13 +55,15 @@ def topic_create(request: Any) -> HttpResponse:
         }
         if request.POST.get("preview") == "1":
             return show_form(request, values, configs, diff=preview_topic(request.cluster, values["name"], **asked))
-        create_topic(actor_of(request), request.cluster, values["name"], **asked, confirm=is_confirmed(request))
+        job = create_topic(actor_of(request), request.cluster, values["name"], **asked, confirm=is_confirmed(request))
     except Unconfirmed as error:
         return ask_first(request, f"Create {values['name']} so?", error.risks, button="Create topic", back=reverse("topics"))
     except KNOWN as error:
         status, shown = explain(error)
         shown = {**shown, "form": "new-topic"}
         return show_form(request, values, configs, status=status, form_error=shown)
+    if job is not None:
+        return followed(request, job)
     return done(request, reverse("topics"), f"Topic {values['name']} is created.")
 
 

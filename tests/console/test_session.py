@@ -86,6 +86,8 @@ def test_the_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
         ("HIGHWATER_BOOTSTRAP_SERVERS", "nohost", env.bootstrap_servers),
         ("HIGHWATER_ANALYTICS_MINUTES", "-1", lambda e: env.minutes(e, "HIGHWATER_ANALYTICS_MINUTES", 15)),
         ("HIGHWATER_ANALYTICS_MINUTES", "1e3", lambda e: env.minutes(e, "HIGHWATER_ANALYTICS_MINUTES", 15)),
+        ("HIGHWATER_REPLICAS_WARN", "many", lambda e: env.count(e, "HIGHWATER_REPLICAS_WARN", 4_000)),
+        ("HIGHWATER_REPLICAS_WARN", "-1", lambda e: env.count(e, "HIGHWATER_REPLICAS_WARN", 4_000)),
         ("HIGHWATER_TRUSTED_PROXIES", "10.0.0.1/8", lambda e: env.networks(e, "HIGHWATER_TRUSTED_PROXIES")),
         ("HIGHWATER_DEBUG", "maybe", lambda e: env.flag(e, "HIGHWATER_DEBUG")),
     ],

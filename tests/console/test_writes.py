@@ -107,16 +107,6 @@ def test_the_brokers_words_and_code_are_shown(people: dict[str, Client], kafka: 
     assert AuditEntry.objects.latest("id").outcome == "failed"
 
 
-def test_a_cluster_that_is_not_done_in_time_may_still_do_it(people: dict[str, Client], kafka: Any) -> None:
-    """Thousands of partitions take longer than a request may; asking blindly again would only fail otherwise."""
-    kafka.refuse = (7, "Request timed out.")
-    answer = people["operator"].post("/new-topic", {"name": "wide", "partitions": "9999", "replication_factor": "3"})
-    assert answer.status_code == 503
-    error = answer.context["form_error"]
-    assert error["title"] == "The cluster was not done in time"
-    assert "may still be carried out" in error["detail"]
-
-
 def test_a_cluster_that_is_away_is_a_503(people: dict[str, Client], kafka: Any) -> None:
     kafka.away = True
     answer = people["admin"].post("/topics/orders/delete", {"confirm": "orders"})
