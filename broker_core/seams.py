@@ -1,6 +1,6 @@
-"""What a broker may touch of the world: the six parts that a `Node` is built from.
+"""What a broker may touch of the world: the parts that a `Node` is built from.
 
-Everything in `broker_core` below `server/` reaches time, tasks, randomness, files, sockets and the
+Everything in `broker_core` below `server/` reaches time, tasks, randomness, files, sockets, threads and the
 coordination store through these protocols only. The real adapters are in `server/adapters/` and
 `coordination/zookeeper/`; the simulator gives its own and so can cut, tear, delay and expire at will.
 

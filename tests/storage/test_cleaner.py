@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import struct
 from dataclasses import replace
 from typing import Any
@@ -11,8 +12,8 @@ from typing import Any
 import pytest
 
 from broker_core.model import TopicPartition
-from broker_core.records.batch import Record, build_batch, check_batch, iter_headers, read_records
-from broker_core.records.steps import finish
+from broker_core.records.batch import Codec, Record, build_batch, check_batch, iter_headers, read_records
+from broker_core.records.steps import RECORDS_PER_STEP, finish
 from broker_core.storage import names
 from broker_core.storage.cleanable import CleanRange, SegmentSpan, clean_range, wants_cleaning
 from broker_core.storage.cleaner import LogCleaner, groups
@@ -20,6 +21,8 @@ from broker_core.storage.compaction import OffsetMap
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from broker_core.storage.segment import Segment
+from broker_core.storage.slices import SLICE_MS
+from tests.support.bombs import many_records
 from tests.support.log_world import FOLDER, PARTITION, START_MS, Crash, MemoryDisk, World, all_bytes, at_time, sized_batch
 
 DAY_MS = 86_400_000
@@ -520,3 +523,27 @@ async def test_an_emptied_batch_of_a_compressing_producer_can_be_read(codec: int
     c.close_segment()
     await c.clean()
     assert c.records() == [(2, "a", "3")]
+
+
+async def test_a_stored_batch_of_millions_of_records_leaves_its_log_as_it_is() -> None:
+    """It came from another broker, or before the topic was compacted: to look into it would take the memory of all the others."""
+    c = await cleaning()
+    c.log.append_as_follower(many_records(2_000_001, Codec.ZSTD), START_MS)
+    c.close_segment()
+    before = all_bytes(c.log)
+    assert c.cleaner.choose({}) is not None
+    await c.cleaner.clean_all()
+    assert all_bytes(c.log) == before
+    assert c.cleaner.choose({}) is None, "until the next start"
+
+
+async def test_a_large_batch_is_compacted_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 10_000
+    c = await cleaning()
+    c.log.append_as_follower(build_batch([Record(n, START_MS, b"k%d" % (n % 7), b"v") for n in range(count)]), START_MS)
+    c.close_segment()
+    looks = itertools.count(START_MS)
+    monkeypatch.setattr(c.world.clock, "monotonic_ms", lambda: float(next(looks)))
+    await c.clean()
+    assert [offset for offset, _, _ in c.records()] == list(range(count - 7, count))
+    assert c.world.clock.yields > 2 * count / RECORDS_PER_STEP / SLICE_MS / 2, "of both passes"
