@@ -79,7 +79,9 @@ class ClusterState:
             self._broker_said(broker, batch["broker"], now_ms)
 
     def _broker_said(self, broker: int, said: Value, now_ms: int) -> None:
-        self._events += events.folder_events(broker, self.said.get(broker), said, now_ms)
+        turned = events.folder_events(broker, self.said.get(broker), said, now_ms)
+        self._events += turned
+        self._dirty_topics |= self.deleting & self.topics.keys() if turned else set()
         self.said[broker] = said
         self.rates.add_broker(broker, said, now_ms)
         if (

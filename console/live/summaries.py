@@ -36,10 +36,13 @@ def topic_value(state: ClusterState, name: str) -> Value:
 
 
 def deletion(state: ClusterState, name: str) -> Value:
-    """What the deletion of a topic waits for: `{waits_for: [brokers that are down], moving, sentence}`."""
+    """What the deletion of a topic waits for: `{waits_for: [brokers that are down or whose folder is offline], moving, sentence}`."""
     topic = state.topics.get(name, {})
-    dead, moving = sorted(set(topic.get("brokers", [])) - state.alive()), bool(topic.get("moving"))
-    return {"waits_for": dead, "moving": moving, "sentence": deletion_sentence(name, dead, moving=moving)}
+    holders, alive, moving = set(topic.get("brokers", [])), state.alive(), bool(topic.get("moving"))
+    offline = sorted(broker for broker in holders & alive if (_folder(state, broker) or {}).get("offline_since_ms") is not None)
+    dead = sorted(holders - alive)
+    sentence = deletion_sentence(name, dead, moving=moving, offline=offline)
+    return {"waits_for": sorted([*dead, *offline]), "moving": moving, "sentence": sentence}
 
 
 def broker_value(state: ClusterState, broker: int, now_ms: int) -> Value:

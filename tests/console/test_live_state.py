@@ -215,8 +215,16 @@ def test_a_data_folder_that_went_offline_is_an_event_and_a_word_in_the_verdict(s
     assert (broker["log_dir"]["state"], broker["log_dir"]["replicas"]) == ("folder_offline", 5)
     assert "5 replicas there serve nothing" in broker["log_dir"]["sentence"]
     assert broker["log_dir"]["sentence"] in cluster["verdict"]["text"]
+    state.set_deleting({"orders"}, 1550)
+    waits = (state.take(1550)[0]["topic/orders"] or {})["deleting"]
+    assert (waits["waits_for"], waits["sentence"]) == (
+        [1],
+        "orders is being deleted; this waits for a restart of broker 1, whose data folder is offline.",
+    )
     state.apply_batch(batch(1, [], 1600, said={"log_dir": serves}), 1600)
-    assert [e["kind"] for e in state.take(1600)[1]] == ["log_dir_online"]
+    values, told = state.take(1600)
+    assert [e["kind"] for e in told] == ["log_dir_online"]
+    assert (values["topic/orders"] or {})["deleting"]["waits_for"] == []
     state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)
     assert (state.take(2000)[0]["broker/1"] or {})["log_dir"] is None
 

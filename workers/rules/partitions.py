@@ -55,11 +55,14 @@ def partition_sentence(name: str, state: str, missing: Sequence[int], min_insync
     return f"{name} is being deleted." if state == DELETING else f"{name} is safe."
 
 
-def deletion_sentence(topic: str, dead: Sequence[int], *, moving: bool) -> str:
-    """What a deletion waits for (Z4): `dead` are the brokers that hold a copy and are down; `moving`: a reassignment is not over."""
+def deletion_sentence(topic: str, dead: Sequence[int], *, moving: bool, offline: Sequence[int] = ()) -> str:
+    """What a deletion waits for (Z4): `dead` are the brokers that hold a copy and are down, `offline` those whose data folder is
+    offline; `moving`: a reassignment is not over."""
     why = []
     if dead:
         why.append(f"{brokers(dead)}, which {'is' if len(dead) == 1 else 'are'} down and hold{'s' if len(dead) == 1 else ''} copies of it")
+    if offline:
+        why.append(f"a restart of {brokers(offline)}, whose data folder is offline")
     if moving:
         why.append("the move of its partitions to end")
     return f"{topic} is being deleted" + (f"; this waits for {and_list(why)}." if why else ".")
