@@ -40,6 +40,12 @@ def test_a_token_before_the_first_start_is_refused_with_words(tmp_path: Path) ->
     assert done.stderr.strip() == "CommandError: The database is not set up: run make up once."
 
 
+def test_the_console_believes_no_header_of_a_stranger(tmp_path: Path) -> None:
+    """uvicorn takes the source address from X-Forwarded-For of whoever comes from the loopback, unless it is told not to."""
+    console = next(program for program in system.programs(Layout.from_environment(tmp_path), demo=False) if program.name == "console")
+    assert "--no-proxy-headers" in console.arguments
+
+
 def test_what_ended_is_started_again_redis_too(layout: Layout) -> None:
     said: list[str] = []
     redis_process(layout).kill()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -239,6 +240,18 @@ async def test_revoking_a_token_ends_its_sockets(local: Any, shown: Any, redis: 
     while (message := await live.receive_output(10))["type"] != "websocket.close":
         pass
     assert message["code"] == 4401
+
+
+async def test_a_socket_ends_with_its_token(shown: Any, redis: Any) -> None:
+    """Also one that was opened before."""
+    token = (await sync_to_async(ApiToken.issue)("t", "viewer", "test", timedelta(seconds=1)))[1]
+    live = socket("brokers=1", (b"authorization", f"Bearer {token}".encode()))
+    await live.connect(10)
+    async with asyncio.timeout(60):
+        while (message := await live.receive_output(10))["type"] != "websocket.close":
+            pass
+    assert message["code"] == 4401
+    await live.disconnect()
 
 
 async def test_a_browser_that_stops_reading_is_cut_off(shown: Any, redis: Any, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
