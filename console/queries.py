@@ -23,7 +23,17 @@ Value = dict[str, Any]
 Name = TypeVar("Name", str, int)
 TROUBLE_SHOWN = 20
 LIVE_FIGURES = (
-    *("controller_id", "controller_epoch", "brokers_online", "brokers_total", "topics", "partitions", "under_replicated", "under_min_isr"),
+    *(
+        "controller_id",
+        "controller_epoch",
+        "brokers_online",
+        "brokers_total",
+        "topics",
+        "partitions",
+        "troubled_topics",
+        "under_replicated",
+        "under_min_isr",
+    ),
     *(
         "offline",
         "out_of_sync_replicas",
@@ -37,7 +47,7 @@ LIVE_FIGURES = (
     *("requests_per_s", "verdict", "feed", "at_ms"),
 )
 GROUPS_SHOWN = 10
-GROUPS_LOOKED_AT = 500
+READERS_SHOWN = 50
 
 
 class BadCursor(Exception):
@@ -146,13 +156,19 @@ def sentence_of(partition: Value) -> str:
 
 
 def groups_behind(snapshot: Snapshot) -> list[Value]:
-    groups = snapshot.groups(snapshot.group_names()[:GROUPS_LOOKED_AT])
-    return sorted((g for g in groups if g["lag"]), key=lambda g: (-(g["lag_s"] or 0), -g["lag"]))[:GROUPS_SHOWN]
+    """Of all groups those with the most lag: the index has them in order."""
+    groups = snapshot.groups(snapshot.groups_behind(GROUPS_SHOWN))
+    return sorted((g for g in groups if g["lag"]), key=lambda g: (-(g["lag_s"] or 0), -g["lag"]))
 
 
-def groups_reading(snapshot: Snapshot, topic: str) -> list[Value]:
-    groups = snapshot.groups(snapshot.group_names()[:GROUPS_LOOKED_AT])
-    return [{"group": g["group"], "lag": g["lag"], "state": g["state"], "trend": g["trend"]} for g in groups if topic in g["topics"]]
+def groups_reading(snapshot: Snapshot, topic: str) -> tuple[list[Value], int]:
+    """Of all groups that read the topic those with the most lag on it, and how many more there are."""
+    readers, total = snapshot.readers(topic, READERS_SHOWN)
+    known = {group["group"]: group for group in snapshot.groups(reader["group"] for reader in readers)}
+    rows = [
+        {**reader, "state": known[name]["state"], "trend": known[name]["trend"]} for reader in readers if (name := reader["group"]) in known
+    ]
+    return rows, max(total - len(rows), 0)
 
 
 def series(snapshot: Snapshot) -> Value:

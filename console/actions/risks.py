@@ -1,7 +1,7 @@
 """What settings of a topic put at risk, in sentences; none where they are harmless. Pure.
 
 1. `unclean.leader.election.enable=true`: acknowledged records can be lost.
-2. `min.insync.replicas` above the number of copies: no write with acks=all is ever taken.
+2. `min.insync.replicas` above the number of copies: brokers take it for that number, which leaves no copy to lose.
 """
 
 from __future__ import annotations
@@ -25,6 +25,6 @@ def setting_risks(topic: str, changes: Mapping[str, str | None], copies: int | N
     if copies is not None and wanted.isascii() and wanted.isdigit() and len(wanted) < 10 and int(wanted) > copies:
         risks.append(
             f"{topic} has {counted(copies, 'copy', 'copies')} of each partition: "
-            f"with {MIN_ISR}={int(wanted)} every write with acks=all is refused."
+            f"{MIN_ISR}={int(wanted)} counts as {copies}, and with one broker of them away every write with acks=all is refused."
         )
     return risks

@@ -70,6 +70,7 @@ class Cluster(Answer):
     brokers_total: Count
     topics: Count
     partitions: Count
+    troubled_topics: Count = Field(description="topics with a partition that is not safe")
     under_replicated: Count
     under_min_isr: Count
     offline: Count

@@ -35,6 +35,7 @@ class Topic(Answer):
     topic_id: str | None
     internal: bool
     partitions: Count
+    troubled: Count = Field(description="partitions that are not safe")
     under_replicated: Count
     under_min_isr: Count
     offline: Count

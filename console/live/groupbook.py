@@ -9,7 +9,7 @@ from typing import Any
 
 from console.live import events
 from console.live.changes import offset_moves
-from console.live.groups import End, Ends, GroupFacts, TopicPartition, Value, end_offset, group_value, lag_rows
+from console.live.groups import End, Ends, GroupFacts, TopicPartition, Value, by_topic, end_offset, group_value, lag_rows
 from console.snapshot import keys
 from workers.rules.lag import KEEPING_UP_S, RecordTime
 
@@ -27,6 +27,7 @@ class GroupBook:
         self._gone: list[str] = []
         self._ends = Ends()
         self._untimed: dict[tuple[str, TopicPartition], None] = {}
+        self._reading: dict[str, dict[str, Value]] = {}
         self._moves: list[Value] = []
 
     def take(self, claim: Value, coordinator: int, now_ms: int) -> None:
@@ -79,6 +80,7 @@ class GroupBook:
         for group in self._gone:
             self.values.pop(group, None)
             self._note_untimed(group, {})
+            yield from ((keys.reader(topic, group), None, None) for topic in self._reading.pop(group, {}))
             yield keys.group(group), None, None
             for tp in self.rows.pop(group, {}):
                 yield keys.lag(group, *tp), None, None
@@ -93,6 +95,7 @@ class GroupBook:
         after = group_value(facts, list(rows.values()), now_ms)
         self._note_untimed(group, rows)
         self.rows[group], self.values[group] = rows, after
+        yield from self._reader_changes(group, rows)
         for tp in before_rows.keys() - rows.keys():
             yield keys.lag(group, *tp), None, None
         for tp, row in rows.items():
@@ -104,6 +107,19 @@ class GroupBook:
         """Events of offsets that somebody moved."""
         moves, self._moves = self._moves, []
         return moves
+
+    def _reader_changes(self, group: str, rows: Mapping[TopicPartition, Value]) -> Iterator[tuple[str, Value | None, None]]:
+        """The index of who reads a topic, with the lag there."""
+        before, after = self._reading.get(group, {}), by_topic(group, rows)
+        self._reading[group] = after
+        for topic in before.keys() - after.keys():
+            yield keys.reader(topic, group), None, None
+        for topic, value in after.items():
+            if value != before.get(topic):
+                yield keys.reader(topic, group), value, None
+
+    def readers(self) -> dict[str, Value]:
+        return {keys.reader(topic, group): value for group, topics in self._reading.items() for topic, value in topics.items()}
 
     # --- the times of records, which are asked for
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -164,6 +164,16 @@ def group_value(facts: GroupFacts, rows: list[Value], now_ms: int) -> Value:
         "sentence": rules.group_sentence(facts.group, lag, behind, word, eta, every_s=facts.rhythm.every_s),
         "at_ms": now_ms,
     }
+
+
+def by_topic(group: str, rows: Mapping[TopicPartition, Value]) -> dict[str, Value]:
+    """`{topic: {group, lag}}`: the records that the group has not read of each topic; None where no partition's lag is known."""
+    found: dict[str, Value] = {}
+    for (topic, _), row in rows.items():
+        value = found.setdefault(topic, {"group": group, "lag": None})
+        if row["lag"] is not None:
+            value["lag"] = (value["lag"] or 0) + row["lag"]
+    return found
 
 
 def _member(member: Value) -> Value:

@@ -18,6 +18,7 @@ from console.live.partitionbook import PartitionBook
 from console.live.rates import RateBook
 from console.live.recall import Recalled
 from console.live.telling import Telling
+from console.live.troubled import Troubled
 from console.snapshot import keys
 from workers.rules.partitions import partition_sentence
 from workers.rules.words import counted
@@ -41,6 +42,7 @@ class ClusterState:
         self.partitions = PartitionBook(lambda name: self.topics.get(name, {}).get("min_insync_replicas"), self._partition_changed)
         self.values, self.counts = self.partitions.values, self.partitions.counts
         self.groups = GroupBook(self.values.get)
+        self.troubled = Troubled()
         self.feeds = FeedWatch()
         self.rates = RateBook()
         self.said: dict[int, Value] = {}
@@ -247,6 +249,7 @@ class ClusterState:
         `has_more` says whether others wait."""
         partitions, told = self.partitions.take(self._brokers(), self.deleting, self._is_known, now_ms, limit)
         changed: dict[str, Value | None] = {keys.partition(*tp): value for tp, value in partitions.items()}
+        self._dirty_topics |= self.troubled.note(partitions)
         changed |= {keys.topic(name): None for name in self._gone_topics}
         self._gone_topics = set()
         self._touch()
@@ -271,6 +274,7 @@ class ClusterState:
         values |= {keys.topic(name): summaries.topic_value(self, name) for name in self.topics}
         values |= {keys.broker(b): summaries.broker_value(self, b, now_ms) for b in self.known_brokers()}
         values |= {keys.group(group): value for group, value in self.groups.values.items()}
+        values |= self.groups.readers()
         values |= {keys.lag(group, *tp): row for group, rows in self.groups.rows.items() for tp, row in rows.items()}
         return {**values, keys.CLUSTER: summaries.cluster_value(self, now_ms)}
 

@@ -29,6 +29,10 @@ def lag(name: str, topic_name: str, number: int) -> str:
     return f"lag/{quote(name, safe=SAFE)}/{topic_name}/{number}"
 
 
+def reader(topic_name: str, name: str) -> str:
+    return f"reader/{topic_name}/{quote(name, safe=SAFE)}"
+
+
 def job(job_id: int) -> str:
     return f"job/{job_id}"
 
@@ -53,6 +57,9 @@ def place(cluster_id: str, key: str) -> tuple[str, str]:
         return f"{base}lag:{unquote(name)}", f"{topic_name}/{number}"
     if kind == "group":
         return f"{base}groups", unquote(rest)
+    if kind == "reader":
+        topic_name, _, name = rest.partition("/")
+        return f"{base}readers:{topic_name}", unquote(name)
     return f"{base}{kind}s", rest or kind
 
 
@@ -60,6 +67,7 @@ def named(cluster_id: str, name: str) -> str:
     """Redis keys that are not hashes of values.
 
     `seq`, `changes`, `lease`, `beat`, `events`, `series`, `clients` (of our own that are silent); indexes of names: `topic_names`,
-    `group_names`, and by how bad it is `trouble` (partitions as `orders/3`) and `trouble_topics`.
+    `group_names`, and by how bad it is `trouble` (partitions as `orders/3`) and `trouble_topics`;
+    by lag `groups_behind`, and of a topic's readers `reader_lag:orders`.
     """
     return prefix(cluster_id) + name

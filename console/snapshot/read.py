@@ -113,6 +113,16 @@ class Snapshot:
     def groups(self, names: Iterable[str]) -> list[Value]:
         return self.many([keys.group(name) for name in names])
 
+    def groups_behind(self, count: int) -> list[str]:
+        """Those with the most lag, the longest behind in time first."""
+        return list(self._ask("zrange", self._name("groups_behind"), 0, count - 1))
+
+    def readers(self, topic: str, count: int) -> tuple[list[Value], int]:
+        """`{group, lag}` of those that read the topic, the most lag first, and how many there are in all."""
+        names = self._ask("zrange", self._name(f"reader_lag:{topic}"), 0, count - 1)
+        total = int(self._ask("zcard", self._name(f"reader_lag:{topic}")))
+        return self.many([keys.reader(topic, name) for name in names]), total
+
     def lag_rows(self, group: str) -> list[Value]:
         found = self._ask("hgetall", self._name(f"lag:{group}"))
         return sorted((json.loads(text) for text in found.values()), key=lambda r: (r["topic"], r["partition"]))

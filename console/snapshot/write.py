@@ -50,7 +50,7 @@ def store(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> dict[str, st
 
 def _index(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> None:
     """Names of topics and groups in order; topics and partitions that are not safe."""
-    there: dict[str, dict[str, int]] = defaultdict(dict)
+    there: dict[str, dict[str, float]] = defaultdict(dict)
     gone: dict[str, list[str]] = defaultdict(list)
     for key, value in values.items():
         for index, member, score in _places(cluster_id, key, value):
@@ -64,7 +64,7 @@ def _index(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> None:
         pipe.zrem(keys.named(cluster_id, index), *names)
 
 
-def _places(cluster_id: str, key: str, value: Any) -> list[tuple[str, str, int | None]]:
+def _places(cluster_id: str, key: str, value: Any) -> list[tuple[str, str, float | None]]:
     """(sorted set, member, score or None for none) of a value."""
     kind, _, rest = key.partition("/")
     there = None if value is None else 0
@@ -73,8 +73,18 @@ def _places(cluster_id: str, key: str, value: Any) -> list[tuple[str, str, int |
     if kind == "topic":
         return [("topic_names", rest, there), ("trouble_topics", rest, _rank(worst_state(value), rest) if value else None)]
     if kind == "group":
-        return [("group_names", keys.place(cluster_id, key)[1], there)]
+        name = keys.place(cluster_id, key)[1]
+        return [("group_names", name, there), ("groups_behind", name, _behind(value))]
+    if kind == "reader":
+        place, name = keys.place(cluster_id, key)
+        return [(f"reader_lag:{place.rpartition(':')[2]}", name, None if value is None else -(value["lag"] or 0))]
     return []
+
+
+def _behind(group: Any) -> float | None:
+    """The longest behind in time comes first, and of two alike the one with more records; None for who has read all."""
+    lag = group and group["lag"]
+    return -((group["lag_s"] or 0) + lag / (lag + 1e9)) if lag else None
 
 
 def _rank(state: str | None, name: str) -> int | None:

@@ -132,8 +132,9 @@ def required_number(request: HttpRequest, name: str) -> int:
     return found
 
 
-def switches(request: HttpRequest, path: str, troubled: bool, count: int) -> list[dict[str, Any]]:
-    """The links of a list that can be narrowed to what is troubled, with all else of the address as it is."""
+def switches(request: HttpRequest, path: str, troubled: bool, count: int, key: str) -> list[dict[str, Any]]:
+    """The links of a list that can be narrowed to what is troubled, with all else of the address as it is; `key` names the live value
+    that has the count."""
 
     def url(value: str | None) -> str:
         query = request.GET.copy()
@@ -145,7 +146,7 @@ def switches(request: HttpRequest, path: str, troubled: bool, count: int) -> lis
 
     return [
         {"label": "All", "url": url(None), "chosen": not troubled, "count": None},
-        {"label": "Troubled only", "url": url("1"), "chosen": troubled, "count": count},
+        {"label": "Troubled only", "url": url("1"), "chosen": troubled, "count": count, "key": key},
     ]
 
 

@@ -47,16 +47,18 @@ def _context(request: Any, name: str) -> dict[str, Any]:
         spans = [((found.page - 1) * PARTITIONS_SHOWN, found.page * PARTITIONS_SHOWN - 1)]
     live_needs(request, topics=",".join(f"{name}:{first}-{last}" for first, last in spans), events="1")
     configs, error = _configs(request, name)
+    readers, more_readers = queries.groups_reading(snapshot, name)
     return {
         "topic": topic,
         "name": name,
         "rows": found.rows,
         "pages": pages(request, found.page, found.last, found.total),
         "troubled": troubled,
-        "views": switches(request, reverse("topic", args=[name]), troubled, (topic["under_replicated"] or 0) + (topic["offline"] or 0)),
+        "views": switches(request, reverse("topic", args=[name]), troubled, topic.get("troubled") or 0, f"topic/{name}"),
         "configs": configs,
         "configs_error": error,
-        "groups": queries.groups_reading(snapshot, name),
+        "groups": readers,
+        "more_groups": more_readers,
         "events": queries.events(request.cluster, topic=name, count=20),
     }
 

@@ -38,7 +38,9 @@ def topics(request: Any) -> HttpResponse:
     found = queries.topics_page(snapshot, query, number(request, "page", 1) or 1, troubled=troubled)
     live_needs(request, topic_rows=",".join(row["topic"] for row in found.rows))
     context = {"rows": found.rows, "q": query, "troubled": troubled, "pages": pages(request, found.page, found.last, found.total)}
-    return show(request, "topics", {**context, "views": switches(request, reverse("topics"), troubled, snapshot.troubled_topics_count())})
+    return show(
+        request, "topics", {**context, "views": switches(request, reverse("topics"), troubled, snapshot.troubled_topics_count(), "cluster")}
+    )
 
 
 @page("GET", "HEAD", "POST", role=OPERATOR, doing="create topic")

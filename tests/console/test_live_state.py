@@ -613,5 +613,5 @@ def test_local_processes_are_shown(state: ClusterState) -> None:
 def test_everything_is_what_a_new_reader_gets(state: ClusterState) -> None:
     values = state.everything(1500)
     kinds = {key.split("/")[0] for key in values}
-    assert kinds == {"cluster", "broker", "topic", "partition", "group", "lag"}
+    assert kinds == {"cluster", "broker", "topic", "partition", "group", "lag", "reader"}
     assert len([key for key in values if key.startswith("partition")]) == 5
