@@ -44,17 +44,22 @@ async def handle(request: Request) -> Answer:
         return _refused(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     rows: dict[TopicPartition, ProducedPartition] = {}
     batches: dict[TopicPartition, bytes | memoryview] = {}
+    converted: list[TopicPartition] = []
     budget = request.broker.replicas.workbench.budget()
     for topic in body.topic_data:
         for data in topic.partition_data:
             tp = TopicPartition(topic.name, data.index)
             try:
                 records = _checked(request, tp, data.records)
-                batches[tp] = await _converted(request, tp, records, budget) if is_legacy(records) else records
+                if is_legacy(records):
+                    batches[tp] = await _converted(request, tp, records, budget)
+                    converted.append(tp)
+                else:
+                    batches[tp] = records
             except KafkaError as error:
                 rows[tp] = ProducedPartition(tp.partition, int(error.code), error_message=error.message)
     results = await request.broker.replicas.append(
-        batches, acks=body.acks, timeout_ms=millis(body.timeout), origin=AppendOrigin.CLIENT, budget=budget
+        batches, acks=body.acks, timeout_ms=millis(body.timeout), origin=AppendOrigin.CLIENT, budget=budget, made_here=converted
     )
     _count(request, batches, results)
     rows |= {tp: _row(request, tp, result) for tp, result in results.items()}
@@ -97,8 +102,7 @@ def _checked(request: Request, tp: TopicPartition, records: memoryview | None) -
         return records
     if len(records) < _HEADER_BYTES:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{len(records)} bytes for {tp} are no record batch")
-    if request.version >= BATCHES_ONLY_SINCE:
-        records = _one_batch(tp, records)
+    records = _one_batch(tp, records)
     if _is_transactional(records):
         raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"the producer of the records for {tp} has no ongoing transaction")
     if request.version < ZSTD_SINCE and records[_ATTRIBUTES_AT + 1] & 7 == Codec.ZSTD:

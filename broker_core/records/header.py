@@ -43,6 +43,7 @@ COMPRESSION_MASK = 0x07
 TIMESTAMP_TYPE_BIT = 0x08
 TRANSACTIONAL_BIT = 0x10
 CONTROL_BIT = 0x20
+DELETE_HORIZON_BIT = 0x40
 MAX_SEQUENCE = (1 << 31) - 1
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
@@ -52,6 +53,7 @@ _OFFSET = struct.Struct(">q")
 _INT32 = struct.Struct(">i")
 _UINT32 = struct.Struct(">I")
 _INT16 = struct.Struct(">h")
+_KEPT_ATTRIBUTES = COMPRESSION_MASK | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT
 _MIN_LEGACY_BYTES = (LOG_OVERHEAD_BYTES + 14, LOG_OVERHEAD_BYTES + 22)
 
 
@@ -109,7 +111,15 @@ class BatchHeader(Struct):
 
 
 def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """The header at `position`; the batch itself need not be there. `CorruptData` for lengths and magics that cannot be."""
+    """The header at `position`; the batch itself need not be there. `CorruptData` for lengths, magics and offsets that cannot be."""
+    batch = header_as_it_is(buffer, position)
+    if batch.base_offset < 0 or batch.last_offset_delta < 0:
+        raise CorruptData(f"the batch at {position} has base offset {batch.base_offset}, last offset delta {batch.last_offset_delta}")
+    return batch
+
+
+def header_as_it_is(buffer: Buffer, position: int = 0) -> BatchHeader:
+    """The same, whatever a batch's offsets are; `CorruptData` for lengths and magics that cannot be."""
     try:
         header = HEADER.unpack_from(buffer, position)
     except struct.error:
@@ -120,8 +130,6 @@ def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     batch.size_bytes += LOG_OVERHEAD_BYTES
     if batch.size_bytes < HEADER_BYTES:
         raise CorruptData(f"the batch at {position} claims {batch.size_bytes} bytes, a header alone has {HEADER_BYTES}")
-    if batch.base_offset < 0 or batch.last_offset_delta < 0:
-        raise CorruptData(f"the batch at {position} has base offset {batch.base_offset}, last offset delta {batch.last_offset_delta}")
     return batch
 
 
@@ -154,14 +162,19 @@ def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
 
 def check_batch(buffer: Buffer, position: int, header: BatchHeader) -> None:
     """Verifies that the whole batch is there, its CRC and its counts; `CorruptData` otherwise."""
+    check_crc(buffer, position, header)
+    if not 0 <= header.record_count <= header.last_offset_delta + 1:
+        raise CorruptData(f"the batch at {position} claims {header.record_count} records in {header.last_offset_delta + 1} offsets")
+
+
+def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:
+    """Verifies that the whole batch is there, and its CRC; `CorruptData` otherwise."""
     end = position + header.size_bytes
     if end > len(buffer):
         raise CorruptData(f"the batch of {header.size_bytes} bytes at {position} is cut at {len(buffer) - position}")
     crc = _crc(buffer, position, end, header.magic)
     if crc != header.crc:
         raise CorruptData(f"the batch at {position}, offset {header.base_offset}, has CRC {crc:#010x}, its header says {header.crc:#010x}")
-    if not 0 <= header.record_count <= header.last_offset_delta + 1:
-        raise CorruptData(f"the batch at {position} claims {header.record_count} records in {header.last_offset_delta + 1} offsets")
 
 
 def _crc(buffer: Buffer, position: int, end: int, magic: int) -> int:
@@ -171,16 +184,17 @@ def _crc(buffer: Buffer, position: int, end: int, magic: int) -> int:
         return zlib.crc32(view[position + LEGACY_CRC_START : end])
 
 
-def stamp(
-    buffer: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int, log_append_time_ms: int | None = None
-) -> None:
-    """Writes a batch's place in the log into it; with an append time also type and max timestamp, and the CRC over them."""
+def stamp(buffer: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int) -> None:
+    """Writes a batch's place in the log into it, outside of what its CRC covers."""
     _OFFSET.pack_into(buffer, position, base_offset)
     _INT32.pack_into(buffer, position + 12, leader_epoch)
-    if log_append_time_ms is None:
-        return
-    (attributes,) = _INT16.unpack_from(buffer, position + CRC_START)
-    _INT16.pack_into(buffer, position + CRC_START, attributes | TIMESTAMP_TYPE_BIT)
-    _OFFSET.pack_into(buffer, position + 35, log_append_time_ms)
-    size_bytes = _INT32.unpack_from(buffer, position + 8)[0] + LOG_OVERHEAD_BYTES
-    _UINT32.pack_into(buffer, position + 17, _crc(buffer, position, position + size_bytes, 2))
+
+
+def stamp_time(buffer: bytearray | memoryview, position: int, header: BatchHeader, timestamp_type: int, max_timestamp: int) -> None:
+    """Writes a batch's timestamp type and newest timestamp into it and its header, and the CRC over them."""
+    header.attributes = header.attributes & _KEPT_ATTRIBUTES | (TIMESTAMP_TYPE_BIT if timestamp_type == LOG_APPEND_TIME else 0)
+    header.max_timestamp = max_timestamp
+    _INT16.pack_into(buffer, position + CRC_START, header.attributes)
+    _OFFSET.pack_into(buffer, position + 35, max_timestamp)
+    header.crc = _crc(buffer, position, position + header.size_bytes, 2)
+    _UINT32.pack_into(buffer, position + 17, header.crc)

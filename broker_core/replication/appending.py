@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -12,13 +12,12 @@ from msgspec import Struct
 from broker_core.errors import ErrorCode, KafkaError, RecordsRefused
 from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.records.budget import Budget
-from broker_core.records.compression import Buffer
 from broker_core.replication.delayed import DelayedOffsets
 from broker_core.replication.partition import ACKS_ALL, Partition
 from broker_core.replication.progress import Progress
 from broker_core.seams import Node
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
-from broker_core.storage.looking import looking, must_look
+from broker_core.storage.looking import Looked, looking, looking_at_headers, must_look
 from broker_core.storage.workbench import Workbench
 
 logger = logging.getLogger(__name__)
@@ -49,11 +48,12 @@ class AppendResult(Struct, frozen=True):
 
 
 class Terms(NamedTuple):
-    """What all of a request's appends have in common; `budget` is for looking into their records."""
+    """What all of a request's appends have in common; `budget` is for looking into their records, `made_here` needs no such look."""
 
     acks: int
     origin: AppendOrigin
     budget: Budget
+    made_here: Collection[TopicPartition]
 
 
 class Appended(Struct):
@@ -96,16 +96,18 @@ class Appending:
         timeout_ms: float,
         origin: AppendOrigin,
         budget: Budget | None = None,
+        made_here: Collection[TopicPartition] = (),
     ) -> dict[TopicPartition, AppendResult]:
         """Appends to each partition; with acks=all answers once the replicas have it, or `timeout_ms` is over.
 
-        `budget` is what is left for looking into records, where the request has already had some of that done.
+        `budget` is what is left for looking into records, where the request has already had some of that done; `made_here` names
+        the partitions whose batches are conversions by this broker.
         """
         if acks not in VALID_ACKS:
             return {tp: AppendResult(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks} is none of -1, 0 and 1") for tp in entries}
         results: dict[TopicPartition, AppendResult] = {}
         appended = Appended({}, {})
-        terms = Terms(acks, origin, budget or self._workbench.budget())
+        terms = Terms(acks, origin, budget or self._workbench.budget(), made_here)
         for tp, data in entries.items():
             results[tp] = await self._append_one(tp, data, terms, appended)
         if acks != 0 and appended.held:
@@ -142,8 +144,8 @@ class Appending:
         except KafkaError as error:
             return AppendResult(error.code, error.message)
         try:
-            ready = await self._looked_into(partition, data, terms) if terms.origin is AppendOrigin.CLIENT else data
-            info, moved = partition.append(ready, terms.origin, acks=terms.acks, looked=True)
+            looked = await self._looked_into(partition, data, terms) if terms.origin is AppendOrigin.CLIENT else None
+            info, moved = partition.append(data, terms.origin, acks=terms.acks, looked=looked)
         except KafkaError as error:
             return _refused(error, partition)
         except Exception as error:
@@ -153,11 +155,11 @@ class Appending:
         self._progress.moved(partition, moved)
         return AppendResult(ErrorCode.NONE, None, info.first_offset, info.log_append_time_ms, info.log_start_offset)
 
-    async def _looked_into(self, partition: Partition, data: bytes | memoryview, terms: Terms) -> Buffer:
+    async def _looked_into(self, partition: Partition, data: bytes | memoryview, terms: Terms) -> Looked:
         """The batches as they are to be appended; where that takes long others are served meanwhile, and the leadership may end."""
         _, log = partition.appendable(terms.acks)
-        if not must_look(log.config):
-            return data
+        if partition.tp in terms.made_here and not must_look(log.config):
+            return looking_at_headers(data, log.config)
         return await self._workbench.run(looking(data, log.config, self._clock.now_ms(), terms.budget), terms.budget)
 
     async def _replicated(self, waiting: dict[TopicPartition, int], timeout_ms: float) -> dict[TopicPartition, ErrorCode]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from broker_core.client.pool import ChannelPool
@@ -211,8 +211,9 @@ class ReplicaManager:
         timeout_ms: float,
         origin: AppendOrigin,
         budget: Budget | None = None,
+        made_here: Collection[TopicPartition] = (),
     ) -> dict[TopicPartition, AppendResult]:
-        return await self._appending.append(entries, acks=acks, timeout_ms=timeout_ms, origin=origin, budget=budget)
+        return await self._appending.append(entries, acks=acks, timeout_ms=timeout_ms, origin=origin, budget=budget, made_here=made_here)
 
     def append_now(
         self, tp: TopicPartition, data: bytes | memoryview, origin: AppendOrigin, expected_leader_epoch: int = NO_EPOCH

@@ -16,6 +16,7 @@ from msgspec import Struct
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import NO_EPOCH, NO_LEADER, LeaderAndIsr, TopicPartition
+from broker_core.records.compression import Buffer
 from broker_core.replication.control_requests import LeaderOrder
 from broker_core.replication.fetch_session import FetchClock
 from broker_core.replication.flaws import Flaws
@@ -26,6 +27,7 @@ from broker_core.replication.leader_state import Acknowledgement, LeaderState
 from broker_core.replication.leadership import Role, judge_client_epoch
 from broker_core.seams import Clock
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
+from broker_core.storage.looking import Looked
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -165,12 +167,12 @@ class Partition:
         return self.log
 
     def append(
-        self, data: bytes | bytearray | memoryview, origin: AppendOrigin, *, acks: int, expected_epoch: int = NO_EPOCH, looked: bool = False
+        self, data: Buffer, origin: AppendOrigin, *, acks: int, expected_epoch: int = NO_EPOCH, looked: Looked | None = None
     ) -> tuple[AppendInfo, Moved]:
-        """Appends to the led log. `looked`: the records inside have been looked into."""
+        """Appends to the led log. `looked`: what a client's records were found to be."""
         leader, log = self.appendable(acks, expected_epoch)
         leader.note_silent_fetches(log.log_end_offset)
-        info = log.append_as_leader(data, leader.leader_epoch, origin, self._around.clock.now_ms(), looked=looked)
+        info = log.append_as_leader(data, leader.leader_epoch, origin, self._around.clock.now_ms(), looked)
         return info, Moved(log_end=not info.duplicate, high_watermark=self._raise_high_watermark(leader, log))
 
     def appendable(self, acks: int, expected_epoch: int = NO_EPOCH) -> tuple[LeaderState, PartitionLog]:

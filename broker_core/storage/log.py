@@ -16,6 +16,7 @@ from msgspec import Struct
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.records.batch import BatchHeader
 from broker_core.storage.cuttable_log import CuttableLog
+from broker_core.storage.looking import Looked
 from broker_core.storage.producer_state import AppendOrigin, BatchMeta, ProducerUpdate
 from broker_core.storage.reader import FoundTimestamp, LogSlice
 from broker_core.storage.recovery import commit_update
@@ -46,17 +47,18 @@ class PartitionLog(CuttableLog):
     # Appending
 
     def append_as_leader(
-        self, data: bytes | bytearray | memoryview, leader_epoch: int, origin: AppendOrigin, now_ms: int, *, looked: bool = False
+        self, data: bytes | bytearray | memoryview, leader_epoch: int, origin: AppendOrigin, now_ms: int, looked: Looked | None = None
     ) -> AppendInfo:
         """Gives the batches the next offsets and appends them; nothing is written when it raises.
 
-        Their records are looked into here, on the spot, unless the caller has had that done in slices.
+        A client's records are looked into here, on the spot, unless the caller has had that done in slices: `looked`.
 
         `KafkaError`: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP,
-        OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR.
+        OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR,
+        UNKNOWN_SERVER_ERROR for what cannot be decompressed.
         """
         self._check_writable()
-        prepared = prepare_leader(data, self.log_end_offset, leader_epoch, Rules(origin, self._config(), now_ms, looked))
+        prepared = prepare_leader(data, self.log_end_offset, leader_epoch, Rules(origin, self._config(), now_ms), looked)
         if origin is AppendOrigin.CLIENT:
             duplicate = self._duplicate(prepared.headers)
             if duplicate is not None:

@@ -1,119 +1,194 @@
-"""What an append has to see of the records inside batches, in steps.
+"""What a leader looks at in the batches that a client brings, before anything of them is written; in steps.
 
-Batches stay opaque but where a topic wants its own codec, is compacted (each record needs a key) or limits how far off a
-record's time may be.
+The checks, their order and their errors are those of Apache Kafka 3.9 (`UnifiedLog.analyzeAndValidateRecords`, then
+`LogValidator`): the header, its CRC, its counts, then every record by its structure, decompressed where it is compressed.
+A record whose own length is wrong is refused in a compressed batch as well, where Kafka looks past it and no client can
+read it. What an append has to know comes back with the batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
+
+from msgspec import Struct
 
 from broker_core.config import TopicConfig
 from broker_core.config.key import LONG_MAX
-from broker_core.errors import CorruptData, ErrorCode, RecordsRefused
-from broker_core.records.batch import NO_TIMESTAMP, BatchHeader, Record, check_batch, parse_header, seal_batch
-from broker_core.records.budget import Budget, refusal
-from broker_core.records.compression import Buffer, compressing, decompressing
-from broker_core.records.header import COMPRESSION_MASK, HEADER_BYTES, LOG_APPEND_TIME
-from broker_core.records.record import record_chunks
+from broker_core.errors import CorruptData, ErrorCode, KafkaError
+from broker_core.records.batch import BatchHeader, check_batch, parse_header, seal_batch
+from broker_core.records.budget import Budget, BudgetSpent, refusal
+from broker_core.records.compression import Buffer, Codec, compressing, decompressing
+from broker_core.records.header import (
+    COMPRESSION_MASK,
+    DELETE_HORIZON_BIT,
+    HEADER_BYTES,
+    TIMESTAMP_TYPE_BIT,
+    check_crc,
+    header_as_it_is,
+)
+from broker_core.records.record import encode_record, record_chunks
 from broker_core.records.steps import Steps
+from broker_core.records.walk import Walked, walking
 from broker_core.storage.recompress import AS_PRODUCED, level_for, wanted_codec
-from broker_core.storage.rewrite import DELETE_HORIZON_BIT
+from broker_core.storage.record_rules import APPEND_TIME, checking_records, newest_ms
 
-RECORD_ERRORS_MAX = 1_000
-APPEND_TIME = "LogAppendTime"
+Plain = bytes | bytearray
+_CODECS = frozenset(Codec)
 
-Check = Callable[[Record], str | None]
+
+class Seen(NamedTuple):
+    """A batch at `position`; `newest_ms` is what its header has to say of its newest record, None where it may stay."""
+
+    position: int
+    header: BatchHeader
+    newest_ms: int | None
+
+
+class Looked(Struct):
+    """The bytes to append, each batch in the topic's codec, and the batches in them."""
+
+    data: Buffer
+    batches: list[Seen]
+
+
+def looking(data: Buffer, config: TopicConfig, now_ms: int, budget: Budget) -> Steps[Looked]:
+    """`KafkaError`: CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, UNKNOWN_SERVER_ERROR (cannot be decompressed),
+    MESSAGE_TOO_LARGE and REQUEST_TIMED_OUT (also where looking would cost more than the budget).
+    """
+    batches: list[Seen] = []
+    rewritten: bytearray | None = None
+    position = 0
+    while position < len(data):
+        header = _header(data, position)
+        check_header(data, position, header, config)
+        batch = memoryview(data)[position : position + header.size_bytes]
+        plain, walked = yield from _walked(batch, header, budget)
+        yield from checking_records(plain, header, walked, config, now_ms)
+        seen = Seen(position if rewritten is None else len(rewritten), header, newest_ms(header, walked, config))
+        position += header.size_bytes
+        if wanted_codec(config, header) != header.compression:
+            rewritten = bytearray(data[: seen.position]) if rewritten is None else rewritten
+            rewritten += yield from _packed_anew(plain, seen, walked, config)
+            seen = Seen(seen.position, parse_header(rewritten, seen.position), None)
+            check_size(seen.header, config)
+        elif not walked.in_order and header.compression:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the records of a compressed batch are not numbered from 0 on")
+        elif rewritten is not None:
+            rewritten += batch
+        batches.append(seen)
+    if not batches:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "the request has no record batch for the partition")
+    return Looked(data if rewritten is None else rewritten, batches)
 
 
 def must_look(config: TopicConfig) -> bool:
-    """Whether a client's batches for the topic may have to be looked into."""
-    return config.compression_type != AS_PRODUCED or "compact" in config.cleanup_policy or _limits_time(config)
+    """Whether a topic may ask more of batches than that they are whole: its own codec, keys, or times within limits."""
+    return (
+        config.compression_type != AS_PRODUCED
+        or "compact" in config.cleanup_policy
+        or (config.message_timestamp_type != APPEND_TIME and (config.oldest_ms != LONG_MAX or config.newest_ms != LONG_MAX))
+    )
 
 
-def _limits_time(config: TopicConfig) -> bool:
-    return config.message_timestamp_type != APPEND_TIME and (config.oldest_ms != LONG_MAX or config.newest_ms != LONG_MAX)
-
-
-def looking(data: Buffer, config: TopicConfig, now_ms: int, budget: Budget) -> Steps[Buffer]:
-    """The batches as they are to be appended, each in the topic's codec; batches that no log stores are left to who appends.
-
-    `KafkaError`: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE or REQUEST_TIMED_OUT (they would cost more than the budget), INVALID_RECORD
-    and INVALID_TIMESTAMP (`RecordsRefused`, for the first `RECORD_ERRORS_MAX`).
-    """
-    if not must_look(config) or len(data) > config.segment_bytes:
-        return data
-    found: bytearray | None = None if config.compression_type == AS_PRODUCED else bytearray()
+def looking_at_headers(data: Buffer, config: TopicConfig) -> Looked:
+    """What this broker has made itself: whole batches of magic 2 with right CRCs, not too large."""
+    found: list[Seen] = []
     position = 0
-    try:
-        while position < len(data):
-            header = parse_header(data, position)
+    while position < len(data):
+        header = _header(data, position)
+        check_size(header, config)
+        try:
             check_batch(data, position, header)
-            end = position + header.size_bytes
-            batch = yield from _looked_into(memoryview(data)[position:end], header, config, now_ms, budget)
-            if found is not None:
-                found += batch
-            position = end
+        except CorruptData as error:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+        found.append(Seen(position, header, None))
+        position += header.size_bytes
+    if not found:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "nothing to append")
+    return Looked(data, found)
+
+
+def _header(data: Buffer, position: int) -> BatchHeader:
+    try:
+        header = header_as_it_is(data, position)
     except CorruptData as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    if header.magic != 2:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"magic {header.magic} is not what logs store (2)")
+    if position + header.size_bytes > len(data):
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch of {header.size_bytes} bytes is cut at {len(data) - position}")
+    return header
+
+
+def check_header(data: Buffer, position: int, header: BatchHeader, config: TopicConfig) -> None:
+    """What can be told without the records, in Kafka's order."""
+    if header.base_offset != 0:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"a producer's batch begins at offset 0, not {header.base_offset}")
+    check_size(header, config)
+    try:
+        check_crc(data, position, header)
+    except CorruptData as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    if header.compression not in _CODECS:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression codec {header.compression} does not exist")
+    if header.record_count <= 0 or header.record_count != header.last_offset_delta + 1:
+        raise KafkaError(
+            ErrorCode.INVALID_RECORD, f"a batch of {header.record_count} records claims the last offset delta {header.last_offset_delta}"
+        )
+    if header.is_control:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control batches")
+    if header.has_producer_id and (header.base_sequence < 0 or header.producer_epoch < 0):
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"producer {header.producer_id} sent no sequence number or epoch")
+
+
+def check_size(header: BatchHeader, config: TopicConfig) -> None:
+    if header.size_bytes > config.max_message_bytes:
+        raise KafkaError(
+            ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {header.size_bytes} bytes is more than max.message.bytes={config.max_message_bytes}"
+        )
+
+
+def _walked(batch: memoryview, header: BatchHeader, budget: Budget) -> Steps[tuple[Plain, Walked]]:
+    """The plain records, and what a walk over them found."""
+    try:
+        plain = yield from _plain(batch[HEADER_BYTES:], header, budget)
+    except BudgetSpent as error:
         raise refusal(error) from error
-    return data if found is None else found
+    except CorruptData as error:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the records cannot be decompressed: {error}") from error
+    try:
+        walk = walking(plain, header.record_count)
+        if header.compression:
+            budget.take_records(header.record_count)
+        return plain, (yield from walk)
+    except BudgetSpent as error:
+        raise refusal(error) from error
+    except CorruptData as error:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"the batch cannot be read: {error}") from error
 
 
-def _looked_into(batch: memoryview, header: BatchHeader, config: TopicConfig, now_ms: int, budget: Budget) -> Steps[Buffer]:
-    """One batch, as it is or compressed anew."""
+def _plain(body: memoryview, header: BatchHeader, budget: Budget) -> Steps[Plain]:
+    """Zstd makes nothing of nothing; the other codecs have a header at least."""
+    if header.compression == Codec.ZSTD and not body:
+        return b""
+    plain = yield from decompressing(header.compression, body, budget)
+    return bytes(plain) if isinstance(plain, memoryview) else plain
+
+
+def _packed_anew(plain: Plain, seen: Seen, walked: Walked, config: TopicConfig) -> Steps[bytes]:
+    """The batch in the topic's codec, its records numbered from 0 on."""
+    header = seen.header
+    if not walked.in_order:
+        numbered = bytearray()
+        offset = 0
+        for records in record_chunks(plain, header.record_count, 0, header.base_timestamp):
+            for record in records:
+                numbered += encode_record(record._replace(offset=offset), 0, header.base_timestamp)
+                offset += 1
+            yield
+        plain = numbered
     codec = wanted_codec(config, header)
-    checks = _checks(config, header, now_ms)
-    too_large = codec == header.compression and len(batch) > config.max_message_bytes
-    if header.magic != 2 or header.is_control or too_large or (codec == header.compression and not checks):
-        return batch
-    budget.take_records(header.record_count)
-    plain = yield from decompressing(header.compression, batch[HEADER_BYTES:], budget)
-    newest_ms = yield from _checked(plain, header, checks)
-    if codec == header.compression:
-        return batch
     body = yield from compressing(codec, plain, level_for(codec, config))
-    header.attributes = header.attributes & ~(COMPRESSION_MASK | DELETE_HORIZON_BIT) | codec
-    header.max_timestamp = header.max_timestamp if header.timestamp_type == LOG_APPEND_TIME else newest_ms
+    header.attributes = header.attributes & ~(COMPRESSION_MASK | DELETE_HORIZON_BIT | TIMESTAMP_TYPE_BIT) | codec
+    header.max_timestamp = header.max_timestamp if seen.newest_ms is None else seen.newest_ms
     return seal_batch(header, body)
-
-
-def _checked(plain: Buffer, header: BatchHeader, checks: list[tuple[ErrorCode, Check]]) -> Steps[int]:
-    """The newest timestamp of the records, which pass all checks."""
-    newest_ms, index = NO_TIMESTAMP, 0
-    refused: dict[ErrorCode, list[tuple[int, str]]] = {}
-    for records in record_chunks(plain, header.record_count, header.base_offset, header.base_timestamp):
-        newest_ms = max(newest_ms, *[record.timestamp_ms for record in records])
-        for code, check in checks:
-            refused.setdefault(code, []).extend(
-                (index + at, why) for at, record in enumerate(records) if (why := check(record)) is not None
-            )
-        index += len(records)
-        if any(len(errors) >= RECORD_ERRORS_MAX for errors in refused.values()):
-            break
-        yield
-    for code, errors in refused.items():
-        if errors:
-            raise RecordsRefused(code, errors[:RECORD_ERRORS_MAX])
-    return newest_ms
-
-
-def _checks(config: TopicConfig, header: BatchHeader, now_ms: int) -> list[tuple[ErrorCode, Check]]:
-    """What each record of a batch is held to. Times are only looked at where the oldest is limited, or the newest is too new."""
-    checks: list[tuple[ErrorCode, Check]] = []
-    before_ms, after_ms = config.oldest_ms, config.newest_ms
-    if _limits_time(config) and (before_ms != LONG_MAX or header.max_timestamp - now_ms > after_ms):
-        why_time = f"the timestamp is not within {before_ms} ms before and {after_ms} ms after now ({now_ms})"
-        append_time_ms = header.max_timestamp if header.timestamp_type == LOG_APPEND_TIME else None
-
-        def in_time(record: Record) -> str | None:
-            time_ms = record.timestamp_ms if append_time_ms is None else append_time_ms
-            return why_time if time_ms != NO_TIMESTAMP and not -before_ms <= time_ms - now_ms <= after_ms else None
-
-        checks.append((ErrorCode.INVALID_TIMESTAMP, in_time))
-    if "compact" in config.cleanup_policy:
-        checks.append((ErrorCode.INVALID_RECORD, _has_key))
-    return checks
-
-
-def _has_key(record: Record) -> str | None:
-    return "a compacted topic accepts no record without a key" if record.key is None else None

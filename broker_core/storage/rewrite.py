@@ -12,11 +12,9 @@ from msgspec.structs import replace
 
 from broker_core.records.batch import BatchHeader, Record, seal_batch
 from broker_core.records.compression import compressing
-from broker_core.records.header import COMPRESSION_MASK, LOG_APPEND_TIME
+from broker_core.records.header import COMPRESSION_MASK, DELETE_HORIZON_BIT, LOG_APPEND_TIME
 from broker_core.records.record import encode_record
 from broker_core.records.steps import RECORDS_PER_STEP, Steps
-
-DELETE_HORIZON_BIT = 0x40
 
 
 def delete_horizon(header: BatchHeader) -> int | None:

@@ -1,7 +1,7 @@
 """What an append may bring, decided before a byte is written. Pure.
 
-A batch stays opaque: its header and CRC are checked and its offset, leader epoch and (LogAppendTime) timestamp stamped.
-What has to be seen of its records is seen before (`looking.py`).
+A batch stays as it came but for its offset, its leader epoch and, where that is wrong or the broker's to say, its newest
+timestamp. What clients bring is looked at before (`looking.py`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from msgspec import Struct
 
 from broker_core.config import TopicConfig
 from broker_core.errors import CorruptData, ErrorCode, KafkaError
-from broker_core.records.batch import BatchHeader, check_batch, iter_headers, parse_header, read_records, stamp
+from broker_core.records.batch import BatchHeader, check_batch, iter_headers, read_records, stamp
 from broker_core.records.budget import Budget
-from broker_core.records.header import TIMESTAMP_TYPE_BIT
+from broker_core.records.compression import Buffer
+from broker_core.records.header import CREATE_TIME, LOG_APPEND_TIME, stamp_time
 from broker_core.records.steps import finish
 from broker_core.storage.batch_scan import Span
-from broker_core.storage.looking import looking
+from broker_core.storage.looking import Looked, looking, looking_at_headers
 from broker_core.storage.producer_state import AppendOrigin, EndMarker
 
 NO_TIMESTAMP = -1
@@ -27,15 +28,11 @@ _ABORT, _COMMIT = 0, 1
 
 
 class Rules(NamedTuple):
-    """What an append is held to; `now_ms` also stamps it where the topic has LogAppendTime.
-
-    `looked`: what is to be seen of the records inside has been seen (`looking.py`).
-    """
+    """What an append is held to; `now_ms` also stamps it where the topic has LogAppendTime."""
 
     origin: AppendOrigin
     config: TopicConfig
     now_ms: int
-    looked: bool = False
 
     @property
     def sets_time(self) -> bool:
@@ -79,73 +76,33 @@ def control_marker(data: bytes | bytearray | memoryview, position: int, header: 
     return EndMarker(kind == _COMMIT, int.from_bytes(records[0].value[_COORDINATOR_EPOCH], "big", signed=True))
 
 
-def prepare_leader(data: bytes | bytearray | memoryview, next_offset: int, leader_epoch: int, rules: Rules) -> Prepared:
+def prepare_leader(data: Buffer, next_offset: int, leader_epoch: int, rules: Rules, looked: Looked | None = None) -> Prepared:
     """Checks and stamps what a leader is asked to append at `next_offset`: in place in a writable view, else in a copy.
 
-    `KafkaError`: CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE.
+    `looked`: what a client's bytes were found to be; without it they are looked at here, at once. `KafkaError`: CORRUPT_MESSAGE,
+    INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, UNKNOWN_SERVER_ERROR.
     """
+    if rules.origin is not AppendOrigin.CLIENT:
+        looked = looking_at_headers(data, rules.config)
+    elif looked is None:
+        looked = finish(looking(data, rules.config, rules.now_ms, Budget()))
+    data = looked.data
     if len(data) > rules.config.segment_bytes:
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{len(data)} bytes are more than segment.bytes={rules.config.segment_bytes}")
-    if rules.origin is AppendOrigin.CLIENT and not rules.looked:
-        data = finish(looking(data, rules.config, rules.now_ms, Budget()))
     buffer = data if isinstance(data, memoryview) and not data.readonly else bytearray(data)
     prepared = Prepared(buffer, [], [], [], rules.now_ms if rules.sets_time else NO_TIMESTAMP)
-    position = 0
-    while position < len(buffer):
-        header = _checked_header(buffer, position)
-        _check_batch_rules(header, rules)
-        _stamp(buffer, (position, header), next_offset, leader_epoch, rules)
+    for position, header, newest_ms in looked.batches:
+        header.base_offset, header.leader_epoch = next_offset, leader_epoch
+        stamp(buffer, position, next_offset, leader_epoch)
+        if rules.sets_time:
+            stamp_time(buffer, position, header, LOG_APPEND_TIME, rules.now_ms)
+        elif newest_ms is not None:
+            stamp_time(buffer, position, header, CREATE_TIME, newest_ms)
         prepared.headers.append(header)
         prepared.spans.append(span_of(header, position))
         prepared.markers.append(control_marker(buffer, position, header) if header.is_control else None)
         next_offset = header.next_offset
-        position += header.size_bytes
-    if not prepared.headers:
-        raise KafkaError(ErrorCode.INVALID_RECORD, "the request has no record batch for the partition")
     return prepared
-
-
-def _checked_header(buffer: bytearray | memoryview, position: int) -> BatchHeader:
-    try:
-        header = parse_header(buffer, position)
-        if header.magic != 2:
-            raise KafkaError(ErrorCode.INVALID_RECORD, f"magic {header.magic} is not what logs store (2)")
-        check_batch(buffer, position, header)
-    except CorruptData as error:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
-    return header
-
-
-def _stamp(buffer: bytearray | memoryview, place: tuple[int, BatchHeader], base_offset: int, leader_epoch: int, rules: Rules) -> None:
-    """Writes a batch's offset, epoch and perhaps time into it, and into its header."""
-    position, header = place
-    header.base_offset, header.leader_epoch = base_offset, leader_epoch
-    if rules.sets_time:
-        stamp(buffer, position, base_offset, leader_epoch, rules.now_ms)
-        header.max_timestamp = rules.now_ms
-        header.attributes |= TIMESTAMP_TYPE_BIT
-    else:
-        stamp(buffer, position, base_offset, leader_epoch)
-
-
-def _check_batch_rules(header: BatchHeader, rules: Rules) -> None:
-    config = rules.config
-    if header.size_bytes > config.max_message_bytes:
-        raise KafkaError(
-            ErrorCode.MESSAGE_TOO_LARGE, f"a batch of {header.size_bytes} bytes is more than max.message.bytes={config.max_message_bytes}"
-        )
-    if rules.origin is not AppendOrigin.CLIENT:
-        return
-    if header.is_control:
-        raise KafkaError(ErrorCode.INVALID_RECORD, "clients may not write control batches")
-    if header.base_offset != 0:
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"a producer's batch begins at offset 0, not {header.base_offset}")
-    if header.record_count <= 0 or header.record_count != header.last_offset_delta + 1:
-        raise KafkaError(
-            ErrorCode.INVALID_RECORD, f"a batch of {header.record_count} records claims the last offset delta {header.last_offset_delta}"
-        )
-    if header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0):
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"producer {header.producer_id} sent no sequence number or epoch")
 
 
 def prepare_follower(data: bytes | bytearray | memoryview, next_offset: int, *, log_is_empty: bool) -> Prepared:

@@ -22,6 +22,7 @@ from broker_core.records.batch import (
     seal_batch,
     stamp,
 )
+from broker_core.records.header import header_as_it_is, stamp_time
 from broker_core.records.legacy import down_convert
 from broker_core.records.record import encode_record
 from tests.support.kafka_records import MemoryRecords, MemoryRecordsBuilder
@@ -109,7 +110,7 @@ def test_stamping_leaves_the_crc_right() -> None:
 
 def test_append_time_is_every_records_time() -> None:
     data = bytearray(build_batch(RECORDS, base_offset=10))
-    stamp(data, 0, 10, 8, log_append_time_ms=42)
+    stamp_time(data, 0, parse_header(data), LOG_APPEND_TIME, 42)
     header = parse_header(data)
     check_batch(data, 0, header)
     assert (header.timestamp_type, header.max_timestamp) == (LOG_APPEND_TIME, 42)
@@ -167,7 +168,7 @@ def test_headers_that_cannot_be(position: int, layout: str, value: int, message:
 
 def reseal(data: bytearray) -> bytes:
     """Makes the CRC right again, as a hostile producer would."""
-    stamp(data, 0, 0, 0, log_append_time_ms=1)
+    stamp_time(data, 0, header_as_it_is(data), LOG_APPEND_TIME, 1)
     return bytes(data)
 
 

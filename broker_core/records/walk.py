@@ -1,0 +1,143 @@
+"""Whether the records of a batch are what its header says: counted, whole, and nothing after the last.
+
+A leader walks over every record that a client brings, as Kafka's does: one that cannot be read would stop every consumer at
+its batch. Keys, values and headers are stepped over. Runs of records in the same layout take no Python per record
+(`alike.py`); others are read one by one, some at a time.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from broker_core.errors import CorruptData
+from broker_core.records.alike import Layout, run_of
+from broker_core.records.steps import RECORDS_PER_STEP, Steps
+from broker_core.records.varint import unzigzag, varint32, varint64
+
+LEAST_RECORD_BYTES = 7
+ALIKE_BEFORE_RUN = 4
+LEAST_RUN_RECORDS = 24
+RECORDS_AFTER_SHORT_RUN = 256
+
+
+class Walked(Struct):
+    """What was found: timestamp deltas are to the batch's base, in ms; `in_order`: offset deltas are 0, 1, 2, …"""
+
+    least_delta_ms: int = (1 << 63) - 1
+    most_delta_ms: int = -(1 << 63)
+    keyless: bool = False
+    in_order: bool = True
+
+
+def walking(data: bytes | bytearray, count: int) -> Steps[Walked]:
+    """Walks over `count` records, at least one, which must fill `data`; `CorruptData` when they do not."""
+    if not 0 < count * LEAST_RECORD_BYTES <= len(data):
+        raise CorruptData(f"{count} records cannot be in {len(data)} bytes")
+    walk = _Walk(data, count)
+    while True:
+        walk.some()
+        if walk.index == count:
+            break
+        yield
+    if walk.position != len(data):
+        raise CorruptData(f"{len(data) - walk.position} bytes after the last record")
+    return walk.found
+
+
+class _Walk:
+    """A walk under way: the next record is number `index`, at `position`."""
+
+    __slots__ = ("_alike", "_count", "_data", "_size", "_try_at", "found", "index", "position")
+
+    def __init__(self, data: bytes | bytearray, count: int) -> None:
+        self._data = data
+        self._count = count
+        self._size = -1
+        self._alike = 0
+        """How many records before this one have had the size of the one before them."""
+        self._try_at = 0 if count > LEAST_RUN_RECORDS else count
+        """From which record on a run is looked for again: one that is not found has cost something."""
+        self.index = 0
+        self.position = 0
+        self.found = Walked()
+
+    def some(self) -> None:
+        """One run of records alike, or `RECORDS_PER_STEP` one by one."""
+        try:
+            layout = self._one_by_one(min(self._count, self.index + RECORDS_PER_STEP))
+        except IndexError:
+            raise CorruptData(f"a record from {self.index} on goes beyond the {len(self._data)} bytes there are") from None
+        if layout is not None:
+            self._run(layout)
+
+    def _one_by_one(self, stop: int) -> Layout | None:
+        """Up to `stop`, or until some records had the same size: the layout of the last is returned."""
+        data, found, position, last_size, alike = self._data, self.found, self.position, self._size, self._alike
+        keyless, in_order = found.keyless, found.in_order
+        deltas_ms: list[int] = []
+        for index in range(self.index, stop):
+            first = position
+            size, start = data[first], first + 1
+            if size > 127:
+                size, start = (size & 127 | data[start] << 7, first + 2) if data[start] < 128 else varint32(data, first)
+            raw, offset_at = data[start + 1], start + 2
+            if raw > 127:
+                raw, offset_at = (raw & 127 | data[offset_at] << 7, start + 3) if data[offset_at] < 128 else varint64(data, start + 1)
+            deltas_ms.append((raw >> 1) ^ -(raw & 1))
+            raw, key_at = data[offset_at], offset_at + 1
+            if raw > 127:
+                raw, key_at = (raw & 127 | data[key_at] << 7, offset_at + 2) if data[key_at] < 128 else varint32(data, offset_at)
+            if raw != index + index:
+                in_order = False
+            raw, key_end = (data[key_at], key_at + 1) if data[key_at] < 128 else varint32(data, key_at)
+            value_at = key_end
+            if raw & 1:
+                keyless = True
+            else:
+                value_at += raw >> 1
+            raw, value_end = data[value_at], value_at + 1
+            if raw > 127:
+                raw, value_end = (raw & 127 | data[value_end] << 7, value_at + 2) if data[value_end] < 128 else varint32(data, value_at)
+            at = value_end if raw & 1 else value_end + (raw >> 1)
+            headers = data[at]
+            position = _after_headers(data, at) if headers else at + 1
+            if size & 1 or position != start + (size >> 1):
+                raise CorruptData(f"record {index} ends at {position}, by its length at {start + unzigzag(size)}")
+            alike = alike + 1 if size == last_size and not headers else 0
+            last_size = size
+            if alike >= ALIKE_BEFORE_RUN and index >= self._try_at:
+                break
+        self.found = Walked(min(found.least_delta_ms, *deltas_ms), max(found.most_delta_ms, *deltas_ms), keyless, in_order)
+        self.index, self.position, self._size, self._alike = index + 1, position, last_size, alike
+        if alike < ALIKE_BEFORE_RUN or index < self._try_at or self._count - self.index < LEAST_RUN_RECORDS:
+            return None
+        parts = (start, offset_at, key_at, key_end, value_at, value_end, position)
+        return Layout(*(part - first for part in parts))
+
+    def _run(self, layout: Layout) -> None:
+        run = run_of(self._data, self.position, layout, self.index, self._count - self.index)
+        if run.records:
+            found = self.found
+            found.least_delta_ms = min(found.least_delta_ms, run.least_delta_ms)
+            found.most_delta_ms = max(found.most_delta_ms, run.most_delta_ms)
+            found.in_order = found.in_order and run.in_order
+            self.index += run.records
+            self.position += run.records * layout.size_bytes
+        if run.records < LEAST_RUN_RECORDS:
+            self._try_at = self.index + RECORDS_AFTER_SHORT_RUN
+
+
+def _after_headers(data: bytes | bytearray, position: int) -> int:
+    """Where the headers whose count is at `position` end."""
+    raw, position = varint32(data, position)
+    count = unzigzag(raw)
+    if not 0 <= count <= len(data) - position:
+        raise CorruptData(f"{count} record headers at {position}")
+    for _ in range(count):
+        raw, position = varint32(data, position)
+        if raw & 1:
+            raise CorruptData(f"a record header before {position} has no name")
+        raw, position = varint32(data, position + (raw >> 1))
+        if not raw & 1:
+            position += raw >> 1
+    return position
