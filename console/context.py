@@ -50,6 +50,7 @@ def console(request: HttpRequest) -> dict[str, Any]:
         "username": actor.name,
         "nav": [item for item in _navigation(page) if item["name"] != "audit" or actor.may(ADMIN)],
         "page": page,
+        "query_notes": getattr(request, "query_notes", []),
         "ws_url": f"/ws/v1/live?cluster={cluster['id']}" + getattr(request, "live_needs", ""),
         "now_ms": _now_ms(),
         "feed": _feed(live, beat_ms),

@@ -43,6 +43,7 @@ class Job(models.Model):
     QUEUED, RUNNING, CANCELLING = "queued", "running", "cancelling"
     SUCCEEDED, FAILED, CANCELLED = "succeeded", "failed", "cancelled"
     ACTIVE = (QUEUED, RUNNING, CANCELLING)
+    STATES = (*ACTIVE, SUCCEEDED, FAILED, CANCELLED)
     KINDS = ("preferred_leader_election", "reassignment", "health_report", "analytics")
     TOPIC_CREATION, TOPIC_GROWTH, TOPIC_DELETION = FOLLOWED = ("topic_creation", "topic_growth", "topic_deletion")
     """Begun by a change that outlasted its request; nobody asks for one."""
@@ -83,6 +84,11 @@ class Event(models.Model):
     """Something that happened in a cluster, as a sentence with cause and effect."""
 
     KEEP = 20_000
+    KINDS = (
+        *("broker_died", "broker_returned", "controller_moved", "feed_back", "feed_lost", "group_rebalance", "isr_expand", "isr_shrink"),
+        *("leader_moved", "reassignment", "topic_created", "topic_deleted", "topic_deleting", "truncation"),
+    )
+    """What can be asked for before it has ever happened; what has happened can be asked for anyway."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     at_ms = models.BigIntegerField()

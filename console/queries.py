@@ -50,8 +50,19 @@ GROUPS_SHOWN = 10
 READERS_SHOWN = 50
 
 
-class BadCursor(Exception):
+class BadQuery(Exception):
+    """A value of an address's query that nothing can be asked with; `field` names the parameter."""
+
+    def __init__(self, field: str, detail: str) -> None:
+        super().__init__(detail)
+        self.field = field
+
+
+class BadCursor(BadQuery):
     """A page cursor that was not made by us."""
+
+    def __init__(self) -> None:
+        super().__init__("cursor", "The cursor is not one of ours: take it from `next` of the page before.")
 
 
 class NotFound(Exception):
@@ -247,6 +258,19 @@ def events(
     return [event_value(row) for row in rows.order_by("-id")[:count]]
 
 
+def event_kinds(cluster: Cluster) -> list[str]:
+    """Those that are known, and any other that has happened."""
+    seen = Event.objects.filter(cluster=cluster).values_list("kind", flat=True).distinct()
+    return sorted({*Event.KINDS, *seen})
+
+
+def known_choice(field: str, value: str, choices: Sequence[str]) -> str:
+    """The value, empty (any) or one of the choices; else `BadQuery`."""
+    if value and value not in choices:
+        raise BadQuery(field, f"{value[:60]!r} is no {field}: give one of {', '.join(choices)}.")
+    return value
+
+
 def audit(before: int | None, count: int = 50) -> list[AuditEntry]:
     rows = AuditEntry.objects.order_by("-id")
     return list((rows.filter(id__lt=before) if before is not None else rows)[:count])
@@ -308,4 +332,4 @@ def read_cursor(text: str) -> str:
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError) as error:
-        raise BadCursor("The cursor is not one of ours: take it from `next` of the page before.") from error
+        raise BadCursor from error

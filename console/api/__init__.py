@@ -13,7 +13,7 @@ from console.api.bearer import Bearer
 from console.api.described import Described
 from console.gateway.errors import GatewayError
 from console.middleware import problem
-from console.queries import BadCursor, NotFound
+from console.queries import BadQuery, NotFound
 from console.roles import Refused
 from console.snapshot.read import SnapshotUnavailable
 
@@ -44,8 +44,10 @@ def unauthenticated(request: HttpRequest, _error: Exception) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """The first wrong field is named; all of them are listed."""
+    """The first wrong field is named; all of them are listed. 400 for a value of the query, 422 for a field of the body."""
     found = [{"field": _field(e["loc"]), "detail": e["msg"]} for e in error.errors[:20]]
+    if error.errors[0]["loc"][0] == "query":
+        return problem(400, "Bad Request", f"{found[0]['field']}: {found[0]['detail']}", field=found[0]["field"], errors=found)
     return problem(422, "Unprocessable Content", f"{found[0]['field']}: {found[0]['detail']}", field=found[0]["field"], errors=found)
 
 
@@ -74,9 +76,9 @@ def invalid(request: HttpRequest, error: Invalid) -> HttpResponse:
     return problem(422, "Unprocessable Content", error.detail, field=error.field)
 
 
-@api.exception_handler(BadCursor)
-def bad_cursor(request: HttpRequest, error: Exception) -> HttpResponse:
-    return problem(422, "Unprocessable Content", str(error), field="cursor")
+@api.exception_handler(BadQuery)
+def bad_query(request: HttpRequest, error: BadQuery) -> HttpResponse:
+    return problem(400, "Bad Request", str(error), field=error.field)
 
 
 @api.exception_handler(Conflict)

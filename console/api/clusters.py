@@ -43,7 +43,7 @@ def events(
     group: str = "",
 ) -> dict[str, Any]:
     """Newest first."""
-    found = queries.events(
-        queries.cluster_of(cluster_id), kind=kind, topic=topic, broker=broker, group=group, before=number_cursor(cursor), count=limit + 1
-    )
+    where = queries.cluster_of(cluster_id)
+    queries.known_choice("kind", kind, queries.event_kinds(where) if kind else ())
+    found = queries.events(where, kind=kind, topic=topic, broker=broker, group=group, before=number_cursor(cursor), count=limit + 1)
     return listed(found, limit, lambda e: str(e["id"]))

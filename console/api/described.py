@@ -20,7 +20,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 Answers = Mapping[int, type[BaseModel] | None]
 REFS = "#/components/schemas/{model}"
 PROBLEMS = {
-    400: "The body is not JSON.",
+    400: "The body is not JSON; or a value of the query is none that can be asked for: `field` names it.",
     401: "No token, or one that is not valid.",
     403: "The token's role may not do this.",
     404: "What the path names is not there.",
@@ -73,6 +73,6 @@ def _answers(found: Answers, shapes: Mapping[type[BaseModel], Any]) -> Iterator[
 def _problems(method: str, path: str, shape: Any) -> Iterator[tuple[int, dict[str, Any]]]:
     for status, words in PROBLEMS.items():
         reads = method == "get"
-        if (status in (400, 403, 409) and reads) or (status == 404 and "{" not in path and reads):
+        if (status in (403, 409) and reads) or (status == 404 and "{" not in path and reads):
             continue
         yield status, {"description": words, "content": {"application/problem+json": {"schema": shape}}}

@@ -14,7 +14,7 @@ from console.api.answers import Listed
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, NewJob, listed, number_cursor
-from console.models import Job, job_value
+from console.models import Cluster, Job, job_value
 from console.roles import OPERATOR
 
 router = Router(tags=["jobs"])
@@ -28,8 +28,10 @@ def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: s
     rows = Job.objects.order_by("-id")
     before = number_cursor(cursor)
     rows = rows.filter(id__lt=before) if before is not None else rows
-    rows = rows.filter(cluster_id=cluster) if cluster else rows
-    rows = rows.filter(state=state) if state else rows
+    if cluster:
+        rows = rows.filter(cluster_id=queries.known_choice("cluster", cluster, list(Cluster.objects.values_list("pk", flat=True)[:20])))
+    if state:
+        rows = rows.filter(state=queries.known_choice("state", state, Job.STATES))
     return listed([job_value(job) for job in rows[: limit + 1]], limit, lambda j: str(j["id"]))
 
 

@@ -86,7 +86,7 @@ def number_cursor(text: str | None) -> int | None:
         return None
     mark = read_cursor(text)
     if not mark.isascii() or not mark.isdigit() or len(mark) > 18:
-        raise BadCursor("The cursor is not one of ours: take it from `next` of the page before.")
+        raise BadCursor
     return int(mark)
 
 

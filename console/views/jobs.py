@@ -22,7 +22,7 @@ from workers.rules.words import counted
 
 
 def _context(request: Any) -> dict[str, Any]:
-    found = queries.jobs(request.cluster, (number(request, "page", 1) or 1) if request.method == "GET" else 1)
+    found = queries.jobs(request.cluster, (number(request, "page", 1, least=1) or 1) if request.method == "GET" else 1)
     live_needs(request, jobs="1")
     snapshot = Snapshot(request.cluster.pk)
     return {
@@ -34,7 +34,7 @@ def _context(request: Any) -> dict[str, Any]:
     }
 
 
-@page()
+@page(query=("page",))
 def jobs(request: Any) -> HttpResponse:
     return show(request, "jobs", _context(request))
 

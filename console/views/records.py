@@ -8,9 +8,8 @@ from django.http import HttpRequest, HttpResponse
 
 from console import queries
 from console.context import live_needs
-from console.models import Event
 from console.roles import ADMIN, actor_of
-from console.views.support import number, page, show
+from console.views.support import choice, number, page, show
 
 SHOWN = 50
 
@@ -23,20 +22,20 @@ def _next_url(request: HttpRequest, rows: list[Any], last_id: int | None) -> dic
     return {"next_url": f"?{query.urlencode()}"}
 
 
-@page()
+@page(query=("kind", "topic", "group", "broker", "before"))
 def events(request: Any) -> HttpResponse:
-    chosen = {name: request.GET.get(name, "")[:255] for name in ("kind", "topic", "group")}
-    before = number(request, "before")
-    rows = queries.events(request.cluster, **chosen, broker=number(request, "broker"), before=before, count=SHOWN)
-    if before is None and not any(chosen.values()) and number(request, "broker") is None:
+    kinds = queries.event_kinds(request.cluster)
+    chosen = {"kind": choice(request, "kind", kinds), **{name: request.GET.get(name, "")[:255] for name in ("topic", "group")}}
+    before, broker = number(request, "before"), number(request, "broker", most=2**31 - 1)
+    rows = queries.events(request.cluster, **chosen, broker=broker, before=before, count=SHOWN)
+    if before is None and not any(chosen.values()) and broker is None:
         live_needs(request, events="1")
-    kinds = sorted(Event.objects.filter(cluster=request.cluster).values_list("kind", flat=True).distinct())
     last_id = rows[-1]["id"] if rows else None
     context = {"rows": rows, "kinds": kinds, "chosen": {**chosen, "broker": request.GET.get("broker", "")}}
     return show(request, "events", {**context, "pages": _next_url(request, rows, last_id)})
 
 
-@page()
+@page(query=("before",))
 def audit(request: Any) -> HttpResponse:
     actor_of(request).require(ADMIN, "reading the audit")
     rows = queries.audit(number(request, "before"), SHOWN)

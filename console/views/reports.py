@@ -46,10 +46,10 @@ def health_run(request: Any) -> HttpResponse:
     return done(request, reverse("health"), "The report is being made.")
 
 
-@page()
+@page(query=("hours",))
 def analytics(request: Any) -> HttpResponse:
     live_needs(request, jobs="1")
-    hours = min(max(number(request, "hours", 6) or 6, 1), 24 * 7)
+    hours = number(request, "hours", 6, least=1, most=24 * 7) or 6
     until = timezone.now()
     since = until - timedelta(hours=hours)
     throughput, lag = queries.throughput_series(request.cluster, since), queries.lag_series(request.cluster, since)

@@ -19,13 +19,17 @@ from console.models import Job
 from console.queries import NotFound, local_cluster
 from console.roles import VIEWER, Refused, actor_of
 from console.snapshot.read import SnapshotUnavailable
+from workers.rules.words import whole
 
 View = Callable[..., HttpResponse]
+NOTES_LIMIT = 5
+"""Notes on one address's query."""
 
 
-def page(*methods: str, role: str = VIEWER, doing: str = "") -> Callable[[View], View]:
+def page(*methods: str, role: str = VIEWER, doing: str = "", query: Sequence[str] = ()) -> Callable[[View], View]:
     """A signed-in view of the local cluster; what it raises becomes an error page with the right status. A POST needs the role, which is
-    judged before the form is looked at; `doing` is what the audit calls it."""
+    judged before the form is looked at; `doing` is what the audit calls it. `query` names what may be asked for in the address: of all
+    else the page says that it was not looked at."""
 
     def decorate(view: View) -> View:
         @require_http_methods(methods or ("GET", "HEAD"))
@@ -34,6 +38,8 @@ def page(*methods: str, role: str = VIEWER, doing: str = "") -> Callable[[View],
             if not request.user.is_authenticated:
                 return _sign_in_first(request)
             request.cluster = local_cluster()  # type: ignore[attr-defined]
+            for name in sorted(request.GET.keys() - set(query))[:NOTES_LIMIT] if request.method == "GET" else ():
+                note_query(request, f"{name[:60]!r} is nothing that this page can be asked for: it was not looked at.")
             try:
                 if request.method == "POST":
                     judge(actor_of(request), role, doing, kwargs)
@@ -119,10 +125,32 @@ def done(request: HttpRequest, url: str, said: str) -> HttpResponse:
     return redirect
 
 
-def number(request: HttpRequest, name: str, default: int | None = None) -> int | None:
-    """A whole number from the query or form; the default where there is none or it is none."""
+def note_query(request: Any, said: str) -> None:
+    """The page says so on top: what the address asks for and is not shown."""
+    notes = request.__dict__.setdefault("query_notes", [])
+    if len(notes) < NOTES_LIMIT:
+        notes.append(said)
+
+
+def number(request: HttpRequest, name: str, default: int | None = None, *, least: int = 0, most: int = 10**15) -> int | None:
+    """A whole number from the query or form; the default where there is none or it is none, of which a page that is read says so."""
     text = (request.POST if request.method == "POST" else request.GET).get(name, "").strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else default
+    found = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
+    if found is not None and least <= found <= most:
+        return found
+    if text and request.method != "POST":
+        wanted = f"a whole number from {whole(least)} on" if most == 10**15 else f"a whole number from {whole(least)} to {whole(most)}"
+        note_query(request, f"{name}={text[:60]!r} is not {wanted}: it was not looked at.")
+    return default
+
+
+def choice(request: HttpRequest, name: str, choices: Sequence[str]) -> str:
+    """One of the choices from the query; empty where there is none, or none of them, of which the page says so."""
+    text = request.GET.get(name, "")
+    if text and text not in choices:
+        note_query(request, f"{name}={text[:60]!r} is not one of {', '.join(choices) or 'those that are known'}: it was not looked at.")
+        return ""
+    return text
 
 
 def required_number(request: HttpRequest, name: str) -> int:

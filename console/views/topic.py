@@ -18,6 +18,7 @@ from console.snapshot.read import Snapshot
 from console.views.support import (
     KNOWN,
     ask_first,
+    choice,
     done,
     followed,
     is_confirmed,
@@ -37,8 +38,8 @@ PARTITIONS_SHOWN = 50
 def _context(request: Any, name: str) -> dict[str, Any]:
     snapshot = Snapshot(request.cluster.pk)
     topic = queries.topic_or_fail(snapshot, name)
-    troubled = request.GET.get("troubled") == "1"
-    page = (number(request, "page", 1) or 1) if request.method == "GET" else 1
+    troubled = choice(request, "troubled", ("1",)) == "1"
+    page = (number(request, "page", 1, least=1) or 1) if request.method == "GET" else 1
     if troubled:
         found = queries.troubled_page(snapshot, topic, page, PARTITIONS_SHOWN)
         spans = [(row["partition"], row["partition"]) for row in found.rows] or [(0, 0)]
@@ -71,7 +72,7 @@ def _configs(request: Any, name: str) -> tuple[list[dict[str, Any]], str]:
         return [], str(error)
 
 
-@page()
+@page(query=("page", "troubled"))
 def topic(request: Any, name: str) -> HttpResponse:
     return show(request, "topic", _context(request, name))
 

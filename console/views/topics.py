@@ -17,6 +17,7 @@ from console.snapshot.read import Snapshot
 from console.views.support import (
     KNOWN,
     ask_first,
+    choice,
     done,
     explain,
     followed,
@@ -30,12 +31,12 @@ from console.views.support import (
 )
 
 
-@page()
+@page(query=("q", "page", "troubled"))
 def topics(request: Any) -> HttpResponse:
     """What is searched for and whether only troubled topics are shown stay in the address."""
-    query, troubled = request.GET.get("q", "")[:249], request.GET.get("troubled") == "1"
+    query, troubled = request.GET.get("q", "")[:249], choice(request, "troubled", ("1",)) == "1"
     snapshot = Snapshot(request.cluster.pk)
-    found = queries.topics_page(snapshot, query, number(request, "page", 1) or 1, troubled=troubled)
+    found = queries.topics_page(snapshot, query, number(request, "page", 1, least=1) or 1, troubled=troubled)
     live_needs(request, topic_rows=",".join(row["topic"] for row in found.rows))
     context = {"rows": found.rows, "q": query, "troubled": troubled, "pages": pages(request, found.page, found.last, found.total)}
     return show(
