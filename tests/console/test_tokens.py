@@ -35,7 +35,7 @@ def test_a_token_lasts_a_while(people: dict[str, Client], redis: Any, given: str
     more = {} if given is None else {"days": given}
     people["admin"].post("/settings/tokens/new", {"name": "ci", "role": "viewer", **more})
     row = ApiToken.objects.get()
-    assert abs(row.expires_at - row.created_at - timedelta(days=days)) < timedelta(seconds=1)
+    assert abs(row.expires_at - row.created_at - timedelta(days=days)) < timedelta(minutes=5)
     assert f"{row.expires_at:%Y-%m-%d %H:%M}" in people["admin"].get("/settings").content.decode()
     assert AuditEntry.objects.latest("id").after == {"role": "viewer", "days": days}
 
