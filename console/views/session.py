@@ -25,7 +25,7 @@ def login(request: HttpRequest) -> HttpResponse:
         target = "/"
     if request.method != "POST":
         return HttpResponseRedirect(target) if request.user.is_authenticated else render(request, "login.html", {"next": target})
-    name = request.POST.get("username", "")[:150]
+    name = request.POST.get("username", "").replace("\0", "")[:150]
     try:
         user = check_password(name, request.POST.get("password", ""), address_of(request), device_of(request, name))
     except TooManyTries as closed:
