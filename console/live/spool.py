@@ -9,6 +9,7 @@ which is passed over and cut off by the next write.
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -45,15 +46,18 @@ class Spool:
     def read(self, count: int) -> list[Record]:
         """The oldest `count` records, at most a piece."""
         for piece in self._pieces():
-            if found := [_record(line) for line in _lines(piece)[:count]]:
+            if found := _records(piece)[:count]:
                 return found
             piece.unlink()
         return []
 
     def settle(self, count: int, left: Sequence[Record] = ()) -> None:
         """Of the `count` records that `read` gave, those `left` stay; the others are written and go."""
-        piece = self._pieces()[0]
-        stay = [*map(_line, left), *_lines(piece)[count:]]
+        pieces = self._pieces()
+        if not pieces:
+            return
+        piece = pieces[0]
+        stay = list(map(_line, [*left, *_records(piece)[count:]]))
         if not stay:
             piece.unlink()
             return
@@ -84,7 +88,7 @@ class Spool:
     def _take_over(self, file: Path) -> None:
         before = file.with_suffix(".before")
         os.replace(file, before)
-        self.add(map(_record, _lines(before)))
+        self.add(_records(before))
         before.unlink()
 
 
@@ -96,14 +100,15 @@ def _line(record: Record) -> bytes:
     return base64.b64encode(record[0]) + b" " + base64.b64encode(record[1]) + b"\n"
 
 
-def _record(line: bytes) -> Record:
-    key, _, value = line.rstrip(b"\n").partition(b" ")
-    return base64.b64decode(key), base64.b64decode(value)
-
-
-def _lines(piece: Path) -> list[bytes]:
-    """Without a torn last one."""
-    return [line for line in piece.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+def _records(piece: Path) -> list[Record]:
+    """Without a torn last line, and without rubbish."""
+    found = []
+    for line in piece.read_bytes().splitlines(keepends=True):
+        key, _, value = line.partition(b" ")
+        with contextlib.suppress(ValueError):
+            if line.endswith(b"\n"):
+                found.append((base64.b64decode(key, validate=True), base64.b64decode(value[:-1], validate=True)))
+    return found
 
 
 def _cut_torn_line(piece: Path) -> int:

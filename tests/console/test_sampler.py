@@ -69,6 +69,18 @@ def test_a_torn_line_of_the_spool_is_passed_over(tmp_path: Path) -> None:
     assert spool.read(10) == [(b"a", b"1"), (b"c", b"3"), (b"d", b"4")]
 
 
+def test_rubbish_in_the_spool_is_passed_over_and_goes(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "s")
+    spool.add(records(3))
+    (piece,) = (tmp_path / "s").iterdir()
+    lines = piece.read_bytes().splitlines(keepends=True)
+    piece.write_bytes(b"\x00\xff\n" + lines[0] + b"YQ YQ==\n=a b\n" + lines[1] + b"\n" + lines[2])
+    assert keys(spool.read(2)) == [0, 1]
+    spool.settle(2)
+    assert everything(spool) == [2]
+    spool.settle(5)
+
+
 def test_a_spool_of_one_file_is_cut_into_pieces(tmp_path: Path) -> None:
     path = tmp_path / "local.samples"
     path.write_bytes(b"a2E= MQ==\na2I= Mg==\nto")
