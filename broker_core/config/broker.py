@@ -235,12 +235,17 @@ class BrokerConfig:
         "highwater.decoding.max.bytes",
         _L,
         134217728,
-        "Bytes that a request's compressed records may have when decompressed, where they are looked into.",
+        "Bytes that records may have when decompressed to be looked into: at a time, and in a request (and 16 times its size).",
         low=1,
         dynamic=True,
     )
     highwater_decoding_max_records: int = setting(
-        "highwater.decoding.max.records", _I, 2000000, "Compressed or old records of a request that are looked into.", low=1, dynamic=True
+        "highwater.decoding.max.records",
+        _I,
+        2000000,
+        "Records of a request that are looked into (and one for each 7 bytes of it).",
+        low=1,
+        dynamic=True,
     )
     highwater_decoding_max_ms: int = setting(
         "highwater.decoding.max.ms", _L, 30000, "Longest time for looking into a request's records.", low=1, dynamic=True

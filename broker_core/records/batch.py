@@ -146,6 +146,7 @@ def reading_records(buffer: Buffer, position: int, header: BatchHeader, budget: 
         if message.size_bytes != len(view):
             raise CorruptData(f"{len(view) - message.size_bytes} bytes after the message of offset {message.offset}")
         return (yield from records_in(message, budget))
+    budget.earn(len(view))
     budget.take_records(header.record_count)
     data = (yield from decompressing(header.compression, view[HEADER_BYTES:], budget)) if header.record_count else b""
     chunks = record_chunks(data, header.record_count, header.base_offset, header.base_timestamp)

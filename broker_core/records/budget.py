@@ -1,7 +1,9 @@
 """What looking into records may cost, counted over all that one request has looked into.
 
 A few kilobytes can claim gigabytes or millions of records. So bytes are taken from the budget before they come out of a codec,
-and records before they are walked; wrappers inside wrappers draw on the same one.
+and records before they are walked; wrappers inside wrappers draw on the same one. What is looked into adds to it by its own
+size, so that it limits what a request makes of itself and not how large it is: sixteen bytes for each, and a record for as
+many as the least of them has.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ DECODED_BYTES_MAX = 128 << 20
 DECODED_RECORDS_MAX = 2_000_000
 DECODED_MS_MAX = 30_000
 RECORDS_UNLIMITED = (1 << 31) - 1
+EARNED_BYTES = 16
+LEAST_RECORD_BYTES = 7
 
 
 class BudgetSpent(CorruptData):
@@ -23,41 +27,54 @@ class TimeSpent(BudgetSpent):
 
 
 class Budget:
-    """`deadline_ms` is on the node's monotonic clock, None for work that nobody waits for."""
+    """`deadline_ms` is on the node's monotonic clock, None for work that nobody waits for.
 
-    __slots__ = ("bytes_left", "deadline_ms", "held_bytes", "is_fresh", "records_left")
+    `bytes_max` is also the most memory that may be held at a time, however much a request has earned.
+    """
+
+    __slots__ = ("_bytes_left", "_bytes_max", "_records_left", "deadline_ms", "held_bytes", "is_fresh")
 
     def __init__(
         self, bytes_max: int = DECODED_BYTES_MAX, records_max: int = DECODED_RECORDS_MAX, deadline_ms: float | None = None
     ) -> None:
-        self.bytes_left = bytes_max
-        self.records_left = records_max
+        self._bytes_max = bytes_max
+        self._bytes_left = bytes_max
+        self._records_left = records_max
         self.deadline_ms = deadline_ms
         self.held_bytes = 0
         """Memory that was given to what is under way."""
         self.is_fresh = True
         """Whether nothing has been taken yet."""
 
+    @property
+    def room_bytes(self) -> int:
+        return min(self._bytes_left, self._bytes_max - self.held_bytes)
+
+    def earn(self, size_bytes: int) -> None:
+        """So many bytes, as they came, are looked into."""
+        self._bytes_left += EARNED_BYTES * size_bytes
+        self._records_left += size_bytes // LEAST_RECORD_BYTES
+
     def check_bytes(self, count: int) -> None:
-        if count > self.bytes_left:
-            raise BudgetSpent(f"compressed records exceed the {self.bytes_left} bytes that they may have when decompressed")
+        if count > self.room_bytes:
+            raise BudgetSpent(f"compressed records exceed the {self.room_bytes} bytes that they may have when decompressed")
 
     def take_bytes(self, count: int) -> None:
         self.check_bytes(count)
         self.is_fresh = False
-        self.bytes_left -= count
+        self._bytes_left -= count
         self.held_bytes += count
 
     def return_bytes(self, count: int) -> None:
         """Gives back what was taken and not needed."""
-        self.bytes_left += count
+        self._bytes_left += count
         self.held_bytes -= count
 
     def take_records(self, count: int) -> None:
-        if count > self.records_left:
-            raise BudgetSpent(f"{count} records are more than the {self.records_left} that may be looked into")
+        if count > self._records_left:
+            raise BudgetSpent(f"{count} records are more than the {self._records_left} that may be looked into")
         self.is_fresh = False
-        self.records_left -= count
+        self._records_left -= count
 
 
 def refusal(error: CorruptData) -> KafkaError:

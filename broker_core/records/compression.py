@@ -195,7 +195,7 @@ def _unzstd(data: Buffer, budget: Budget) -> Steps[Buffer]:
 
 def _into_room(into: Callable[[bytes, bytearray], int], data: bytes, most_bytes: int, budget: Budget) -> Steps[Buffer]:
     """What `into` writes into a buffer of at most `most_bytes`, which is made in steps: new memory costs more than filling it."""
-    size = min(most_bytes, budget.bytes_left)
+    size = min(most_bytes, budget.room_bytes)
     budget.take_bytes(size)
     out = bytearray()
     while size - len(out) > len(_ROOM_STEP):

@@ -108,6 +108,7 @@ def records_in(message: Message, budget: Budget) -> Steps[Iterator[list[Record]]
 
     `CorruptData` from either part, also where a wrapper holds a wrapper.
     """
+    budget.earn(message.size_bytes)
     if message.codec == Codec.NONE:
         budget.take_records(1)
         return iter([[Record(message.offset, message.timestamp_ms, message.key, message.value)]])

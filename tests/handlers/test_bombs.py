@@ -70,7 +70,7 @@ def end(cluster: BrokerCluster, topic: str, partition: int = 0) -> int:
 def test_a_batch_of_too_many_records_or_bytes(cluster: BrokerCluster, topic: str, codec: Codec) -> None:
     """MESSAGE_TOO_LARGE: a Java producer splits such a batch and sends it again."""
     before = end(cluster, topic)
-    for bomb in (many_records(RECORDS_MAX + 1, codec, timestamp_ms=TIME_MS), many_records(64, codec, timestamp_ms=TIME_MS, size=20_000)):
+    for bomb in (many_records(3 * RECORDS_MAX, codec, timestamp_ms=TIME_MS), many_records(64, codec, timestamp_ms=TIME_MS, size=20_000)):
         assert len(bomb) < 200_000
         assert produce(cluster, topic, bomb) == ErrorCode.MESSAGE_TOO_LARGE
     assert end(cluster, topic) == before
@@ -81,7 +81,7 @@ def test_a_batch_of_too_many_records_or_bytes(cluster: BrokerCluster, topic: str
 @pytest.mark.parametrize("codec", OLD_PACKERS, ids=lambda codec: codec.name)
 def test_a_message_set_of_wrappers(cluster: BrokerCluster, codec: Codec) -> None:
     before = end(cluster, "plain")
-    for bomb in (wrapper_of(2, codec, size=100_000) * 6, wrapper_of(RECORDS_MAX + 1, codec)):
+    for bomb in (wrapper_of(2, codec, size=100_000) * 6, wrapper_of(2 * RECORDS_MAX, codec)):
         assert produce(cluster, "plain", bomb, version=2) == ErrorCode.MESSAGE_TOO_LARGE
     assert end(cluster, "plain") == before
     assert produce(cluster, "plain", wrapper_of(2, codec, size=100_000) * 3, version=2) == ErrorCode.NONE
@@ -109,7 +109,7 @@ def test_an_old_consumer_gets_what_the_budget_allows_and_then_the_rest(cluster: 
 
 def test_a_stored_batch_that_no_request_may_convert(cluster: BrokerCluster) -> None:
     """It came while more was allowed, or from another broker: old consumers are told, new ones get it as it is."""
-    bomb = uneven_records(RECORDS_MAX + 1, Codec.GZIP, TIME_MS)
+    bomb = uneven_records(3 * RECORDS_MAX, Codec.GZIP, TIME_MS)
     with larger_budget(cluster):
         assert produce(cluster, "stored", bomb) == ErrorCode.NONE
     good = build_message_set([Record(0, TIME_MS, b"k", b"v")], 1)
@@ -125,7 +125,7 @@ def test_a_time_inside_a_batch_that_is_not_looked_into(cluster: BrokerCluster) -
     """ListOffsets tells where the batch begins: who reads from there misses nothing."""
     assert produce(cluster, "timed", build_batch([Record(0, TIME_MS, b"k", b"v")])) == ErrorCode.NONE
     with larger_budget(cluster):
-        assert produce(cluster, "timed", uneven_records(RECORDS_MAX + 1, Codec.ZSTD, TIME_MS + 5)) == ErrorCode.NONE
+        assert produce(cluster, "timed", uneven_records(3 * RECORDS_MAX, Codec.ZSTD, TIME_MS + 5)) == ErrorCode.NONE
     rows = [{"partition_index": 0, "timestamp": TIME_MS + 3}]
     payload = {"replica_id": -1, "isolation_level": 0, "topics": [{"name": "timed", "partitions": rows}]}
     row = cluster.ask(1, ApiKey.LIST_OFFSETS, 7, payload).topics[0].partitions[0]
