@@ -16,6 +16,8 @@ DECODED_MS_MAX = 30_000
 RECORDS_UNLIMITED = (1 << 31) - 1
 EARNED_BYTES = 16
 LEAST_RECORD_BYTES = 7
+HEADERS_MAX = 10_000
+"""Headers of one record that is looked into: they are walked at once, and may be two bytes each."""
 
 
 class BudgetSpent(CorruptData):
@@ -75,6 +77,12 @@ class Budget:
             raise BudgetSpent(f"{count} records are more than the {self._records_left} that may be looked into")
         self.is_fresh = False
         self._records_left -= count
+
+
+def check_headers(count: int) -> None:
+    """`BudgetSpent` for a record with so many headers."""
+    if count > HEADERS_MAX:
+        raise BudgetSpent(f"a record has {count} headers, no more than {HEADERS_MAX} are looked into")
 
 
 def refusal(error: CorruptData) -> KafkaError:

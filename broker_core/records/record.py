@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from broker_core.errors import CorruptData
+from broker_core.records.budget import check_headers
 from broker_core.records.steps import BYTES_PER_STEP, RECORDS_PER_STEP
 
 Buffer = bytes | bytearray | memoryview
@@ -136,6 +137,7 @@ def _decode(data: bytes, position: int, end: int, base_offset: int, base_timesta
 def _read_headers(data: bytes, position: int, end: int, count: int) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
     if not 0 <= count <= end - position:
         raise CorruptData(f"{count} record headers at {position} in {end - position} bytes")
+    check_headers(count)
     headers = []
     for _ in range(count):
         name, position = _read_bytes(data, position, end)

@@ -11,10 +11,12 @@ from msgspec import Struct
 
 from broker_core.errors import CorruptData
 from broker_core.records.alike import Layout, run_of
+from broker_core.records.budget import LEAST_RECORD_BYTES, check_headers
 from broker_core.records.steps import RECORDS_PER_STEP, Steps
 from broker_core.records.varint import unzigzag, varint32, varint64
 
-LEAST_RECORD_BYTES = 7
+HEADER_BYTES_PER_STEP = 16 << 10
+"""Of records with headers, which are walked one by one."""
 ALIKE_BEFORE_RUN = 4
 LEAST_RUN_RECORDS = 24
 RECORDS_AFTER_SHORT_RUN = 256
@@ -105,6 +107,8 @@ class _Walk:
                 raise CorruptData(f"record {index} ends at {position}, by its length at {start + unzigzag(size)}")
             alike = alike + 1 if size == last_size and not headers else 0
             last_size = size
+            if headers and position - self.position > HEADER_BYTES_PER_STEP:
+                break
             if alike >= ALIKE_BEFORE_RUN and index >= self._try_at:
                 break
         self.found = Walked(min(found.least_delta_ms, *deltas_ms), max(found.most_delta_ms, *deltas_ms), keyless, in_order)
@@ -133,6 +137,7 @@ def _after_headers(data: bytes | bytearray, position: int) -> int:
     count = unzigzag(raw)
     if not 0 <= count <= len(data) - position:
         raise CorruptData(f"{count} record headers at {position}")
+    check_headers(count)
     for _ in range(count):
         raw, position = varint32(data, position)
         if raw & 1:

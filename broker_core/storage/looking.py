@@ -62,6 +62,7 @@ def looking(data: Buffer, config: TopicConfig, now_ms: int, budget: Budget) -> S
         header = _header(data, position)
         check_header(data, position, header, config)
         batch = memoryview(data)[position : position + header.size_bytes]
+        budget.earn(len(batch))
         plain, walked = yield from _walked(batch, header, budget)
         yield from checking_records(plain, header, walked, config, now_ms)
         seen = Seen(position if rewritten is None else len(rewritten), header, newest_ms(header, walked, config))

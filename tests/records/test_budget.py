@@ -15,13 +15,15 @@ import pytest
 from broker_core.errors import CorruptData, ErrorCode
 from broker_core.records import message_set, record
 from broker_core.records.batch import Codec, Record, build_batch, parse_header, reading_records
-from broker_core.records.budget import Budget, BudgetSpent, TimeSpent, refusal
+from broker_core.records.budget import HEADERS_MAX, Budget, BudgetSpent, TimeSpent, refusal
 from broker_core.records.compression import compress, decompressing
 from broker_core.records.frames import lz4_output, zstd_output
 from broker_core.records.legacy import down_converting, up_converting
 from broker_core.records.message_set import build_message
+from broker_core.records.record import encode_record
 from broker_core.records.steps import BYTES_PER_STEP, RECORDS_PER_STEP, Steps, carry_on, finish
-from tests.support.bombs import OLD_PACKERS, PACKERS, many_records, wrapper_of
+from broker_core.records.walk import Walked, walking
+from tests.support.bombs import OLD_PACKERS, PACKERS, many_records, sealed, wrapper_of
 
 MIB = 1 << 20
 
@@ -232,3 +234,25 @@ def test_what_a_request_brings_itself_adds_to_its_budget() -> None:
         budget.take_bytes(1_000)
     budget.held_bytes = 0
     assert budget.room_bytes == 200
+
+
+def headed(headers: int, count: int) -> bytes:
+    """A packed batch of records alike with so many headers, all of them empty."""
+    return sealed(
+        compress(Codec.ZSTD, encode_record(Record(0, 1_000, b"k", b"v", (("", None),) * headers), 0, 1_000) * count), count, Codec.ZSTD
+    )
+
+
+def test_headers_are_counted_too() -> None:
+    """Of two bytes each there may be millions in one record: that many are refused unread, fewer are walked few in a step."""
+    assert isinstance(counted(all_records(headed(HEADERS_MAX + 1, 1), Budget()))[0], BudgetSpent)
+    assert isinstance(counted(all_records(headed(20_000, 1), Budget()))[0], BudgetSpent)
+    count, found = 20, headed(HEADERS_MAX, 20)
+    records, steps = counted(all_records(found, Budget()))
+    assert (records, steps >= count / (BYTES_PER_STEP / HEADERS_MAX)) == (count, True)
+    plain = finish(decompressing(Codec.ZSTD, found[61:], Budget()))
+    walked, steps = counted(walking(bytes(plain), count))
+    assert isinstance(walked, Walked)
+    assert steps >= count / 2 - 1
+    with pytest.raises(BudgetSpent):
+        finish(walking(bytes(finish(decompressing(Codec.ZSTD, headed(20_000, 1)[61:], Budget()))), 1))
