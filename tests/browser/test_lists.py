@@ -57,9 +57,15 @@ def test_server_and_browser_write_numbers_alike(page: Page, system: ConsoleSyste
     """A page is made by one and kept by the other: a difference would flicker."""
     visit(page, system, "/jobs")
     ways = {"whole": "whole", "bytes": "size", "byteRate": "byte_rate", "rate": "rate", "duration": "duration", "seconds": "seconds"}
-    ways |= {"millis": "millis", "percent": "percent"}
+    ways |= {"bound": "bound", "percent": "percent"}
     source = next(str(one) for one in page.evaluate("performance.getEntriesByType('resource').map((one) => one.name)") if "format" in one)
     script = "async ([source, way, values]) => { const found = await import(source); return values.map(found[way]); }"
     for browser_way, server_way in ways.items():
         shown = page.evaluate(script, [source, browser_way, [*NUMBERS, None]])
         assert shown == [getattr(figures, server_way)(value) for value in [*NUMBERS, None]], browser_way
+    late = [
+        {"lag_s": seconds, "lag_basis": basis}
+        for seconds in (None, 0.0, 11.0, 4_800.0)
+        for basis in ("record", "estimate", "at_least", None)
+    ]
+    assert page.evaluate(script, [source, "behind", late]) == [figures.time_behind(value) for value in late]

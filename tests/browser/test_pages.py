@@ -130,6 +130,30 @@ def test_a_name_no_topic_can_have_is_told_so(page: Page, complaints: Complaints,
     assert page.locator("main b").count() == 0
 
 
+def test_a_refused_dialog_is_open_again_with_what_was_typed(page: Page, complaints: Complaints, system: ConsoleSystem) -> None:
+    """The error stands on its field, which has the focus; Escape leaves it."""
+    visit(page, system, f"/topics/{TOPIC}")
+    page.get_by_role("button", name="Add partitions…").click()
+    dialog, count = page.locator("#add-partitions"), page.get_by_label(re.compile("New number of partitions"))
+    count.evaluate("one => one.removeAttribute('min')")
+    count.fill("2")
+    with complaints.excused("422"):
+        dialog.get_by_role("button", name="Add partitions").click()
+        expect(dialog.locator(".wrong")).to_contain_text("has 3 partitions")
+    expect(count).to_have_value("2")
+    expect(count).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def test_an_election_is_confirmed_by_keyboard(page: Page, system: ConsoleSystem) -> None:
+    visit(page, system, "/jobs")
+    page.get_by_role("button", name="Elect preferred leaders…").press("Enter")
+    expect(page.get_by_role("heading", name="Elect preferred leaders?")).to_be_visible()
+    page.get_by_role("button", name="Elect preferred leaders", exact=True).press("Enter")
+    expect(page).to_have_url(re.compile(r"/jobs/\d+$"))
+
+
 def test_page_says_that_the_feed_is_lost_and_recovers(page: Page, system: ConsoleSystem) -> None:
     """Amber and an age while `live` is dead; live again, with what came meanwhile, when it is back. No reload."""
     visit(page, system, f"/topics/{TOPIC}")
