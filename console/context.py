@@ -12,9 +12,9 @@ from django.urls import reverse
 from console.models import Cluster
 from console.queries import local_cluster
 from console.roles import ADMIN, OPERATOR, actor_of
+from console.snapshot.freshness import as_of
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 
-FEED_OLD_MS = 3_000
 NAVIGATION = (
     ("overview", "Overview"),
     ("brokers", "Brokers"),
@@ -38,7 +38,7 @@ def console(request: HttpRequest) -> dict[str, Any]:
     if user is None or not user.is_authenticated:
         return {"page": _page(request)}
     actor = actor_of(request)
-    cluster, live, beat_ms = _cluster(request)
+    cluster, live, rests_on = _cluster(request)
     page = _page(request)
     return {
         "cluster": cluster,
@@ -53,7 +53,7 @@ def console(request: HttpRequest) -> dict[str, Any]:
         "query_notes": getattr(request, "query_notes", []),
         "ws_url": f"/ws/v1/live?cluster={cluster['id']}" + getattr(request, "live_needs", ""),
         "now_ms": _now_ms(),
-        "feed": _feed(live, beat_ms),
+        "feed": {"state": live["feed"]["state"] if live else "lost", "age_ms": rests_on["age_ms"], "old": _old(live)},
     }
 
 
@@ -71,20 +71,26 @@ def _page(request: HttpRequest) -> str:
     return (request.resolver_match.url_name or "") if request.resolver_match else ""
 
 
-def _cluster(request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any] | None, int | None]:
+def _cluster(request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]]:
     cluster: Cluster = getattr(request, "cluster", None) or local_cluster()
     described = {"id": cluster.pk, "name": cluster.name, "bootstrap_servers": cluster.bootstrap_servers, "is_local": cluster.is_local}
     try:
         snapshot = Snapshot(cluster.pk)
-        return described, snapshot.cluster(), snapshot.beat_ms()
+        return described, snapshot.cluster(), snapshot.as_of()
     except SnapshotUnavailable:
-        return described, None, None
+        return described, None, as_of(None, None, _now_ms())
 
 
 def _verdict(live: dict[str, Any] | None) -> dict[str, Any]:
     """The live verdict, with links from what each part is about."""
     said = live["verdict"] if live else NOTHING_KNOWN
     return {**said, "parts": [{**part, "url": _url(part["about"])} for part in said["parts"]]}
+
+
+def _old(live: dict[str, Any] | None) -> str:
+    """The words over a page whose values nobody writes any more; the browser counts on."""
+    first = live["verdict"]["parts"][0] if live and live["verdict"]["parts"] else None
+    return first["text"] if first and first["level"] == "unknown" else ""
 
 
 def _url(about: str | None) -> str | None:
@@ -97,13 +103,6 @@ def _url(about: str | None) -> str | None:
 def _navigation(page: str) -> list[dict[str, Any]]:
     here = SECTION.get(page, page)
     return [{"name": name, "label": label, "url": reverse(name), "active": name == here} for name, label in NAVIGATION]
-
-
-def _feed(live: dict[str, Any] | None, beat_ms: int | None) -> dict[str, Any]:
-    if live is None or beat_ms is None:
-        return {"state": "lost", "age_ms": None}
-    age_ms = max(_now_ms() - beat_ms, 0)
-    return {"state": "lost" if age_ms > FEED_OLD_MS else live["feed"]["state"], "age_ms": age_ms}
 
 
 def _now_ms() -> int:

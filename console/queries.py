@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import CREATE_KEYS, known
 from console.models import AuditEntry, Cluster, Event, HealthReport, Job, LagSummary, ThroughputSummary, event_value, job_value
+from console.snapshot.freshness import as_of
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 from workers.rules.partitions import partition_sentence
 from workers.rules.schedule import next_due
@@ -36,6 +37,8 @@ LIVE_FIGURES = (
     ),
     *(
         "offline",
+        "starting",
+        "unknown",
         "out_of_sync_replicas",
         "not_preferred",
         "deleting",
@@ -93,10 +96,11 @@ def cluster_of(cluster_id: str) -> Cluster:
 def cluster_value(cluster: Cluster) -> Value:
     """The cluster with what is known of it live; the figures are null while nothing was ever seen."""
     try:
-        live = Snapshot(cluster.pk).cluster()
+        snapshot = Snapshot(cluster.pk)
+        live, rests_on = snapshot.cluster(), snapshot.as_of()
     except SnapshotUnavailable:
-        live = None
-    known = live or dict.fromkeys(LIVE_FIGURES)
+        live, rests_on = None, as_of(None, None, 0)
+    known = (live or dict.fromkeys(LIVE_FIGURES)) | {"as_of": rests_on}
     return {**known, "id": cluster.pk, "name": cluster.name, "bootstrap_servers": cluster.bootstrap_servers, "is_local": cluster.is_local}
 
 

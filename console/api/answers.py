@@ -49,14 +49,31 @@ class Verdict(Answer):
     parts: list[Part]
 
 
+class AsOf(Answer):
+    """How old what is answered may be: the age of the oldest part that it rests on."""
+
+    at_ms: Count = Field(description="when all of it was last known true; null when never")
+    age_ms: Count
+    stale: bool = Field(description="older than 3 seconds: what is true now may be something else")
+
+
+class ListedLive(Listed[Item], Generic[Item]):
+    """A list from the live snapshot."""
+
+    as_of: AsOf
+
+
 class FeedState(Answer):
     state: Literal["live", "stale", "lost"]
     age_ms: Count
+    at_ms: Count = Field(description="when it was last known true")
 
 
 class Feed(Answer):
-    state: Literal["live", "partial", "lost"]
+    state: Literal["live", "partial", "stale", "lost"]
     brokers: dict[str, FeedState]
+    store: FeedState | None = Field(description="what is read of ZooKeeper")
+    groups: FeedState
 
 
 class Cluster(Answer):
@@ -74,6 +91,8 @@ class Cluster(Answer):
     under_replicated: Count
     under_min_isr: Count
     offline: Count
+    starting: Count
+    unknown: Count
     out_of_sync_replicas: Count
     not_preferred: Count
     deleting: Count
@@ -85,6 +104,7 @@ class Cluster(Answer):
     verdict: Verdict | None
     feed: Feed | None
     at_ms: Count
+    as_of: AsOf
 
 
 class RequestFigures(Answer):
@@ -135,6 +155,10 @@ class Broker(Answer):
     feed: FeedState
     since_ms: Count
     at_ms: int
+
+
+class ReadBroker(Broker):
+    as_of: AsOf
 
 
 class BrokerAction(Answer):

@@ -8,7 +8,7 @@ from ninja import Router
 
 from console import queries
 from console.actions.brokers import act_on_broker
-from console.api.answers import Broker, BrokerAction, Listed
+from console.api.answers import Broker, BrokerAction, ListedLive, ReadBroker
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, listed, number_cursor
@@ -19,20 +19,22 @@ router = Router(tags=["brokers"])
 
 
 @router.get("/clusters/{cluster_id}/brokers")
-@answers(Listed[Broker])
+@answers(ListedLive[Broker])
 def brokers(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
     after = number_cursor(cursor)
-    found = [b for b in Snapshot(queries.cluster_of(cluster_id).pk).brokers() if after is None or b["broker_id"] > after]
-    return listed(found, limit, lambda b: str(b["broker_id"]))
+    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    found = [b for b in snapshot.brokers() if after is None or b["broker_id"] > after]
+    return {**listed(found, limit, lambda b: str(b["broker_id"])), "as_of": snapshot.as_of()}
 
 
 @router.get("/clusters/{cluster_id}/brokers/{int:broker_id}")
-@answers(Broker)
+@answers(ReadBroker)
 def broker(request: Any, cluster_id: str, broker_id: int) -> dict[str, Any]:
-    found = Snapshot(queries.cluster_of(cluster_id).pk).get(f"broker/{broker_id}")
+    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    found = snapshot.broker(broker_id)
     if found is None:
         raise queries.NotFound(f"There is no broker {broker_id}.")
-    return found
+    return {**found, "as_of": snapshot.as_of()}
 
 
 @router.post("/clusters/{cluster_id}/brokers/{int:broker_id}/{action}", auth=Bearer(ADMIN, "{action} broker"))

@@ -9,11 +9,11 @@ from ninja import Router
 
 from console import queries
 from console.actions.groups import delete_group, plan_offsets, set_offsets
-from console.api.answers import Listed
+from console.api.answers import Listed, ListedLive
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, OffsetMove, listed, listed_names, number_cursor, text_cursor
-from console.api.topic_answers import Group, Lag, OffsetMoved
+from console.api.topic_answers import Group, Lag, OffsetMoved, ReadGroup
 from console.roles import ADMIN, OPERATOR
 from console.snapshot.read import Snapshot
 
@@ -22,16 +22,16 @@ ONE = "/clusters/{cluster_id}/groups/{path:group_id}"
 
 
 @router.get("/clusters/{cluster_id}/groups")
-@answers(Listed[Group])
+@answers(ListedLive[Group])
 def groups(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
     """By name."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
     names = snapshot.group_names_after(text_cursor(cursor), limit + 1)
-    return listed_names(names, limit, snapshot.groups)
+    return {**listed_names(names, limit, snapshot.groups), "as_of": snapshot.as_of()}
 
 
 @router.get(ONE + "/offsets")
-@answers(Listed[Lag])
+@answers(ListedLive[Lag])
 def offsets(request: Any, cluster_id: str, group_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
     """Committed, end and lag of each partition."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
@@ -39,7 +39,7 @@ def offsets(request: Any, cluster_id: str, group_id: str, limit: Limit = 100, cu
     start = number_cursor(cursor) or 0
     rows = list(enumerate(snapshot.lag_rows(group_id)))[start : start + limit + 1]
     page = listed(rows, limit, lambda row: str(row[0] + 1))
-    return {**page, "items": [row for _, row in page["items"]]}
+    return {**page, "items": [row for _, row in page["items"]], "as_of": snapshot.as_of()}
 
 
 @router.post(ONE + "/offsets", auth=Bearer(OPERATOR, "move offsets"))
@@ -57,9 +57,10 @@ def move_offsets(request: Any, cluster_id: str, group_id: str, payload: OffsetMo
 
 
 @router.get(ONE)
-@answers(Group)
+@answers(ReadGroup)
 def group(request: Any, cluster_id: str, group_id: str) -> dict[str, Any]:
-    return queries.group_or_fail(Snapshot(queries.cluster_of(cluster_id).pk), group_id)
+    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    return {**queries.group_or_fail(snapshot, group_id), "as_of": snapshot.as_of()}
 
 
 @router.delete(ONE, auth=Bearer(ADMIN, "delete group"), response={204: None})

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from console.api.answers import Answer, Count, Figure
+from console.api.answers import Answer, AsOf, Count, Figure
 
 LagBasis = Literal["record", "estimate", "at_least"] | None
 LAG_S: Any = Field(description="age of the record at the committed offset, as well as `lag_basis` says it is known")
@@ -39,6 +39,8 @@ class Topic(Answer):
     under_replicated: Count
     under_min_isr: Count
     offline: Count
+    starting: Count
+    unknown: Count
     out_of_sync_replicas: Count
     size_bytes: Count
     messages: Count
@@ -51,6 +53,7 @@ class Topic(Answer):
 
 
 class TopicWithConfigs(Topic):
+    as_of: AsOf
     configs: list[TopicConfig] | None
 
 
@@ -108,7 +111,7 @@ class Claim(Answer):
 class Partition(Answer):
     topic: str
     partition: int
-    state: Literal["safe", "under_replicated", "under_min_isr", "offline", "deleting"]
+    state: Literal["safe", "under_replicated", "under_min_isr", "offline", "deleting", "starting", "unknown"]
     leader: Count
     preferred_leader: Count
     leader_epoch: Count
@@ -156,6 +159,10 @@ class Group(Answer):
     eta_s: Figure
     sentence: str
     at_ms: int
+
+
+class ReadGroup(Group):
+    as_of: AsOf
 
 
 class Lag(Answer):

@@ -10,7 +10,7 @@ from ninja import Router, Status
 from console import queries
 from console.actions.topics import add_partitions, check_topic, create_topic, delete_topic, preview_topic, set_config
 from console.api.answers import Job as JobAnswer
-from console.api.answers import Listed
+from console.api.answers import ListedLive
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, NewPartitions, NewTopic, TopicChange, listed_names, number_cursor, text_cursor
@@ -26,12 +26,12 @@ ONE = "/clusters/{cluster_id}/topics/{name}"
 
 
 @router.get("/clusters/{cluster_id}/topics")
-@answers(Listed[Topic])
+@answers(ListedLive[Topic])
 def topics(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
     """By name."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
     names = snapshot.topic_names_after(text_cursor(cursor), limit + 1)
-    return listed_names(names, limit, snapshot.topics)
+    return {**listed_names(names, limit, snapshot.topics), "as_of": snapshot.as_of()}
 
 
 @router.post("/clusters/{cluster_id}/topics", auth=Bearer(OPERATOR, "create topic"), response=BEGUN | {201: dict[str, Any]})
@@ -60,8 +60,8 @@ def _unseen(name: str) -> dict[str, Any]:
 def topic(request: Any, cluster_id: str, name: str) -> dict[str, Any]:
     """The topic with its settings (null when no broker answers)."""
     cluster = queries.cluster_of(cluster_id)
-    found = queries.topic_or_fail(Snapshot(cluster.pk), name)
-    return {**found, "configs": _configs(cluster, name)}
+    snapshot = Snapshot(cluster.pk)
+    return {**queries.topic_or_fail(snapshot, name), "as_of": snapshot.as_of(), "configs": _configs(cluster, name)}
 
 
 def _configs(cluster: Cluster, name: str) -> list[dict[str, Any]] | None:
@@ -90,13 +90,14 @@ def delete(request: Any, cluster_id: str, name: str) -> Status | HttpResponse:
 
 
 @router.get(ONE + "/partitions")
-@answers(Listed[Partition])
+@answers(ListedLive[Partition])
 def partitions(request: Any, cluster_id: str, name: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
     total = queries.topic_or_fail(snapshot, name)["partitions"] or 0
     after = number_cursor(cursor)
     first = 0 if after is None else after + 1
-    return listed_names(range(first, min(first + limit + 1, total)), limit, lambda numbers: snapshot.some_partitions(name, numbers))
+    numbers = range(first, min(first + limit + 1, total))
+    return {**listed_names(numbers, limit, lambda some: snapshot.some_partitions(name, some)), "as_of": snapshot.as_of()}
 
 
 @router.post(ONE + "/partitions", auth=Bearer(OPERATOR, "add partitions"), response=BEGUN)

@@ -4,6 +4,10 @@ what is to be deleted.
 One task owns the watches: a watch only puts its path into a queue, and the path is then read again with a new watch. So work is
 proportional to what changed, and a burst of changes to one znode is one read. Paths are read in the order they changed; partitions
 that follow each other, of which a dead broker changes thousands, are read many at once.
+
+Nothing here is believed to be true because nobody said otherwise. Every second ZooKeeper is asked something: its answer proves that all
+changes before it were told, so what was read is true as of then, or as of the oldest change that still waits. Where no answer comes, or a
+change waits too long, the session is given up and everything read anew. Every half minute the znodes themselves are looked at.
 """
 
 from __future__ import annotations
@@ -11,8 +15,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Callable, Mapping
-from itertools import islice, takewhile
 from typing import Any, Protocol
 
 from broker_core.coordination.layout import DELETE_TOPICS
@@ -27,12 +31,16 @@ from broker_core.coordination.znode_data import (
 )
 from broker_core.coordination.zookeeper import ZooKeeperStore
 from broker_core.model import TopicPartition
+from console.gateway.watched import Watched
 
 log = logging.getLogger(__name__)
 CONNECT_TIMEOUT_MS = 10_000.0
 SESSION_TIMEOUT_MS = 6_000.0
 RETRY_S = 1.0
-READS_AT_ONCE = 100
+PULSE_S = 1.0
+ANSWER_S = 15.0
+STUCK_MS = 60_000
+CHECK_S = 30.0
 EXPIRED = "expired"
 """Beside paths in the queue, which begin with a slash."""
 SMALL_NUMBER = re.compile("[0-9]{1,9}")
@@ -67,6 +75,14 @@ class Sink(Protocol):
         """Whether ZooKeeper answers now."""
         ...
 
+    def store_true(self, at_ms: int) -> None:
+        """All that was told was so at that moment (ms since 1970)."""
+        ...
+
+    def mended(self, paths: list[str]) -> None:
+        """These znodes had changed and no watch had told; they are read again now."""
+        ...
+
     def loaded(self) -> None:
         """Everything was read once in this session."""
         ...
@@ -76,7 +92,7 @@ class ZooKeeperView:
     def __init__(self, store: Store, sink: Sink, defaults: Callable[[], Mapping[str, str]]) -> None:
         """`defaults` gives the brokers' own min.insync.replicas and unclean.leader.election.enable for topics without overrides."""
         self._store, self._sink, self._defaults = store, sink, defaults
-        self._queued: dict[str, None] = {}
+        self._watched = Watched(now_ms)
         self._changed = asyncio.Event()
         self._topics: dict[str, dict[str, Any]] = {}
         self._overrides: dict[str, dict[str, str]] = {}
@@ -91,10 +107,45 @@ class ZooKeeperView:
                 await self._store.connect(CONNECT_TIMEOUT_MS)
                 await self._read_all()
                 self._sink.loaded()
-                await self._follow()
-            except (SessionExpired, ConnectionLoss) as error:
-                log.warning("ZooKeeper is lost: %s", error)
+                async with asyncio.TaskGroup() as tasks:
+                    for work in (self._follow, self._run_pulse, self._run_checks):
+                        tasks.create_task(work())
+            except* (SessionExpired, ConnectionLoss) as lost:
+                log.warning("ZooKeeper is lost: %s", lost.exceptions[0])
                 await asyncio.sleep(RETRY_S)
+
+    async def _run_pulse(self) -> None:
+        while True:
+            await self.pulse()
+            await asyncio.sleep(PULSE_S)
+
+    async def pulse(self) -> None:
+        """Tells as of when everything read is true; `SessionExpired` where that cannot be known any more."""
+        true_ms = self._watched.true_ms()
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                await self._store.exists("/brokers/ids")
+        except TimeoutError:
+            await self._store.close()
+            raise SessionExpired(f"ZooKeeper did not answer for {ANSWER_S:.0f} s") from None
+        if now_ms() - true_ms > STUCK_MS:
+            await self._store.close()
+            raise SessionExpired(f"a change waits for more than {STUCK_MS // 1000} s")
+        self._sink.store_true(min(true_ms, self._watched.true_ms()))
+
+    async def _run_checks(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK_S)
+            await self.check()
+
+    async def check(self) -> None:
+        """Has read again, and tells, what differs from the znodes themselves."""
+        differing = await self._watched.differing(self._store)
+        if differing:
+            log.warning("%d znodes had changed untold: %s", len(differing), ", ".join(differing[:5]))
+            for path in differing:
+                self._queue(path)
+            self._sink.mended(differing)
 
     def refresh_defaults(self) -> None:
         """The brokers' defaults may have changed: topics without overrides say so."""
@@ -110,28 +161,21 @@ class ZooKeeperView:
         self._queue(path)
 
     def _queue(self, path: str) -> None:
-        self._queued[path] = None
+        self._watched.queue(path)
         self._changed.set()
 
     async def _follow(self) -> None:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            while self._queued:
-                await asyncio.gather(*map(self._read, self._next()))
-
-    def _next(self) -> list[str]:
-        """The path that changed first, with the partitions after it if it is one."""
-        if EXPIRED in self._queued:
-            raise SessionExpired("the session ended")
-        first = next(iter(self._queued))
-        paths = list(islice(takewhile(STATE_PATH.fullmatch, self._queued), READS_AT_ONCE)) or [first]
-        for path in paths:
-            del self._queued[path]
-        return paths
+            while not self._watched.is_idle():
+                if self._watched.waits(EXPIRED):
+                    raise SessionExpired("the session ended")
+                await asyncio.gather(*map(self._read, self._watched.begin(STATE_PATH.fullmatch)))
+                self._watched.done()
 
     async def _read_all(self) -> None:
-        self._queued.clear()
+        self._watched.clear()
         await self._read_controller()
         await self._read_brokers()
         await self._read_topics(again=True)
@@ -158,19 +202,24 @@ class ZooKeeperView:
         while True:
             try:
                 data, stat = await self._store.get(path, self._watch)
+                self._watched.saw(path, stat.mzxid)
                 return data, stat.version, stat.czxid
             except NoNode:
                 if await self._store.exists(path, self._watch) is None:
+                    self._watched.saw(path, None)
                     return None
 
     async def _children(self, path: str) -> list[str]:
         """Watched whether the znode exists or not; one that is made between the two questions is asked for again."""
         while True:
             try:
-                return await self._store.children(path, self._watch)
+                names = await self._store.children(path, self._watch)
             except NoNode:
-                if await self._store.exists(path, self._watch) is None:
-                    return []
+                if await self._store.exists(path, self._watch) is not None:
+                    continue
+                names = []
+            self._watched.saw_children(path, names)
+            return names
 
     async def _read_controller(self) -> None:
         found = await self._read_if_there("/controller")
@@ -202,6 +251,7 @@ class ZooKeeperView:
         for gone in sorted(self._topics.keys() - names):
             del self._topics[gone]
             self._overrides.pop(gone, None)
+            self._watched.forget(f"/brokers/topics/{gone}", f"/config/topics/{gone}")
             self._sink.topic_gone(gone)
         for name in sorted(names if again else names - self._topics.keys()):
             await self._read_config(name, tell=False)
@@ -263,3 +313,7 @@ class ZooKeeperView:
             self._overrides.setdefault(name, {})
         if tell and name in self._topics:
             self._tell_topic(name)
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000

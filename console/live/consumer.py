@@ -58,8 +58,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._tasks: list[asyncio.Task[None]] = []
         self._hub: Hub | None = None
         self._group = ""
-        self._live_ms: int | None = None
         self._expires_at: float | None = None
+        self._beat: tuple[int, int] | None = None
         self._wake = asyncio.Event()
         self._leaving = asyncio.Event()
         self._closed = False
@@ -178,8 +178,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._outbox.start_over()
         self._wake.set()
 
-    def beat(self, live_ms: int) -> None:
-        self._live_ms = live_ms
+    def beat(self, live_ms: int, oldest_ms: int) -> None:
+        self._beat = live_ms, oldest_ms
 
     # --- the browser's side
 
@@ -209,9 +209,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
             if self._expires_at is not None and time.time() >= self._expires_at:
                 await self.close(SIGNED_OUT, "the token has expired")
                 return
-            if self._live_ms is None:
-                self._live_ms = await _stored_beat(cluster)
-            await self._write({"type": "beat", "now_ms": _now_ms(), "live_ms": self._live_ms})
+            if self._beat is None:
+                self._beat = await _stored_beat(cluster)
+            live_ms, oldest_ms = self._beat or (None, None)
+            await self._write({"type": "beat", "now_ms": _now_ms(), "live_ms": live_ms, "oldest_ms": oldest_ms})
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._leaving.wait(), BEAT_S)
 
@@ -249,11 +250,11 @@ def aged_partition(text: str) -> dict[str, Any]:
     return aged(json.loads(text), _now_ms())
 
 
-async def _stored_beat(cluster_id: str) -> int | None:
+async def _stored_beat(cluster_id: str) -> tuple[int, int] | None:
     client = async_client()
     try:
-        text = await client.get(keys.named(cluster_id, "beat"))
-        return int(text) if text else None
+        live, oldest = await client.mget([keys.named(cluster_id, name) for name in ("beat", "oldest")])
+        return (int(live), int(oldest or live)) if live else None
     finally:
         await client.aclose()
 

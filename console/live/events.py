@@ -7,7 +7,7 @@ from typing import Any
 
 from console.live.telling import moved
 from workers.rules.disk import finding
-from workers.rules.partitions import DELETING, OFFLINE, UNDER_MIN_ISR, and_list
+from workers.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, and_list
 from workers.rules.words import whole
 
 Value = dict[str, Any]
@@ -49,8 +49,8 @@ def number(offset: int | None) -> str:
 
 
 def partition_events(before: Value | None, after: Value, alive: Collection[int]) -> list[Value]:
-    """Leader moved, ISR shrank or grew, truncation; nothing for a partition seen for the first time or being deleted."""
-    if before is None or DELETING in (before["state"], after["state"]):
+    """Leader moved, ISR shrank or grew, truncation; nothing for a partition seen for the first time, starting or being deleted."""
+    if before is None or before["state"] == STARTING or DELETING in (before["state"], after["state"]):
         return []
     return [*_leader_events(before, after, alive), *_isr_events(before, after), *_truncations(before, after), *_moves(before, after)]
 

@@ -1,4 +1,8 @@
-"""How fresh each broker's state feed is. Pure."""
+"""How fresh each broker's state feed is. Pure.
+
+A broker is silent from the moment its connection breaks, or when nothing came for `STALE_MS` (it says something every second); one that
+is registered and was never heard is silent too. Its words still count for a while (`believed`), as what was last known.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,8 @@ from collections.abc import Collection
 from typing import Any
 
 from console.live.events import Value, event
+from console.snapshot.freshness import STALE_MS, level, part
 from workers.rules.words import duration
-
-STALE_MS = 3_000
-LOST_MS = 10_000
-
-
-def level(silent_ms: int) -> str:
-    return "live" if silent_ms <= STALE_MS else "stale" if silent_ms <= LOST_MS else "lost"
 
 
 class FeedWatch:
@@ -21,15 +19,26 @@ class FeedWatch:
 
     def __init__(self) -> None:
         self.heard_ms: dict[int, int] = {}
+        self._cut: set[int] = set()
         self._levels: dict[int, str] = {}
         self._told_lost: set[int] = set()
 
     def heard(self, broker: int, now_ms: int) -> None:
         self.heard_ms[broker] = now_ms
+        self._cut.discard(broker)
+
+    def cut(self, broker: int) -> None:
+        """Its connection broke: it is silent from now until it is heard again."""
+        self._cut.add(broker)
 
     def believed(self) -> set[int]:
         """Brokers whose words still count: those not lost at the last tick."""
         return {b for b in self.heard_ms if self._levels.get(b) != "lost"}
+
+    def silent(self, alive: Collection[int], now_ms: int) -> dict[int, int | None]:
+        """Who of those registered is not heard, and for how many ms; None for who never was."""
+        found = {b: now_ms - self.heard_ms[b] if b in self.heard_ms else None for b in sorted(alive)}
+        return {b: ms for b, ms in found.items() if ms is None or ms > STALE_MS or b in self._cut}
 
     def tick(self, alive: Collection[int], now_ms: int) -> tuple[list[Value], set[int]]:
         """Events, and the brokers whose words begin or cease to count."""
@@ -57,10 +66,9 @@ class FeedWatch:
         return []
 
     def state(self, broker: int, now_ms: int) -> Value:
-        heard = self.heard_ms.get(broker)
-        if heard is None:
-            return {"state": "lost", "age_ms": None}
-        return {"state": level(now_ms - heard), "age_ms": max(now_ms - heard, 0)}
+        """{state, age_ms, at_ms: when it was last heard}."""
+        found = part(self.heard_ms.get(broker), now_ms)
+        return {**found, "state": "stale"} if found["state"] == "live" and broker in self._cut else found
 
     def summary(self, alive: Collection[int], now_ms: int) -> dict[str, Any]:
         """`live` when all registered brokers are heard, `partial` when some are."""

@@ -2,6 +2,7 @@
 
 A connection is never waited for: it keeps one latest value per key, so however slow a browser is, its backlog is bounded by the
 number of keys it shows. A gap in the sequence (Redis dropped us, or a message was lost) makes every connection read the snapshot again.
+An owner beats every second: where nothing comes Redis is asked, and where it does not answer either the connection is made anew.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from console.snapshot.connect import async_client
 log = logging.getLogger(__name__)
 RETRY_S = 1.0
 JOIN_S = 5.0
+QUIET_S = 3.0
 
 
 class Listener(Protocol):
@@ -27,7 +29,9 @@ class Listener(Protocol):
 
     def start_over(self) -> None: ...
 
-    def beat(self, live_ms: int) -> None: ...
+    def beat(self, live_ms: int, oldest_ms: int) -> None:
+        """The owner lived at `live_ms`; all that it wrote was true at `oldest_ms`."""
+        ...
 
 
 class Hub:
@@ -72,11 +76,18 @@ class Hub:
         try:
             async with client.pubsub(ignore_subscribe_messages=False) as channel:
                 await channel.subscribe(keys.named(self.cluster_id, "changes"))
-                async for message in channel.listen():
-                    if message["type"] == "subscribe":
+                is_asked = False
+                while True:
+                    message = await channel.get_message(timeout=QUIET_S)
+                    if message is None:
+                        if is_asked:
+                            raise ConnectionError(f"nothing came for {2 * QUIET_S:.0f} s, no answer either")
+                        await channel.ping()
+                    elif message["type"] == "subscribe":
                         self._begin()
                     elif message["type"] == "message":
                         self._take(message["data"])
+                    is_asked = message is None
         finally:
             await client.aclose()
 
@@ -90,7 +101,7 @@ class Hub:
         head, _, body = text.partition(" ")
         if head == "beat":
             for listener in list(self.listeners):
-                listener.beat(int(body))
+                listener.beat(*map(int, body.split()))
             return
         seq, message = int(head), json.loads(body)
         gap = self._seq is not None and seq != self._seq + 1

@@ -6,16 +6,17 @@ values over the successor's. A Redis that came back empty has forgotten the leas
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 import redis
 
+from console.live.holder import is_dead, mark
 from console.snapshot import keys
 
-TTL_MS = 8_000
-RENEW_S = 2.0
+TTL_MS = 5_000
+RENEW_S = 1.0
 RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) else return 0 end"
+INHERIT = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1 else return 0 end"
 RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end"
 
 
@@ -30,11 +31,14 @@ class LeaseForgotten(Exception):
 class Lease:
     def __init__(self, client: Any, cluster_id: str) -> None:
         self._redis, self._key = client, keys.named(cluster_id, "lease")
-        self._owner = secrets.token_hex(8)
+        self._owner = mark()
 
     async def take(self) -> bool:
-        """True when the lease is now ours; False while another holds it."""
-        return bool(await self._redis.set(self._key, self._owner, nx=True, px=TTL_MS))
+        """True when the lease is now ours; False while another holds it that may live."""
+        if await self._redis.set(self._key, self._owner, nx=True, px=TTL_MS):
+            return True
+        held = await self._redis.get(self._key)
+        return held is not None and is_dead(held) and bool(await self._redis.eval(INHERIT, 1, self._key, held, self._owner, TTL_MS))
 
     async def transaction(self, pipe: Any) -> None:
         """Makes what is queued on the pipe from now on take effect only while the lease is ours: else `execute` raises `WatchError`.

@@ -73,6 +73,13 @@ class LiveOwner:
         self.state.set_partition(topic, partition, leader, leader_epoch, isr)
         self._poke()
 
+    def store_true(self, at_ms: int) -> None:
+        self.state.store_was_true(at_ms)
+
+    def mended(self, paths: list[str]) -> None:
+        self.state.store_mended(paths, now_ms())
+        self._poke()
+
     def store(self, answers: bool) -> None:
         self.state.set_store(answers, now_ms())
         self._poke()
@@ -113,6 +120,8 @@ class LiveOwner:
                 log.info("feed of broker %d: %s", broker_id, error)
             except Exception:
                 log.exception("feed of broker %d failed", broker_id)
+            self.state.feed_cut(broker_id, now_ms())
+            self._poke()
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, FEED_RETRY_MAX_S)
 

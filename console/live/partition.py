@@ -23,7 +23,8 @@ TENTHS_BELOW_S = 60
 
 @dataclass(slots=True)
 class PartitionFacts:
-    """Everything heard of one partition. `claims` and `recalled` are by broker; `store` is (leader, leader_epoch, isr)."""
+    """Everything heard of one partition. `claims` and `recalled` are by broker; `store` is (leader, leader_epoch, isr); `led` when a
+    broker has said that it leads it."""
 
     topic: str
     partition: int
@@ -34,6 +35,7 @@ class PartitionFacts:
     claims: dict[int, Value] = field(default_factory=dict)
     truncated: dict[int, Value] = field(default_factory=dict)
     recalled: dict[int, Sight] = field(default_factory=dict)
+    led: bool = False
 
 
 def leadership(facts: PartitionFacts, heard: Collection[int]) -> tuple[int | None, int | None, list[int]]:
@@ -64,11 +66,13 @@ def rival_claims(facts: PartitionFacts, heard: Collection[int]) -> list[Value] |
 
 @dataclass(frozen=True, slots=True)
 class Brokers:
-    """Who is registered, whose words count now (those registered whose feed is not lost), and when each was last heard."""
+    """Who is registered, whose words count now (those registered whose feed is not lost), when each was last heard, and who of those
+    registered is not heard at this moment."""
 
     alive: Collection[int]
     heard: Collection[int]
     heard_ms: Mapping[int, int]
+    silent: Collection[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,15 @@ def merge_partition(facts: PartitionFacts, brokers: Brokers, min_isr: int | None
     return {
         "topic": facts.topic,
         "partition": facts.partition,
-        "state": partition_state(leader, isr, assignment, min_isr, deleting=deleting),
+        "state": partition_state(
+            leader,
+            isr,
+            assignment,
+            min_isr,
+            deleting=deleting,
+            starting=_is_starting(facts, leader, brokers.silent),
+            silent=leader in brokers.silent,
+        ),
         "leader": leader,
         "preferred_leader": assignment[0] if assignment else None,
         "leader_epoch": epoch,
@@ -109,6 +121,14 @@ def merge_partition(facts: PartitionFacts, brokers: Brokers, min_isr: int | None
         "claims": rival_claims(facts, brokers.heard),
         "at_ms": now_ms,
     }
+
+
+def _is_starting(facts: PartitionFacts, leader: int | None, silent: Collection[int]) -> bool:
+    """Where nothing is said of a leader, by the store neither, or who is to lead is heard and has never said that it does. Of one that
+    is silent nobody knows."""
+    if leader is None:
+        return facts.store is None and not facts.claims
+    return not facts.led and leader not in silent
 
 
 def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now_ms: int) -> Value:

@@ -14,7 +14,7 @@ from typing import Any
 from console.live import events
 from console.live.counts import Counts
 from console.live.partition import Brokers, PartitionFacts, ages, merge_partition, same
-from workers.rules.partitions import DELETING, LEVEL, SAFE
+from workers.rules.partitions import LEVEL, SAFE
 
 Value = dict[str, Any]
 TopicPartition = tuple[str, int]
@@ -51,6 +51,7 @@ class PartitionBook:
 
     def claim(self, broker: int, claim: Value, at_ms: int, now_ms: int) -> None:
         facts = self.of((claim["topic"], claim["partition"]))
+        facts.led |= claim.get("role") == "leader"
         facts.claims[broker] = {**claim, "at_ms": min(at_ms, now_ms)}
         if claim.get("truncation"):
             cut = claim["truncation"]
@@ -76,6 +77,10 @@ class PartitionBook:
 
     def again(self, partitions: Iterable[TopicPartition]) -> None:
         self._dirty.update(dict.fromkeys(partitions))
+
+    def leaders_turned(self, brokers: Collection[int]) -> None:
+        """These fell silent or are heard again: what they lead is merged."""
+        self.again([tp for tp, value in self.values.items() if value["leader"] in brokers])
 
     def brokers_changed(self, changed: Collection[int], now_ms: int) -> None:
         """Those led by a broker that came or went are another thing at once, the others that it has a copy of a little later."""
@@ -105,7 +110,7 @@ class PartitionBook:
                 self.facts.pop(tp, None)
                 self._remove(tp)
                 continue
-            if not is_known(tp[0]) or (facts.store is None and not facts.claims):
+            if not is_known(tp[0]):
                 continue
             before = self.values.get(tp)
             after = merge_partition(facts, brokers, self._min_isr_of(tp[0]), now_ms, deleting=tp[0] in deleting)
@@ -127,6 +132,7 @@ class PartitionBook:
 
     def _put(self, tp: TopicPartition, before: Value | None, after: Value) -> None:
         self.values[tp] = after
+        self._gone.pop(tp, None)
         self.touched |= self.counts.replace(before, after)
         self._changed(tp)
         self._note(self._ageing, tp, ages(after))
@@ -143,7 +149,7 @@ class PartitionBook:
     # --- trouble
 
     def _note_trouble(self, tp: TopicPartition, state: str) -> None:
-        level = "ok" if state in (SAFE, DELETING) else LEVEL[state]
+        level = LEVEL[state]
         for name, members in self._trouble.items():
             self._note(members, tp, name == level)
 

@@ -3,7 +3,10 @@
 Thousands of partitions that change at once are merged and written a slice at a time, so that beats, feeds and the lease go on
 between the slices.
 
-When Redis was away, everything known is written anew in one step and readers start over, so nothing can be missed.
+When Redis was away, everything known is written anew, a slice at a time as well (one step of all would take longer than the lease is left
+alone, or than Redis is waited for, and then never succeed), what nobody knows is taken away and readers start over. Until then the owner
+says nothing of being alive, since what stands there is not what it knows. Every half minute the names in the snapshot are compared with
+those known: if they differ, the same is done, and told.
 """
 
 from __future__ import annotations
@@ -18,11 +21,13 @@ from typing import Any
 import redis
 from channels.db import database_sync_to_async
 
+from console.live.events import event
 from console.live.lease import Lease, LeaseForgotten, LeaseLost
 from console.live.state import ClusterState
 from console.models import Event, event_value, trim
-from console.snapshot import keys, write
+from console.snapshot import compare, write
 from console.snapshot.connect import async_client
+from workers.rules.words import counted
 
 log = logging.getLogger(__name__)
 LEAST_INTERVAL_S = 0.1
@@ -32,6 +37,7 @@ SLICE = 500
 RETRY_S = 1.0
 EVENTS_WAITING_LIMIT = 5_000
 VALUES_PER_STEP = 1_000
+COMPARE_S = 30.0
 
 
 class Publisher:
@@ -41,6 +47,9 @@ class Publisher:
         self._redis = async_client()
         self._wake = asyncio.Event()
         self._fresh = False
+        self._settled_ms = 0
+        """When all that was known had been written."""
+        self._writing = asyncio.Lock()
         self._events: asyncio.Queue[dict[str, Any]] = asyncio.Queue(EVENTS_WAITING_LIMIT)
 
     def poke(self) -> None:
@@ -67,20 +76,28 @@ class Publisher:
                 self._wake.set()
 
     async def _flush(self) -> None:
-        values, events = self._state.take(now_ms(), SLICE)
-        try:
-            await self._carry(values)
-        except LeaseLost:
-            events = []
-            raise
-        finally:
-            for event in events:
-                if not self._events.full():
-                    self._events.put_nowait(event)
+        async with self._writing:
+            taken_ms = now_ms()
+            values, events = self._state.take(taken_ms, SLICE)
+            is_all = not self._state.has_more(taken_ms)
+            try:
+                await self._carry(values, is_all=is_all)
+                if is_all:
+                    self._settled_ms = taken_ms
+            except LeaseLost:
+                events = []
+                raise
+            finally:
+                self._tell(events)
 
-    async def _carry(self, values: dict[str, Any]) -> None:
+    def _tell(self, events: list[dict[str, Any]]) -> None:
+        for told in events:
+            if not self._events.full():
+                self._events.put_nowait(told)
+
+    async def _carry(self, values: dict[str, Any], *, is_all: bool) -> None:
         if not self._fresh:
-            if self._state.has_more(now_ms()):
+            if not is_all:
                 return
             await self._write_all()
             self._fresh = True
@@ -94,7 +111,6 @@ class Publisher:
 
     async def _put(self, values: dict[str, Any], pipe: Any) -> None:
         write.put(pipe, self._state.cluster_id, values)
-        write.beat(pipe, self._state.cluster_id, now_ms())
 
     async def _commit(self, build: Callable[[Any], Awaitable[None]]) -> None:
         """One transaction under the lease; again where the lease was only renewed meanwhile."""
@@ -109,30 +125,67 @@ class Publisher:
                 return
 
     async def _write_all(self) -> None:
-        """What an owner before left goes, what is known comes, and readers start over, in one step."""
-        cluster_id = self._state.cluster_id
-        found = [name async for name in self._redis.scan_iter(match=_pattern(cluster_id), count=1000)]
-        jobs = keys.named(cluster_id, "jobs")
+        values: dict[str, Any] = dict(self._state.everything(now_ms()))
+        await self._store(values)
+        missing, extra = await compare.differences(self._redis, self._state.cluster_id, values.keys())
+        await self._store({key: values[key] for key in missing} | dict.fromkeys(extra))
 
-        async def build(pipe: Any) -> None:
-            write.clear(pipe, cluster_id, [name for name in found if name != jobs])
-            items = list(self._state.everything(now_ms()).items())
-            for start in range(0, len(items), VALUES_PER_STEP):
-                write.store(pipe, cluster_id, dict(items[start : start + VALUES_PER_STEP]))
-                await asyncio.sleep(0)
-            write.announce(pipe, cluster_id, {"reset": True})
+        async def announce(pipe: Any) -> None:
+            write.announce(pipe, self._state.cluster_id, {"reset": True})
 
-        await self._commit(build)
+        await self._commit(announce)
+
+    async def _store(self, values: dict[str, Any]) -> None:
+        """Without announcing them."""
+
+        async def build(some: dict[str, Any], pipe: Any) -> None:
+            write.store(pipe, self._state.cluster_id, some)
+
+        items = list(values.items())
+        for start in range(0, len(items), VALUES_PER_STEP):
+            await self._commit(functools.partial(build, dict(items[start : start + VALUES_PER_STEP])))
+
+    async def run_comparisons(self) -> None:
+        while True:
+            await asyncio.sleep(COMPARE_S)
+            try:
+                await self.compare()
+            except (LeaseForgotten, redis.RedisError, OSError) as error:
+                log.warning("the snapshot was not compared: %s", str(error) or "Redis has forgotten the lease")
+                self._fresh = False
+
+    async def compare(self) -> None:
+        """Has the snapshot written anew where it names other things than are known."""
+        async with self._writing:
+            if not self._fresh or self._state.has_more(now_ms()):
+                return
+            values, events = self._state.take(now_ms(), SLICE)
+            known = self._state.everything(now_ms()).keys()
+            self._tell(events)
+            await self._write(values)
+            missing, extra = await compare.differences(self._redis, self._state.cluster_id, known)
+            if not missing and not extra:
+                return
+            log.warning("the snapshot differs: %s are missing, %s are unknown", sorted(missing)[:5], sorted(extra)[:5])
+            text = f"the live snapshot named {counted(len(missing | extra), 'thing')} otherwise than is known: it is written anew."
+            self._tell([event("view_mended", "warn", text, now_ms())])
+            self._fresh = False
+            self.poke()
 
     async def beat(self) -> None:
-        """Says that the owner lives, though nothing may have changed."""
+        """Says that the owner lives, though nothing may have changed, and how old the oldest part of what it knows is."""
+        if not self._fresh:
+            return
+        if not self._state.has_more(now_ms()):
+            self._settled_ms = now_ms()
         try:
             await self._commit(self._beat)
         except (LeaseForgotten, redis.RedisError, OSError):
             self._fresh = False
 
     async def _beat(self, pipe: Any) -> None:
-        write.beat(pipe, self._state.cluster_id, now_ms())
+        at_ms = now_ms()
+        write.beat(pipe, self._state.cluster_id, at_ms, min(self._state.oldest_ms(at_ms), self._settled_ms))
 
     async def add_point(self, point: dict[str, Any]) -> None:
         try:
@@ -181,10 +234,6 @@ def save_events(cluster_id: str, told: list[dict[str, Any]]) -> list[dict[str, A
     if rows and rows[-1].pk % 100 < len(rows):
         trim(Event.objects.all(), Event.KEEP)
     return [event_value(row) for row in rows]
-
-
-def _pattern(cluster_id: str) -> str:
-    return keys.prefix(cluster_id) + "*"
 
 
 def now_ms() -> int:

@@ -20,6 +20,7 @@ from console.live.recall import Recalled
 from console.live.telling import Telling
 from console.live.troubled import Troubled
 from console.snapshot import keys
+from console.snapshot.freshness import part
 from workers.rules.partitions import partition_sentence
 from workers.rules.words import counted
 
@@ -57,6 +58,8 @@ class ClusterState:
         self._last_controller: int | None = None
         self._controller_since: int | None = None
         self._store_silent_ms: int | None = None
+        self._store_true_ms: int | None = None
+        self._silent: set[int] = set()
 
     def _partition_changed(self, tp: tuple[str, int]) -> None:
         self.groups.partition_changed(tp)
@@ -66,6 +69,7 @@ class ClusterState:
     def apply_batch(self, batch: Mapping[str, Any], now_ms: int) -> None:
         broker = batch["broker_id"]
         self.feeds.heard(broker, now_ms)
+        self._note_silence(now_ms)
         if batch.get("full"):
             self.partitions.forget_claims(broker, {(p["topic"], p["partition"]) for p in batch.get("partitions") or []})
             self.groups.keep_only(broker, {g["group"] for g in batch.get("groups") or []})
@@ -79,6 +83,24 @@ class ClusterState:
             self.groups.drop(group, broker)
         if batch.get("broker"):
             self._broker_said(broker, batch["broker"], now_ms)
+
+    def feed_cut(self, broker: int, now_ms: int) -> None:
+        """The connection to a broker's feed broke, or could not be had."""
+        self.feeds.cut(broker)
+        self._note_silence(now_ms)
+        self._dirty_brokers.add(broker)
+
+    def _note_silence(self, now_ms: int) -> None:
+        """Of what a broker leads nobody knows the state while it is silent."""
+        silent = set(self.silent(now_ms))
+        turned, self._silent = silent ^ self._silent, silent
+        if turned:
+            self.partitions.leaders_turned(turned)
+            self._dirty_cluster = True
+
+    def silent(self, now_ms: int) -> dict[int, int | None]:
+        """Brokers that are registered and not heard now, for how many ms; None for who never was."""
+        return self.feeds.silent(self.alive(), now_ms)
 
     def _broker_said(self, broker: int, said: Value, now_ms: int) -> None:
         turned = events.folder_events(broker, self.said.get(broker), said, now_ms)
@@ -126,13 +148,20 @@ class ClusterState:
         changed = set(after) ^ set(before or {})
         for broker in changed:
             self.since_ms[broker] = now_ms
+        for broker, now in after.items():
+            if before is None or broker not in before or now.get("epoch") != before[broker].get("epoch"):
+                self.feeds.cut(broker)
         self._dirty_topics |= self.deleting
         self._dirty_brokers |= changed | set(after)
         self.partitions.brokers_changed(changed, now_ms)
+        self._note_silence(now_ms)
         self._dirty_cluster = True
 
     def set_topic(self, name: str, topic: Mapping[str, Any], now_ms: int) -> None:
         """`{topic_id, internal, min_insync_replicas, unclean, settings (its own), partitions: {n: {replicas, adding, removing}}}`."""
+        known = self.topics.get(name)
+        if known is not None and None not in (ids := (known.get("topic_id"), topic.get("topic_id"))) and ids[0] != ids[1]:
+            self.drop_topic(name, now_ms)
         if name not in self.topics and self.registered is not None and self.values:
             self._events.append(
                 events.event(
@@ -196,6 +225,16 @@ class ClusterState:
         self._store_silent_ms = None if answers else self._store_silent_ms or now_ms
         self._dirty_cluster = True
 
+    def store_was_true(self, at_ms: int) -> None:
+        """All that is known of the coordination store was so at `at_ms`."""
+        self._store_true_ms = max(at_ms, self._store_true_ms or 0)
+
+    def store_mended(self, paths: list[str], now_ms: int) -> None:
+        """What was known of these znodes was not what they hold, and nobody had told: they were read again."""
+        some = ", ".join(paths[:3]) + (", …" if len(paths) > 3 else "")
+        text = f"the view of ZooKeeper differed from {counted(len(paths), 'znode')} without word of a change ({some}): read anew."
+        self._events.append(events.event("view_mended", "warn", text, now_ms))
+
     def store_is_away(self, now_ms: int) -> bool:
         return self._store_silent_ms is not None and now_ms - self._store_silent_ms >= STORE_AWAY_MS
 
@@ -216,6 +255,7 @@ class ClusterState:
         """Once a second: ages, rates and lag in seconds move although nothing was said."""
         told, turned = self.feeds.tick(self.alive(), now_ms)
         self._events += told
+        self._note_silence(now_ms)
         self._tell_controller(now_ms)
         if turned:
             self.partitions.again([tp for tp, facts in self.partitions.facts.items() if turned & facts.claims.keys()])
@@ -244,6 +284,21 @@ class ClusterState:
     def known_brokers(self) -> set[int]:
         return self.alive() | set(self.feeds.heard_ms) | set(self.processes) | set(self.since_ms)
 
+    def parts(self, now_ms: int) -> Value:
+        """When each part of what is known was last known true: `{state, brokers: {id: …}, store, groups}`, each `{state, age_ms, at_ms}`.
+        Groups are what brokers say; `store` is None where nothing is read of one."""
+        found = self.feeds.summary(self.alive(), now_ms)
+        heard = [self.feeds.heard_ms.get(b) for b in self.alive()]
+        store = None if self.registered is None else part(self._store_true_ms, now_ms)
+        return {**found, "store": store, "groups": part(None if None in heard else min(heard, default=None), now_ms)}
+
+    def oldest_ms(self, now_ms: int) -> int:
+        """When the oldest part was last known true; of a broker never heard, since when it should have been."""
+        times = [self.feeds.heard_ms.get(b) or self.since_ms.get(b, now_ms) for b in self.alive()]
+        if self.registered is not None:
+            times.append(self._store_true_ms or min(self.since_ms.values(), default=now_ms))
+        return min([now_ms, *times])
+
     def take(self, now_ms: int, limit: int | None = None) -> tuple[dict[str, Value | None], list[Value]]:
         """What changed since the last take: absolute values by key (None = gone), and events. At most `limit` partitions: then
         `has_more` says whether others wait."""
@@ -271,7 +326,8 @@ class ClusterState:
     def everything(self, now_ms: int) -> dict[str, Value]:
         """All values, for a reader that knows nothing."""
         values: dict[str, Value] = {keys.partition(*tp): value for tp, value in self.values.items()}
-        values |= {keys.topic(name): summaries.topic_value(self, name) for name in self.topics}
+        names = self.topics.keys() | {topic for topic, _ in self.values}
+        values |= {keys.topic(name): summaries.topic_value(self, name) for name in sorted(names)}
         values |= {keys.broker(b): summaries.broker_value(self, b, now_ms) for b in self.known_brokers()}
         values |= {keys.group(group): value for group, value in self.groups.values.items()}
         values |= self.groups.readers()
@@ -280,7 +336,7 @@ class ClusterState:
 
     def _brokers(self) -> Brokers:
         alive = self.alive()
-        return Brokers(alive, self.feeds.believed() & alive, self.feeds.heard_ms)
+        return Brokers(alive, self.feeds.believed() & alive, self.feeds.heard_ms, self._silent)
 
     def _is_known(self, topic: str) -> bool:
         """The store, where there is one, knows the topic."""

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from console.live.state import ClusterState
 
 Value = dict[str, Any]
-TOPIC_COUNTS = ("partitions", "under_replicated", "under_min_isr", "offline", "out_of_sync_replicas", "size_bytes", "messages")
+TROUBLES = ("under_replicated", "under_min_isr", "offline", "out_of_sync_replicas", "starting", "unknown")
+TOPIC_COUNTS = ("partitions", *TROUBLES, "size_bytes", "messages")
 BROKER_COUNTS = ("leaders", "preferred", "replicas", "out_of_sync", "under_replicated", "size_bytes")
-CLUSTER_COUNTS = ("partitions", "under_replicated", "under_min_isr", "offline", "out_of_sync_replicas", "not_preferred", "deleting")
+CLUSTER_COUNTS = ("partitions", *TROUBLES, "not_preferred", "deleting")
 
 
 def topic_value(state: ClusterState, name: str) -> Value:
@@ -111,6 +112,19 @@ def _deletions(state: ClusterState) -> list[Value]:
     return [{"topic": name, **deletion(state, name)} for name in sorted(state.deleting & state.topics.keys())]
 
 
+def _silences(state: ClusterState, now_ms: int) -> list[Value]:
+    """`{broker_id, silent_s (None: never heard), leads, hosts}` of those registered that are not heard."""
+    return [
+        {
+            "broker_id": broker,
+            "silent_s": None if ms is None else ms / 1000,
+            "leads": state.counts.get("broker", broker, "leaders"),
+            "hosts": state.counts.get("broker", broker, "replicas"),
+        }
+        for broker, ms in state.silent(now_ms).items()
+    ]
+
+
 def cluster_value(state: ClusterState, now_ms: int) -> Value:
     alive, known = state.alive(), state.known_brokers()
     heard, dead = alive & state.feeds.believed(), sorted(known - alive)
@@ -136,7 +150,8 @@ def cluster_value(state: ClusterState, now_ms: int) -> Value:
             _deletions(state),
             store_is_away=state.store_is_away(now_ms),
             folders={broker: _folder(state, broker) for broker in sorted(alive)},
+            silent=_silences(state, now_ms),
         ),
-        "feed": state.feeds.summary(alive, now_ms),
+        "feed": state.parts(now_ms),
         "at_ms": now_ms,
     }

@@ -63,11 +63,26 @@ def place(cluster_id: str, key: str) -> tuple[str, str]:
     return f"{base}{kind}s", rest or kind
 
 
+def key_at(cluster_id: str, name: str, field: str) -> str | None:
+    """The key of what lies in a field of a Redis hash: `place` the other way round; None where the hash is none of values."""
+    kind, _, whose = name.removeprefix(prefix(cluster_id)).partition(":")
+    if kind == "partitions":
+        return f"partition/{whose}/{field}"
+    if kind == "lag":
+        return f"lag/{quote(whose, safe=SAFE)}/{field}"
+    if kind == "readers":
+        return reader(whose, field)
+    if kind == "groups":
+        return group(field)
+    return {"clusters": CLUSTER, "brokers": f"broker/{field}", "topics": f"topic/{field}"}.get(kind)
+
+
 def named(cluster_id: str, name: str) -> str:
     """Redis keys that are not hashes of values.
 
-    `seq`, `changes`, `lease`, `beat`, `events`, `series`, `clients` (of our own that are silent); indexes of names: `topic_names`,
-    `group_names`, and by how bad it is `trouble` (partitions as `orders/3`) and `trouble_topics`;
+    `seq`, `changes`, `lease`, `events`, `series`, `clients` (of our own that are silent); `beat`, when the owner last wrote, and `oldest`,
+    when the oldest part of what it wrote was last known true; indexes of names: `topic_names`, `group_names`, and by how bad it is
+    `trouble` (partitions as `orders/3`) and `trouble_topics`;
     by lag `groups_behind`, and of a topic's readers `reader_lag:orders`.
     """
     return prefix(cluster_id) + name

@@ -11,6 +11,7 @@ import redis
 
 from console.snapshot import keys
 from console.snapshot.connect import sync_client
+from console.snapshot.freshness import as_of, read_cluster, read_part
 
 Value = dict[str, Any]
 
@@ -25,6 +26,10 @@ def aged(partition: Value, now_ms: int) -> Value:
         if replica.get("last_seen_ms") is not None:
             replica["age_ms"] = max(now_ms - replica["last_seen_ms"], 0)
     return partition
+
+
+def _read_broker(broker: Value) -> Value:
+    return {**broker, "feed": read_part(broker["feed"], _now_ms())}
 
 
 def _now_ms() -> int:
@@ -77,15 +82,27 @@ class Snapshot:
         return [json.loads(text) for text in texts if text]
 
     def cluster(self) -> Value | None:
-        return self.get(keys.CLUSTER)
+        """As it is read now: with the ages of its parts, and what its owner's silence means."""
+        found = self.get(keys.CLUSTER)
+        return found and read_cluster(found, self.beat_ms(), _now_ms())
 
     def beat_ms(self) -> int | None:
+        """When the owner last said that it lives."""
         text = self._ask("get", self._name("beat"))
         return int(text) if text else None
 
+    def as_of(self) -> Value:
+        """How old what is here may be: {at_ms, age_ms, stale}."""
+        beat, oldest = self._ask("mget", [self._name("beat"), self._name("oldest")])
+        return as_of(int(beat) if beat else None, int(oldest) if oldest else None, _now_ms())
+
+    def broker(self, broker_id: int) -> Value | None:
+        found = self.get(keys.broker(broker_id))
+        return found and _read_broker(found)
+
     def brokers(self) -> list[Value]:
         found = self._ask("hgetall", self._name("brokers"))
-        return sorted((json.loads(text) for text in found.values()), key=lambda b: b["broker_id"])
+        return sorted((_read_broker(json.loads(text)) for text in found.values()), key=lambda b: b["broker_id"])
 
     def topic(self, name: str) -> Value | None:
         return self.get(keys.topic(name))

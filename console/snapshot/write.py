@@ -18,7 +18,7 @@ from workers.rules.partitions import worst_state
 ANNOUNCE = "local seq = redis.call('INCR', KEYS[1]); redis.call('PUBLISH', KEYS[2], seq .. ' ' .. ARGV[1]); return seq"
 EVENTS_KEPT = 200
 SERIES_KEPT = 90
-RANK = {"offline": -3, "under_min_isr": -2, "under_replicated": -1}
+RANK = {"offline": -4, "under_min_isr": -3, "under_replicated": -2, "unknown": -1}
 """The score of what is not safe: the worst comes first, and names are in order within a score."""
 _json = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -118,14 +118,7 @@ def put_series(pipe: Any, cluster_id: str, point: Mapping[str, Any]) -> None:
     pipe.ltrim(name, 0, SERIES_KEPT - 1)
 
 
-def beat(pipe: Any, cluster_id: str, now_ms: int) -> None:
-    pipe.set(keys.named(cluster_id, "beat"), now_ms)
-    pipe.publish(keys.named(cluster_id, "changes"), f"beat {now_ms}")
-
-
-def clear(pipe: Any, cluster_id: str, found: Iterable[str]) -> None:
-    """Empties what an owner before left, as one step with what the new owner puts; readers are told to start over."""
-    kept = {keys.named(cluster_id, name) for name in ("seq", "lease", "events", "series", "beat", "clients")}
-    for name in sorted(set(found) - kept):
-        pipe.delete(name)
-    announce(pipe, cluster_id, {"reset": True})
+def beat(pipe: Any, cluster_id: str, now_ms: int, oldest_ms: int) -> None:
+    """The owner lives, and all that it wrote was true at `oldest_ms`."""
+    pipe.mset({keys.named(cluster_id, "beat"): now_ms, keys.named(cluster_id, "oldest"): oldest_ms})
+    pipe.publish(keys.named(cluster_id, "changes"), f"beat {now_ms} {oldest_ms}")

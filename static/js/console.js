@@ -4,7 +4,7 @@ import { Feed } from "./feed.js";
 import { eventItem, paint, paintVerdict, read } from "./bind.js";
 import { Ladder } from "./ladder.js";
 import { draw, grow, seriesOf, shownIn } from "./charts.js";
-import { duration } from "./format.js";
+import { clock, duration } from "./format.js";
 
 const MOST_EVENTS = 200;
 const ladders = new Map();
@@ -109,6 +109,20 @@ function showAge() {
   const words = { connecting: "connecting", live: `live${age === null ? "" : ` · ${duration(age)} old`}`, stale: `feed silent${aged}`, partial: `part of the feed lost${aged}`, reconnecting: `reconnecting${aged}`, lost: "signed out" }[feed.state];
   if (box.dataset.state !== feed.state) box.dataset.state = feed.state;
   if (box.textContent !== words) box.textContent = words;
+  showOld();
+}
+
+// Nothing new comes: the page is dimmed under a bar that says since when.
+function showOld() {
+  const bar = document.querySelector("[data-old-bar]");
+  if (feed.owner === null && !bar.hidden) return;
+  if (bar.hidden === feed.old) { bar.hidden = !feed.old; document.body.toggleAttribute("data-old", feed.old); }
+  if (!feed.old) return;
+  const silence = feed.silence();
+  const why = feed.state === "reconnecting" ? "the console does not answer" : "the live feed is silent";
+  const known = feed.owner === null ? "What is shown may be old." : `What is shown was last known at ${clock(feed.now() - silence)}.`;
+  const words = `Nothing new for ${duration(silence)}: ${why}. ${known}`;
+  if (bar.textContent !== words) bar.textContent = words;
 }
 
 function confirmations() {

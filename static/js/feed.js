@@ -1,4 +1,4 @@
-// The websocket: one latest value per key, the age of what is shown, and reconnecting by itself.
+// The websocket: one latest value per key, the age of the oldest part that what is shown rests on, and reconnecting by itself.
 
 const STALE_MS = 3000;
 const BACKOFF_MS = [500, 10000];
@@ -9,7 +9,8 @@ export class Feed extends EventTarget {
     this.url = url;
     this.values = new Map();
     this.state = "connecting";
-    this.liveAt = null;
+    this.owner = null;
+    this.oldest = null;
     this.ahead = 0;
     this.seenAt = performance.now();
     this.backoff = BACKOFF_MS[0];
@@ -46,7 +47,7 @@ export class Feed extends EventTarget {
     this.backoff = BACKOFF_MS[0];
     this.ahead = frame.now_ms - Date.now();
     if (frame.type === "beat") {
-      this.age = frame.live_ms === null ? null : Math.max(0, frame.now_ms - frame.live_ms);
+      [this.owner, this.oldest] = [frame.live_ms, frame.oldest_ms].map((ms) => (ms === null ? null : Math.max(0, frame.now_ms - ms)));
       this.tell();
       return;
     }
@@ -67,10 +68,16 @@ export class Feed extends EventTarget {
     this.dispatchEvent(new CustomEvent("values", { detail: { values: frame.values, gone, first: false } }));
   }
 
-  // Age of the data on the page in ms: what the server said, and the time since.
-  currentAge() {
-    return this.age === null || this.age === undefined ? null : this.age + (performance.now() - this.seenAt);
-  }
+  // Age in ms of the oldest part that the page rests on: what the server said, and the time since.
+  currentAge() { return this.since(this.oldest); }
+
+  // For how many ms nothing new has been written or has come; since the page was opened where nothing ever did.
+  silence() { return this.owner === null ? performance.now() : this.since(this.owner); }
+
+  since(age) { return age === null ? null : age + (performance.now() - this.seenAt); }
+
+  // Nothing that is shown can be taken for what is true now.
+  get old() { return this.state !== "lost" && this.silence() > STALE_MS; }
 
   // The server's clock, in ms since 1970.
   now() { return Date.now() + this.ahead; }
@@ -79,9 +86,8 @@ export class Feed extends EventTarget {
 
   tell() {
     if (this.state !== "lost" && this.socket && this.socket.readyState === WebSocket.OPEN) {
-      const age = this.currentAge();
-      const partial = this.values.get("cluster")?.feed?.state === "partial";
-      this.state = age === null ? "connecting" : age > STALE_MS ? "stale" : partial ? "partial" : "live";
+      const whole = this.currentAge() <= STALE_MS && this.values.get("cluster")?.feed?.state !== "partial";
+      this.state = this.owner === null ? "connecting" : this.silence() > STALE_MS ? "stale" : whole ? "live" : "partial";
     }
     this.dispatchEvent(new Event("age"));
   }

@@ -79,6 +79,6 @@ export function state(value) {
 }
 
 // The state of a topic's worst partition.
-export const worst = (topic) => (topic.deleting ? "deleting" : ["offline", "under_min_isr", "under_replicated"].find((name) => topic[name]) || "safe");
+export const worst = (topic) => (topic.deleting ? "deleting" : ["offline", "under_min_isr", "under_replicated", "unknown", "starting"].find((name) => topic[name]) || "safe");
 
 export const SIGNS = { ok: "●", notice: "◆", warn: "▲", bad: "■", unknown: "○" };

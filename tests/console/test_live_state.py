@@ -266,15 +266,21 @@ def test_what_is_found_at_the_start_is_no_event() -> None:
     assert state.take(1000)[1] == []
 
 
-def test_a_partition_without_any_state_yet_is_not_offline(state: ClusterState) -> None:
-    """Between the assignment and the first leadership a new topic is just not there."""
+def test_a_partition_that_no_leader_has_reported_on_is_starting(state: ClusterState) -> None:
+    """Neither offline, between the assignment and the first leadership, nor safe, while only the store names its leader."""
     fresh = {0: {"replicas": [1, 2, 3], "adding": [], "removing": []}}
     state.set_topic("fresh", {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": fresh}, 1500)
     values, _ = state.take(1500)
-    assert "partition/fresh/0" not in values
+    assert values["partition/fresh/0"]["state"] == "starting"  # type: ignore[index]
+    assert [values["topic/fresh"][name] for name in ("partitions", "starting", "offline")] == [1, 1, 0]  # type: ignore[index]
     state.set_partition("fresh", 0, 1, 0, ALL)
-    values, events = state.take(1600)
-    assert values["partition/fresh/0"]["state"] == "safe"  # type: ignore[index]
+    state.apply_batch(batch(2, [claim("fresh", 0, 2, ALL, leader=1, isr=[], end=0)], 1550), 1550)
+    values, _ = state.take(1600)
+    assert (values["partition/fresh/0"]["leader"], values["partition/fresh/0"]["state"]) == (1, "starting")  # type: ignore[index]
+    assert "1 partition is starting: its leader has not reported yet. The other 5 are safe." in values["cluster"]["verdict"]["text"]  # type: ignore[index]
+    state.apply_batch(batch(1, [claim("fresh", 0, 1, ALL, leader=1, isr=ALL, end=0, leader_epoch=0)], 1700), 1700)
+    values, events = state.take(1700)
+    assert (values["partition/fresh/0"]["state"], values["topic/fresh"]["starting"]) == ("safe", 0)  # type: ignore[index]
     assert events == []
 
 

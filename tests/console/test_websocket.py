@@ -106,7 +106,8 @@ async def test_a_new_owner_makes_it_start_over(shown: Any, redis: Any, connect: 
     live = await connect("brokers=1")
     await next_of(live, "snapshot")
     pipe = redis.pipeline(transaction=True)
-    write.clear(pipe, "local", [keys.named("local", "brokers")])
+    pipe.delete(keys.named("local", "brokers"))
+    write.announce(pipe, "local", {"reset": True})
     pipe.execute()
     assert set((await next_of(live, "snapshot"))["values"]) == {"cluster"}
 

@@ -10,9 +10,11 @@ import pytest
 
 from broker_core.coordination.layout import DELETE_TOPICS, config_path, deletion_path, ensure_layout, partitions_path, state_path
 from broker_core.coordination.memory import MemoryEnsemble, MemoryStore
+from broker_core.coordination.store import SessionExpired
 from broker_core.coordination.znode_data import TopicAssignment, encode_config, encode_partition_state, encode_topic
 from broker_core.model import LeaderAndIsr, TopicPartition
-from console.gateway.zookeeper import READS_AT_ONCE, ZooKeeperView
+from console.gateway.watched import READS_AT_ONCE
+from console.gateway.zookeeper import ZooKeeperView
 from console.live.state import ClusterState
 
 
@@ -27,6 +29,10 @@ class StateSink:
         def tell(*args: Any) -> None:
             if name == "loaded":
                 pass
+            elif name == "store_true":
+                self.state.store_was_true(*args)
+            elif name == "mended":
+                self.state.store_mended(*args, 1000)
             elif name == "partition":
                 self.state.set_partition(*args)
             elif name == "topic_gone":
@@ -137,3 +143,66 @@ async def test_a_new_session_reads_everything_again(store: MemoryStore, sink: St
         store.ensemble.expire(session_id)
     await store.create(deletion_path("orders"), b"")
     await sink.until(lambda: sink.state.deleting == {"orders"})
+
+
+def watchless(store: MemoryStore) -> MemoryStore:
+    """Its client forgets every watch: as if events were lost on the way."""
+    store._watches.add_data = store._watches.add_child = lambda *_: None  # type: ignore[method-assign]
+    return store
+
+
+async def test_what_changed_untold_is_found_and_read_again(store: MemoryStore) -> None:
+    """Versions and children are compared: a topic more, one less, a leader, a setting, a broker, a deletion."""
+    for name in ("orders", "clicks"):
+        await make_topic(store, name, 2)
+    sink = StateSink()
+    reader = watchless(MemoryStore(store.ensemble))
+    view = ZooKeeperView(reader, sink, dict)
+    await reader.connect(1000)
+    await view._read_all()
+    await view.check()
+    assert not sink.state.take(1000)[1]
+    await make_topic(store, "late", 1)
+    await store.delete(f"{partitions_path('clicks')}/0/state")
+    for path in ("clicks/partitions/0", "clicks/partitions/1/state", "clicks/partitions/1", "clicks/partitions", "clicks"):
+        await store.delete(f"/brokers/topics/{path}")
+    await store.set(state_path(TopicPartition("orders", 1)), encode_partition_state(LeaderAndIsr(2, 7, (2, 3)), 1))
+    await store.set(config_path("topics", "orders"), encode_config({"min.insync.replicas": "1"}))
+    await store.create(deletion_path("orders"), b"")
+    following = asyncio.create_task(view._follow())
+    await view.check()
+    await sink.until(lambda: sink.state.topics.keys() == {"orders", "late"} and sink.state.deleting == {"orders"})
+    await sink.until(lambda: sink.state.partitions.facts[("orders", 1)].store == (2, 7, [2, 3]))
+    await sink.until(lambda: sink.state.topics["orders"]["min_insync_replicas"] == 1)
+    told = [event for event in sink.state.take(2000)[1] if event["kind"] == "view_mended"]
+    assert len(told) == 1
+    assert "without word of a change" in told[0]["sentence"]
+    await sink.until(lambda: view._watched.is_idle() and view._watched.true_ms() > 0)
+    await view.check()
+    assert not [event for event in sink.state.take(3000)[1] if event["kind"] == "view_mended"]
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    await reader.close()
+
+
+async def test_the_view_is_as_old_as_the_oldest_change_that_waits(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change that nobody reads makes it old, however well ZooKeeper answers; in the end everything is read anew."""
+    clock = [1_000_000]
+    monkeypatch.setattr("console.gateway.zookeeper.now_ms", lambda: clock[0])
+    sink = StateSink()
+    reader = MemoryStore(store.ensemble)
+    view = ZooKeeperView(reader, sink, dict)
+    await reader.connect(1000)
+    await view._read_all()
+    await view.pulse()
+    assert sink.state.parts(1_000_500)["store"] == {"state": "live", "age_ms": 500, "at_ms": 1_000_000}
+    await store.create(deletion_path("orders"), b"")
+    await view.pulse()
+    clock[0] += 20_000
+    await view.pulse()
+    assert sink.state.parts(clock[0])["store"] == {"state": "lost", "age_ms": 20_000, "at_ms": 1_000_000}
+    assert sink.state.oldest_ms(clock[0]) == 1_000_000
+    clock[0] += 60_000
+    with pytest.raises(SessionExpired):
+        await view.pulse()
+    await reader.close()

@@ -87,7 +87,7 @@ def shown(redis: Any) -> ClusterState:
 def publish(client: Any, state: ClusterState, now_ms: int) -> None:
     pipe = client.pipeline(transaction=True)
     write.put(pipe, "local", state.everything(now_ms))
-    write.beat(pipe, "local", now_ms)
+    write.beat(pipe, "local", now_ms, now_ms)
     pipe.execute()
 
 

@@ -226,6 +226,69 @@ def test_the_verdict(counts: dict[str, int], dead: list[int], groups: list[dict[
     assert (found["level"], found["text"]) == (level, text)
 
 
+def silence(broker: int, silent_s: float | None, leads: int, hosts: int) -> dict[str, object]:
+    return {"broker_id": broker, "silent_s": silent_s, "leads": leads, "hosts": hosts}
+
+
+@pytest.mark.parametrize(
+    ("counts", "dead", "silent", "level", "text"),
+    [
+        (
+            {"partitions": 82},
+            [],
+            [silence(2, 3.4, 25, 82)],
+            "warn",
+            "Broker 2 has been silent for 3\u202fs: the state of its 25 partitions is unknown. The other 57 are safe.",
+        ),
+        (
+            {"partitions": 3, "unknown": 3},
+            [],
+            [silence(1, 0.1, 3, 3)],
+            "warn",
+            "Broker 1 has been silent for 1\u202fs: the state of its 3 partitions is unknown.",
+        ),
+        (
+            {"partitions": 82},
+            [],
+            [silence(2, None, 0, 40)],
+            "warn",
+            "Broker 2 has not reported yet: of its copies of 40 partitions only their leaders tell. "
+            "By the word of their leaders 82 partitions are safe.",
+        ),
+        ({"partitions": 82}, [], [silence(2, 4, 0, 0)], "notice", "Broker 2 has been silent for 4\u202fs. All 82 partitions are safe."),
+        (
+            {"partitions": 82, "offline": 2},
+            [],
+            [silence(2, 4, 25, 82)],
+            "bad",
+            "Broker 2 has been silent for 4\u202fs: the state of its 25 partitions is unknown. "
+            "2 partitions have no leader, so no reads and no writes. orders-3 …",
+        ),
+        (
+            {"partitions": 82},
+            [3],
+            [silence(2, 4, 25, 82)],
+            "warn",
+            "Broker 2 has been silent for 4\u202fs: the state of its 25 partitions is unknown. "
+            "Broker 3 is down: the other 57 partitions have all the copies they want.",
+        ),
+        ({"partitions": 4, "starting": 4}, [], [], "notice", "4 partitions are starting: their leaders have not reported yet."),
+        (
+            {"partitions": 5, "starting": 4},
+            [],
+            [],
+            "notice",
+            "4 partitions are starting: their leaders have not reported yet. The other one is safe.",
+        ),
+    ],
+)
+def test_the_verdict_calls_nothing_safe_that_nobody_tells_of(
+    counts: dict[str, int], dead: list[int], silent: list[dict[str, object]], level: str, text: str
+) -> None:
+    found = verdict(GOOD | counts, dead, [], {"topic": "orders", "sentence": "orders-3 …"}, silent=silent)
+    assert (found["level"], found["text"]) == (level, text)
+
+
 @pytest.mark.parametrize(("groups", "text"), [(3, "1 more group is behind."), (4, "2 more groups are behind.")])
 def test_the_verdict_names_two_groups_and_counts_the_others(groups: int, text: str) -> None:
     late = [{"group": f"g{n}", "lag": 9, "lag_s": 12.0 + n, "trend": "stalled", "eta_s": None, "attention": "warn"} for n in range(groups)]

@@ -2,10 +2,12 @@
 
 Rules, first match wins:
 0. DELETING: its topic is being deleted: what it lacks is no alarm.
-1. OFFLINE: no leader: neither reads nor writes.
-2. UNDER MIN ISR: fewer in-sync replicas than `min.insync.replicas`: producers with acks=all are refused, the HW stands still.
-3. UNDER REPLICATED: fewer in-sync replicas than assigned ones: one copy less than wanted.
-4. SAFE: all of it.
+1. STARTING: it was made, and whoever is to lead it has not reported on it yet.
+2. OFFLINE: no leader: neither reads nor writes.
+3. UNKNOWN: its leader is registered and silent: what was last known may be true no more.
+4. UNDER MIN ISR: fewer in-sync replicas than `min.insync.replicas`: producers with acks=all are refused, the HW stands still.
+5. UNDER REPLICATED: fewer in-sync replicas than assigned ones: one copy less than wanted.
+6. SAFE: all of it.
 """
 
 from __future__ import annotations
@@ -14,16 +16,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 SAFE, UNDER_REPLICATED, UNDER_MIN_ISR, OFFLINE, DELETING = "safe", "under_replicated", "under_min_isr", "offline", "deleting"
-LEVEL = {DELETING: "ok", SAFE: "ok", UNDER_REPLICATED: "warn", UNDER_MIN_ISR: "bad", OFFLINE: "bad"}
+STARTING, UNKNOWN = "starting", "unknown"
+LEVEL = {DELETING: "ok", SAFE: "ok", STARTING: "ok", UNKNOWN: "ok", UNDER_REPLICATED: "warn", UNDER_MIN_ISR: "bad", OFFLINE: "bad"}
 
 
 def partition_state(
-    leader: int | None, isr: Sequence[int], assignment: Sequence[int], min_insync_replicas: int | None, *, deleting: bool = False
+    leader: int | None,
+    isr: Sequence[int],
+    assignment: Sequence[int],
+    min_insync_replicas: int | None,
+    *,
+    deleting: bool = False,
+    starting: bool = False,
+    silent: bool = False,
 ) -> str:
-    if deleting:
-        return DELETING
+    """`starting`: whoever is to lead it has not reported on it yet; `silent`: its leader is not heard."""
+    if deleting or starting:
+        return DELETING if deleting else STARTING
     if leader is None or leader < 0:
         return OFFLINE
+    if silent:
+        return UNKNOWN
     if min_insync_replicas is not None and len(isr) < min(min_insync_replicas, max(len(assignment), 1)):
         return UNDER_MIN_ISR
     if len(isr) < len(assignment):
@@ -35,7 +48,7 @@ def worst_state(topic: Mapping[str, Any]) -> str:
     """The state of a topic's worst partition, from how many it has in each."""
     if topic.get("deleting"):
         return DELETING
-    return next((state for state in (OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED) if topic.get(state)), SAFE)
+    return next((state for state in (OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED, UNKNOWN, STARTING) if topic.get(state)), SAFE)
 
 
 def not_preferred(leader: int | None, assignment: Sequence[int]) -> bool:
@@ -52,7 +65,12 @@ def partition_sentence(name: str, state: str, missing: Sequence[int], min_insync
         return f"{name} refuses acks=all: {who} out of the ISR and min.insync.replicas is {min_insync_replicas}."
     if state == UNDER_REPLICATED:
         return f"{name} has fewer copies than wanted: {who} out of the ISR."
-    return f"{name} is being deleted." if state == DELETING else f"{name} is safe."
+    words = {
+        DELETING: "is being deleted",
+        STARTING: "is starting: whoever is to lead it has not reported on it yet",
+        UNKNOWN: "has a leader that is silent: its state is unknown",
+    }
+    return f"{name} {words.get(state, 'is safe')}."
 
 
 def deletion_sentence(topic: str, dead: Sequence[int], *, moving: bool, offline: Sequence[int] = ()) -> str:

@@ -4,12 +4,14 @@ Rules, in this order; each that applies gives one part, and the level is the wor
 1. Nothing is known: the level is `unknown`.
 2. Brokers that are down (warn), and in the same sentence what that does to partitions: without a leader (bad), refusing acks=all
    (bad), with fewer copies than wanted (warn). Without a dead broker the same, and the worst partition's own sentence.
-3. Nothing of the kind: "All n partitions are safe.".
-4. Groups that stall or fall behind out of their own rhythm: warn; other lag out of it, or before it is known: notice (`rhythm`).
-5. Topics that are being deleted: ok; notice where that waits for something. Their partitions count as neither safe nor in danger.
-6. ZooKeeper does not answer: warn. What is said of brokers, leaders and ISRs is then what it said last.
-7. Data folders that are offline, filling up or nearly full, by the rules and thresholds of disk.py.
-8. Leaders away from their preferred broker: notice; not while a broker is down, which is why they are.
+3. Brokers that are registered and silent (warn), and of how many partitions nobody knows the state for that; partitions that nobody who
+   leads them has reported on yet (notice).
+4. Nothing of the kind: "All n partitions are safe."; "the other n" where 3 has said something.
+5. Groups that stall or fall behind out of their own rhythm: warn; other lag out of it, or before it is known: notice (`rhythm`).
+6. Topics that are being deleted: ok; notice where that waits for something. Their partitions count as neither safe nor in danger.
+7. ZooKeeper does not answer: warn. What is said of brokers, leaders and ISRs is then what it said last.
+8. Data folders that are offline, filling up or nearly full, by the rules and thresholds of disk.py.
+9. Leaders away from their preferred broker: notice; not while a broker is down, which is why they are.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any
 from workers.rules.disk import findings
 from workers.rules.lag import behind_of, group_sentence
 from workers.rules.partitions import brokers
-from workers.rules.words import counted, whole
+from workers.rules.words import counted, duration, whole
 
 LEVELS = ("ok", "notice", "warn", "bad", "unknown")
 GROUPS_NAMED = 2
@@ -40,13 +42,17 @@ def verdict(
     *,
     store_is_away: bool = False,
     folders: Mapping[int, Mapping[str, Any] | None] | None = None,
+    silent: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """`counts` are the cluster's; `worst` names one troubled partition {topic, sentence}; groups are those with lag;
-    deletions are {topic, waits_for, moving, sentence}; `folders` are the data folders of the brokers that run (disk.py)."""
+    deletions are {topic, waits_for, moving, sentence}; `folders` are the data folders of the brokers that run (disk.py);
+    silent are {broker_id, silent_s, leads, hosts}."""
     if not counts.get("brokers_online") and not dead:
         return {"level": "unknown", "text": "No broker has been heard of yet.", "parts": []}
     parts = [
-        _cluster_part(counts, dead, worst),
+        *_silent_parts(silent),
+        *_starting_parts(counts),
+        *_cluster_parts(counts, dead, worst, silent),
         *((STORE_AWAY,) if store_is_away else ()),
         *_folder_parts(folders or {}),
         *_group_parts(groups),
@@ -61,24 +67,56 @@ def verdict(
     }
 
 
-def _all_safe(partitions: int) -> str:
+def _silent_parts(silent: Sequence[Mapping[str, Any]]) -> list[Part]:
+    return [("warn" if one["hosts"] else "notice", _silence(one), "brokers") for one in silent]
+
+
+def _silence(one: Mapping[str, Any]) -> str:
+    who, silent_s, leads, hosts = f"Broker {one['broker_id']}", one["silent_s"], one["leads"], one["hosts"]
+    said = f"{who} has not reported yet" if silent_s is None else f"{who} has been silent for {duration(max(silent_s, 1), 1)}"
+    if leads:
+        return f"{said}: the state of its {counted(leads, 'partition')} is unknown."
+    if hosts:
+        return f"{said}: of its copies of {counted(hosts, 'partition')} only their leaders tell."
+    return f"{said}."
+
+
+def _starting_parts(counts: Mapping[str, Any]) -> list[Part]:
+    starting = counts.get("starting") or 0
+    if not starting:
+        return []
+    who = "its leader has" if starting == 1 else "their leaders have"
+    return [("notice", f"{counted(starting, 'partition')} {'is' if starting == 1 else 'are'} starting: {who} not reported yet.", "topics")]
+
+
+def _all_safe(partitions: int, *, others: bool, unheard: bool) -> str:
+    if others:
+        return "The other one is safe." if partitions == 1 else f"The other {whole(partitions)} are safe."
+    if unheard:
+        return f"By the word of their leaders {counted(partitions, 'partition')} {'is' if partitions == 1 else 'are'} safe."
     if partitions == 0:
         return "There are no topics yet."
     return "The one partition is safe." if partitions == 1 else f"All {whole(partitions)} partitions are safe."
 
 
-def _cluster_part(counts: Mapping[str, Any], dead: Sequence[int], worst: Mapping[str, Any] | None) -> Part:
+def _cluster_parts(
+    counts: Mapping[str, Any], dead: Sequence[int], worst: Mapping[str, Any] | None, silent: Sequence[Mapping[str, Any]]
+) -> list[Part]:
     effects, level = _effects(counts)
+    unknown = max(counts.get("unknown") or 0, sum(one["leads"] for one in silent)) + (counts.get("starting") or 0)
+    known = max(_kept(counts) - unknown, 0)
+    others, unheard = bool(unknown), any(one["hosts"] for one in silent)
     if dead:
         who = brokers(dead)
         cause = f"{who[0].upper()}{who[1:]} {'is' if len(dead) == 1 else 'are'} down"
-        what = "; ".join(effects) if effects else f"all {whole(_kept(counts))} partitions have all the copies they want"
-        return (level if effects else "warn", f"{cause}: {what}.", "brokers")
+        kept = f"{'the other' if others else 'all'} {whole(known)} partitions have all the copies they want"
+        what = "; ".join(effects) if effects else "" if others and not known else f": {kept}"
+        return [(level if effects else "warn", f"{cause}{': ' if effects else ''}{what}.", "brokers")]
     if effects:
         first = "; ".join(effects)
         why = f" {worst['sentence']}" if worst else ""
-        return (level, f"{first[0].upper()}{first[1:]}.{why}", f"topic/{worst['topic']}" if worst else "topics")
-    return ("ok", _all_safe(_kept(counts)), "topics")
+        return [(level, f"{first[0].upper()}{first[1:]}.{why}", f"topic/{worst['topic']}" if worst else "topics")]
+    return [] if others and not known else [("ok", _all_safe(known, others=others, unheard=unheard), "topics")]
 
 
 def _kept(counts: Mapping[str, Any]) -> int:

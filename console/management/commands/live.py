@@ -96,6 +96,7 @@ async def _own(cluster: Cluster, lease: Lease, recalled: Recalled) -> None:
         owner.run_ticks(),
         owner.publisher.run(),
         owner.publisher.run_events(),
+        owner.publisher.run_comparisons(),
         owner.run_points(),
         owner.run_record_times(RecordTimes().ask),
         owner.run_defaults(cluster.bootstrap_servers, view.refresh_defaults),
