@@ -583,6 +583,8 @@ def test_a_batch_reader_does_not_turn_the_page_yellow(state: ClusterState) -> No
         group = group_claim("billing", {"orders": {0: committed}}, commit_ms=now - 1000 * max(second % 120 - 29, 0))
         state.apply_batch(batch(1, [claim("orders", 0, 1, ALL, leader=1, isr=ALL, end=end + 10)], now, groups=[group]), now)
         state.tick(now)
+        for quiet in (2, 3):
+            state.apply_batch(batch(quiet, [], now), now)
         values = state.take(now)[0]
         levels.append(values["cluster"]["verdict"]["level"])  # type: ignore[index]
         rows.append(state.groups.rows["billing"]["orders", 0]["status"])
