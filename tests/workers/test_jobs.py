@@ -318,6 +318,7 @@ def test_a_health_report_and_its_change(local: Cluster, shown: Any, redis: Any) 
         "offline",
         "under_min_isr",
         "under_replicated",
+        "unknown",
         "leader_imbalance",
         "lag",
         "no_loss",
@@ -371,12 +372,16 @@ def test_a_health_report_counts_all_that_is_in_trouble(local: Cluster, shown: An
     import time
 
     from tests.support.console_fixtures import publish
-    from tests.support.console_world import add_topic
+    from tests.support.console_world import add_topic, batch, claim
 
     now = time.time_ns() // 1_000_000
     add_topic(shown, "wide", 3_000, now)
     for partition in range(3_000):
         shown.set_partition("wide", partition, 1, 6, [1])
+    rows = [
+        claim("wide", p, 1, [p % 3 + 1, (p + 1) % 3 + 1, (p + 2) % 3 + 1], leader=1, isr=[1], end=0, leader_epoch=6) for p in range(3_000)
+    ]
+    shown.apply_batch(batch(1, rows, now), now)
     shown.take(now)
     publish(redis, shown, now)
     finish(make(local, "health_report"))

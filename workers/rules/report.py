@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workers.rules import disk, imbalance, no_loss
-from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED
+from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED, UNKNOWN
 from workers.rules.verdict import LEVELS
 from workers.rules.words import whole
 
@@ -28,6 +28,7 @@ def report(facts: Mapping[str, Any]) -> dict[str, Any]:
         _partitions("offline", "Partitions without a leader", OFFLINE, "bad", trouble),
         _partitions("under_min_isr", "Partitions under min ISR", UNDER_MIN_ISR, "bad", trouble),
         _partitions("under_replicated", "Under-replicated partitions", UNDER_REPLICATED, "warn", trouble),
+        _partitions("unknown", "Partitions of unknown state", UNKNOWN, "warn", trouble),
         _check("leader_imbalance", "Leader balance", "notice", imbalance.leader_findings(facts["leaders"], facts["preferred"])),
         _lag(facts.get("groups", [])),
         _check("no_loss", "Settings against loss", "notice", no_loss.findings(facts.get("topics", []), facts.get("produce_by_acks"))),
@@ -62,7 +63,7 @@ def _folders(online: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _sentence(checks: Sequence[Mapping[str, Any]]) -> str:
     found = [check["title"].lower() for check in checks if check["level"] != "ok"]
-    return "All eight checks are clean." if not found else "Look at: " + ", ".join(found) + "."
+    return "All checks are clean." if not found else "Look at: " + ", ".join(found) + "."
 
 
 def changes(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> dict[str, list[str]]:
