@@ -218,9 +218,12 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _write(self, message: dict[str, Any]) -> None:
         """The server's send waits while the browser does not read; past the limit it is cut off."""
-        if self._closed:
-            return
-        await asyncio.wait_for(self.send(json.dumps(message, separators=(",", ":"))), SEND_TIMEOUT_S)
+        await asyncio.wait_for(self._send_while_open(json.dumps(message, separators=(",", ":"))), SEND_TIMEOUT_S)
+
+    async def _send_while_open(self, text: str) -> None:
+        """Looked at in the step that sends: it may have been closed since this was asked for."""
+        if not self._closed:
+            await self.send(text)
 
 
 async def read_snapshot(wanted: Subscription) -> tuple[int, dict[str, Any]]:
