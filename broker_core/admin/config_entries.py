@@ -8,7 +8,7 @@ from itertools import dropwhile
 
 from msgspec import Struct, field
 
-from broker_core.config import BROKER_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, TopicConfig
+from broker_core.config import BROKER_KEYS, IDLE_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, TopicConfig, broker_key
 
 _UNITS = (
     ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
@@ -67,17 +67,21 @@ def override_entries(config: ConfigHolder, dynamic: DynamicBrokerConfigs, overri
 
 
 def broker_entries(config: ConfigHolder, dynamic: DynamicBrokerConfigs) -> list[ConfigEntry]:
-    """All settings of this broker, by name."""
-    return [_broker_entry(config, dynamic, BROKER_KEYS[name]) for name in sorted(BROKER_KEYS)]
+    """All settings of this broker, by name; those without effect where they are set."""
+    idle = IDLE_KEYS.keys() & (dynamic.own.keys() | dynamic.default.keys() | config.static.idle.keys())
+    entries = [_broker_entry(config, dynamic, key) for key in BROKER_KEYS.values()] + [
+        _idle_entry(config, dynamic, IDLE_KEYS[n]) for n in idle
+    ]
+    return sorted(entries, key=lambda entry: entry.name)
 
 
 def default_entries(dynamic: DynamicBrokerConfigs) -> list[ConfigEntry]:
     """What is set for all brokers at once."""
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER
     return [
-        _entry(BROKER_KEYS[name], value, source, False, (ConfigSynonym(name, value, source),))
+        _entry(key, value, source, False, (ConfigSynonym(name, None if key.sensitive else value, source),))
         for name, value in sorted(dynamic.default.items())
-        if name in BROKER_KEYS
+        if (key := broker_key(name)) is not None
     ]
 
 
@@ -96,6 +100,18 @@ def _broker_entry(config: ConfigHolder, dynamic: DynamicBrokerConfigs, key: Key)
     value = key.show(getattr(config.current, key.attribute))
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
     return _entry(key, value, source, not key.dynamic, tuple(synonyms))
+
+
+def _idle_entry(config: ConfigHolder, dynamic: DynamicBrokerConfigs, key: Key) -> ConfigEntry:
+    """A setting without effect, as it is set somewhere."""
+    places = (
+        (dynamic.own, ConfigSource.DYNAMIC_BROKER),
+        (dynamic.default, ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        (config.static.idle, ConfigSource.STATIC_BROKER),
+    )
+    found = [(values[key.name], source) for values, source in places if key.name in values]
+    synonyms = tuple(ConfigSynonym(key.name, None if key.sensitive else value, source) for value, source in found)
+    return _entry(key, found[0][0], found[0][1], not key.dynamic, synonyms)
 
 
 def _broker_synonyms(

@@ -22,7 +22,7 @@ from broker_core.admin.config_entries import (
 )
 from broker_core.admin.names import CONFIG_CHANGE_PREFIX, DEFAULT_ENTITY, check_topic_name
 from broker_core.admin.topics import in_session, store_errors
-from broker_core.config import BROKER_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, validate_dynamic, validate_topic_overrides
+from broker_core.config import BROKER_KEYS, IDLE_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, validate_dynamic, validate_topic_overrides
 from broker_core.coordination import layout
 from broker_core.coordination.store import BadVersion, NodeExists, NoNode, Stat
 from broker_core.coordination.znode_data import decode_config, encode_config, encode_config_change
@@ -103,7 +103,7 @@ class ConfigAdmin:
 
     async def alter(self, kind: ResourceType, name: str, changes: Sequence[ConfigChange], *, validate_only: bool) -> None:
         """Applies the changes to what is set on the resource."""
-        keys = TOPIC_KEYS if kind is ResourceType.TOPIC else BROKER_KEYS
+        keys = TOPIC_KEYS if kind is ResourceType.TOPIC else {**IDLE_KEYS, **BROKER_KEYS}
         await self._change(kind, name, lambda present: apply_changes(present, changes, keys), validate_only)
 
     def _check_resource(self, kind: ResourceType, name: str) -> None:

@@ -1,18 +1,21 @@
 """Settings by Kafka's names: definitions, parsing, defaults, and the ones in force."""
 
-from broker_core.config.broker import BROKER_KEYS, BrokerConfig
+from broker_core.config.broker import BROKER_KEYS, BrokerConfig, broker_key
 from broker_core.config.holder import ConfigHolder, validate_dynamic
+from broker_core.config.idle import IDLE_KEYS
 from broker_core.config.key import Key, KeyType
 from broker_core.config.topic import TOPIC_KEYS, TopicConfig, parse_overrides, validate_topic_overrides
 
 __all__ = [
     "BROKER_KEYS",
+    "IDLE_KEYS",
     "TOPIC_KEYS",
     "BrokerConfig",
     "ConfigHolder",
     "Key",
     "KeyType",
     "TopicConfig",
+    "broker_key",
     "parse_overrides",
     "validate_dynamic",
     "validate_topic_overrides",

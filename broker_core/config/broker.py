@@ -1,4 +1,4 @@
-"""The broker's settings, by Kafka's names; unknown ones are refused.
+"""The broker's settings, by Kafka's names; names that are not Kafka's are refused, those without effect here are kept (`idle.py`).
 
 Defaults are Apache Kafka 3.9's unless the text says otherwise.
 """
@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from broker_core.config.idle import IDLE_KEYS
 from broker_core.config.key import INT_MAX, LONG_MAX, SHORT_MAX, Key, KeyType, setting
+from broker_core.config.versions import is_version
 from broker_core.errors import ConfigError
 from broker_core.model import Endpoint
 
@@ -257,16 +259,18 @@ class BrokerConfig:
     given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """Names of the settings that the property file or the command line has, were it with their default."""
 
+    idle: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """What the property file or the command line sets of Kafka's settings that have no effect here."""
+
     @classmethod
     def load(cls, properties: Mapping[str, str]) -> BrokerConfig:
         """The settings of a property file; `ConfigError` names the first one that is unknown or wrong."""
-        values = {BROKER_KEYS[name].attribute: BROKER_KEYS[name].parse(text) for name, text in known(properties).items()}
-        return cls(**{name: _shaped(name, value) for name, value in values.items()}, given=frozenset(properties)).checked()
+        idle = {name: text for name, text in properties.items() if name in IDLE_KEYS}
+        return cls(**_values(properties), given=frozenset(properties), idle=idle).checked()
 
     def with_overrides(self, properties: Mapping[str, str]) -> BrokerConfig:
         """A copy in which the given (dynamic) settings differ."""
-        values = {BROKER_KEYS[name].attribute: BROKER_KEYS[name].parse(text) for name, text in known(properties).items()}
-        return replace(self, **{name: _shaped(name, value) for name, value in values.items()}).checked()
+        return replace(self, **_values(properties)).checked()
 
     def checked(self) -> BrokerConfig:
         """This, or `ConfigError` where settings contradict each other."""
@@ -284,6 +288,8 @@ class BrokerConfig:
             raise ConfigError("log.retention.ms must be -1 (for ever) or at least 1; the same holds in minutes and hours")
         if self.group_min_session_timeout_ms > self.group_max_session_timeout_ms:
             raise ConfigError("group.min.session.timeout.ms must not exceed group.max.session.timeout.ms")
+        if not is_version(self.log_message_format_version):
+            raise ConfigError(f"log.message.format.version {self.log_message_format_version!r} is no version of Kafka")
         parse_listeners("listeners", self.listeners)
         parse_listeners("advertised.listeners", self.advertised_listeners or ())
         return self
@@ -309,17 +315,27 @@ class BrokerConfig:
         return parse_listeners("advertised.listeners", self.advertised_listeners or self.listeners)
 
 
-def known(properties: Mapping[str, str]) -> Mapping[str, str]:
-    """The same mapping, or `ConfigError` for a name that is not a broker setting."""
-    for name in properties:
+def _values(properties: Mapping[str, str]) -> dict[str, Any]:
+    """What the settings with an effect mean, by attribute; `ConfigError` for a name that is not a broker setting, or a wrong value."""
+    values = {}
+    for name, text in properties.items():
         if name == "replica.lag.max.messages":
             raise ConfigError(
                 "replica.lag.max.messages was removed in Kafka 0.9 (KIP-16): a follower falls out of the ISR by time, "
                 "see replica.lag.time.max.ms"
             )
-        if name not in BROKER_KEYS:
+        key = broker_key(name)
+        if key is None:
             raise ConfigError(f"Unknown configuration {name!r}")
-    return properties
+        value = key.parse(text)
+        if name in BROKER_KEYS:
+            values[key.attribute] = _shaped(key.attribute, value)
+    return values
+
+
+def broker_key(name: str) -> Key | None:
+    """A setting of Kafka's brokers, be it without effect here."""
+    return BROKER_KEYS.get(name) or IDLE_KEYS.get(name)
 
 
 def parse_listeners(name: str, items: tuple[str, ...]) -> tuple[Endpoint, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from broker_core.config.broker import BROKER_KEYS, BrokerConfig
+from broker_core.config.broker import BrokerConfig, broker_key
 from broker_core.config.topic import TopicConfig
 from broker_core.errors import ConfigError
 
@@ -68,7 +68,7 @@ class ConfigHolder:
 def validate_dynamic(overrides: Mapping[str, str]) -> None:
     """Raises `ConfigError` unless all are broker settings that may change in a running broker."""
     for name, text in overrides.items():
-        key = BROKER_KEYS.get(name)
+        key = broker_key(name)
         if key is None:
             raise ConfigError(f"Unknown configuration {name!r}")
         if not key.dynamic:

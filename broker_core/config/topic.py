@@ -9,12 +9,12 @@ from typing import Any
 
 from broker_core.config.broker import BrokerConfig
 from broker_core.config.key import LONG_MAX, Key, KeyType, setting
+from broker_core.config.versions import is_version
 from broker_core.errors import ConfigError
 
 _B, _I, _L, _D, _S, _T = KeyType.BOOLEAN, KeyType.INT, KeyType.LONG, KeyType.DOUBLE, KeyType.STRING, KeyType.LIST
 _DAY_MS = 24 * 60 * 60 * 1000
 _REPLICA = re.compile(r"\d+:\d+")
-_VERSION = re.compile(r"\d+\.\d+(\.\d+)?(-IV\d+)?")
 _CODECS = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
 
 
@@ -175,7 +175,7 @@ class TopicConfig:
         for replicas in (self.leader_replication_throttled_replicas, self.follower_replication_throttled_replicas):
             if replicas != ("*",) and not all(_REPLICA.fullmatch(replica) for replica in replicas):
                 raise ConfigError(f"throttled replicas are * or partition:broker,… and not {','.join(replicas)[:100]}")
-        if not _VERSION.fullmatch(self.message_format_version):
+        if not is_version(self.message_format_version):
             raise ConfigError(f"message.format.version {self.message_format_version!r} is no version of Kafka")
         return self
 

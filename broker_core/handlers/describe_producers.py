@@ -1,4 +1,4 @@
-"""DescribeProducers v0: the producers a partition's leader remembers (SOURCES G4)."""
+"""DescribeProducers v0: the producers that this broker's replica of a partition remembers, be it leader or follower (SOURCES G4)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _partition(request: Request, partition: TopicPartition) -> dict[str, Any]:
     try:
         check_topic_name(partition.topic)
         known_partition(request, partition)
-        log = request.broker.replicas.leader_log(partition)
+        log = request.broker.replicas.replica_log(partition)
     except KafkaError as error:
         code, message = failure(error)
         return {"partition_index": partition.partition, "error_code": int(code), "error_message": message, "active_producers": []}

@@ -1,7 +1,6 @@
 """InitProducerId v0–5: a producer id for an idempotent producer (SOURCES G4).
 
-A producer with a transactional id is told COORDINATOR_NOT_AVAILABLE, as FindCoordinator tells it already: this broker coordinates no
-transactions.
+A producer with a transactional id is refused for good, as by FindCoordinator already: this broker coordinates no transactions.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def _check(request: Request) -> None:
     if transactional_id == "":
         raise KafkaError(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
     if transactional_id is not None:
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "this broker coordinates no transactions")
+        raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker coordinates no transactions")
 
 
 def _payload(error: ErrorCode, producer_id: int, epoch: int) -> Answer:

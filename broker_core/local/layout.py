@@ -4,6 +4,7 @@
 
     DATA/
       highwater.json      format version, cluster's own name
+      ports.json          the ports it was last started with
       run/NAME.lock       held by the running process NAME (see `process.py`), NAME.pid beside it
       logs/NAME.log       what the process prints; rotated
       secrets/            generated passwords and keys, mode 0600
@@ -27,6 +28,7 @@ from broker_core.errors import ConfigError
 
 FORMAT_VERSION = 1
 MARKER = "highwater.json"
+PORTS_FILE = "ports.json"
 BROKER_IDS = (1, 2, 3)
 DEFAULT_PORTS = {"ZOOKEEPER": 2181, "REDIS": 6379, "BROKER": 9092, "CONSOLE": 8000}
 
@@ -42,9 +44,10 @@ class Layout(Struct, frozen=True):
 
     @classmethod
     def from_environment(cls, root: Path, environment: Mapping[str, str] | None = None) -> Layout:
-        """The layout of `root` with ports from `HIGHWATER_…_PORT`; `ConfigError` names a wrong one."""
+        """The layout of `root` with ports from `HIGHWATER_…_PORT`, else as they were last time; `ConfigError` names a wrong one."""
         values = os.environ if environment is None else environment
-        ports = {name: _port(f"HIGHWATER_{name}_PORT", values, default) for name, default in DEFAULT_PORTS.items()}
+        before = {**DEFAULT_PORTS, **_stored_ports(root.resolve() / PORTS_FILE)}
+        ports = {name: _port(f"HIGHWATER_{name}_PORT", values, before[name]) for name in DEFAULT_PORTS}
         layout = cls(root.resolve(), ports["ZOOKEEPER"], ports["REDIS"], ports["BROKER"], ports["CONSOLE"])
         layout.check_ports_differ()
         return layout
@@ -106,6 +109,16 @@ class Layout(Struct, frozen=True):
                 f"{self.root} is not empty and holds no {MARKER}: it is not a Highwater data folder; name another by DATA=dir"
             )
         _check_marker(self.root / MARKER)
+        self._store_ports()
+
+    def _store_ports(self) -> None:
+        """Leaves the ports for whoever comes to this folder without being told them."""
+        ports = dict(zip(DEFAULT_PORTS, (self.zookeeper_port, self.redis_port, self.broker_port, self.console_port), strict=True))
+        path = self.root / PORTS_FILE
+        if _stored_ports(path) != ports:
+            new = path.with_suffix(".new")
+            new.write_text(json.dumps(ports) + "\n", encoding="ascii")
+            new.replace(path)
 
     def _take_if_empty(self) -> None:
         """Whoever is the first to put something into a new folder marks it."""
@@ -128,6 +141,21 @@ def _port(name: str, values: Mapping[str, str], default: int) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 65535:
         raise ConfigError(f"{name}={text!r} is not a port number (1 to 65535)")
     return int(text)
+
+
+def _stored_ports(path: Path) -> dict[str, int]:
+    """The ports that were written there; none where there is no such file."""
+    try:
+        found = json.loads(path.read_text(encoding="ascii"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read ({error}): remove it, and name the ports by HIGHWATER_…_PORT") from None
+    if not isinstance(found, dict) or not all(
+        name in DEFAULT_PORTS and type(port) is int and 1 <= port <= 65535 for name, port in found.items()
+    ):
+        raise ConfigError(f"{path} holds no ports: remove it, and name them by HIGHWATER_…_PORT")
+    return found
 
 
 def _write_secret(path: Path, value: str) -> str:

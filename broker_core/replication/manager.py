@@ -201,6 +201,10 @@ class ReplicaManager:
         """The log of a partition led here; NOT_LEADER_OR_FOLLOWER otherwise."""
         return self.hosting.hosted(tp).leading()[1]
 
+    def replica_log(self, tp: TopicPartition) -> PartitionLog:
+        """The log of a partition led or followed here; NOT_LEADER_OR_FOLLOWER otherwise."""
+        return self.hosting.hosted(tp).replica()
+
     # Producing
 
     async def append(

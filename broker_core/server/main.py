@@ -46,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config = load_config(Path(options.config), options.override)
         process.set_up_logging(options.log_file, options.log_level)
+        for name in sorted(config.idle):
+            log.warning("a setting has no effect here", extra={"setting": name})
         with process.data_folder_lock(Path(config.log_dir)):
             return asyncio.run(serve(config))
     except ConfigError as error:

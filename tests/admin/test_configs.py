@@ -87,6 +87,31 @@ async def test_broker_settings_own_before_default(world: AdminWorld) -> None:
     assert [e.name for e in world.admin.configs.describe(BROKER, "")] == ["min.insync.replicas"]
 
 
+async def test_settings_without_effect_are_set_and_described() -> None:
+    """`kafka-configs --add-config log.cleaner.threads=2`; what nobody set is not told of."""
+    world = await AdminWorld.start(**{"num.io.threads": "8", "ssl.key.password": "hidden"})
+    try:
+        await world.admin.watcher.start()
+        names = [e.name for e in world.admin.configs.describe(BROKER, "1")]
+        assert "num.io.threads" in names and "log.cleaner.threads" not in names and names == sorted(names)
+        assert entry(world, BROKER, "1", "num.io.threads") == ("8", ConfigSource.STATIC_BROKER, [ConfigSource.STATIC_BROKER])
+        await world.admin.configs.alter(BROKER, "", [setting("log.cleaner.threads", "4")], validate_only=False)
+        await world.admin.configs.alter(BROKER, "1", [setting("log.cleaner.threads", "2")], validate_only=False)
+        async with asyncio.timeout(60):
+            while world.config.broker_overrides != {"log.cleaner.threads": "2"}:
+                await asyncio.sleep(0.005)
+        places = [ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKER]
+        assert entry(world, BROKER, "1", "log.cleaner.threads") == ("2", ConfigSource.DYNAMIC_BROKER, places)
+        assert entry(world, BROKER, "1", "ssl.key.password")[0] is None
+        assert "hidden" not in repr(world.admin.configs.describe(BROKER, "1"))
+        assert [(e.name, e.value) for e in world.admin.configs.describe(BROKER, "")] == [("log.cleaner.threads", "4")]
+        for name, value in (("log.cleaner.threads", "many"), ("request.timeout.ms", "1"), ("ssl.key.password", "x")):
+            with pytest.raises(KafkaError, match=name.replace(".", r"\.")):
+                await world.admin.configs.alter(BROKER, "1", [setting(name, value)], validate_only=False)
+    finally:
+        await world.close()
+
+
 async def test_validate_only_and_wrong_changes_write_nothing(world: AdminWorld) -> None:
     before = await world.store.children(CONFIG_CHANGES)
     await world.admin.configs.alter(TOPIC, "t", [setting("retention.ms", "1")], validate_only=True)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from broker_core.config import BROKER_KEYS, TOPIC_KEYS, BrokerConfig, ConfigHolder, TopicConfig, validate_dynamic, validate_topic_overrides
+from broker_core.config import (
+    BROKER_KEYS,
+    IDLE_KEYS,
+    TOPIC_KEYS,
+    BrokerConfig,
+    ConfigHolder,
+    TopicConfig,
+    validate_dynamic,
+    validate_topic_overrides,
+)
 from broker_core.errors import ConfigError
 from broker_core.model import Endpoint
 
@@ -54,6 +63,41 @@ def test_a_name_gives_an_attribute_and_its_text_the_typed_value() -> None:
 def test_a_wrong_setting_is_refused_and_named(properties: dict[str, str], named: str) -> None:
     with pytest.raises(ConfigError, match=named.replace(".", r"\.")):
         BrokerConfig.load(properties)
+
+
+def test_kafkas_settings_without_effect_are_kept_and_nothing_else() -> None:
+    """The files that come with Kafka start this broker as well."""
+    stock = {
+        "broker.id": "0", "num.network.threads": "3", "num.io.threads": "8", "socket.send.buffer.bytes": "102400",
+        "socket.receive.buffer.bytes": "102400", "socket.request.max.bytes": "104857600", "log.dirs": "/tmp/kafka-logs",
+        "num.partitions": "1", "num.recovery.threads.per.data.dir": "1", "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1", "log.retention.hours": "168",
+        "log.retention.check.interval.ms": "300000", "zookeeper.connect": "localhost:2181", "zookeeper.connection.timeout.ms": "18000",
+        "group.initial.rebalance.delay.ms": "0",
+    }  # fmt: skip
+    idle = ["num.io.threads", "num.network.threads", "num.recovery.threads.per.data.dir", "socket.receive.buffer.bytes"]
+    assert sorted(BrokerConfig.load(stock).idle) == [*idle, "socket.send.buffer.bytes"]
+    assert not IDLE_KEYS.keys() & BROKER_KEYS.keys()
+    for refused in ({"log.dir": "/data"}, {"process.roles": "broker"}, {"no.such": "1"}, {"num.io.threads": "many"}):
+        with pytest.raises(ConfigError):
+            BrokerConfig.load(refused)
+
+
+@pytest.mark.parametrize(
+    "version",
+    ["0.8.0", "0.10.0", "0.10.0.0", "0.10.0-IV1", "0.11.0-IV2.9", "1.0", "2.7-IV2", "2.8.1", "3.0-IV1", "3.9", "3.9-IV0", "4.0-IV1"],
+)
+def test_versions_that_kafka_knows(version: str) -> None:
+    validate_topic_overrides({"message.format.version": version})
+    assert BrokerConfig.load({"log.message.format.version": version}).log_message_format_version == version
+
+
+@pytest.mark.parametrize("version", ["", "x", "9.9", "3", "0.10", "0.7.0", "2.8-IV2", "4.0", "3.9-IV1", "2.8.", "..", "-IV1", "0.9.0-IV0"])
+def test_versions_that_kafka_does_not_know(version: str) -> None:
+    with pytest.raises(ConfigError):
+        validate_topic_overrides({"message.format.version": version})
+    with pytest.raises(ConfigError):
+        BrokerConfig.load({"log.message.format.version": version})
 
 
 def test_a_wrong_value_is_not_shown_at_full_length() -> None:

@@ -173,6 +173,15 @@ def test_idempotent_duplicates_are_dropped(cluster: BrokerCluster, topic: str) -
     assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+def test_followers_tell_of_producers_as_well(cluster: BrokerCluster, topic: str) -> None:
+    data = build_batch([Record(0, TIME_MS, None, b"a", ())], producer_id=7, producer_epoch=0, base_sequence=0)
+    assert send(cluster, topic, data).error_code == ErrorCode.NONE
+    asked = {"topics": [{"name": topic, "partition_indexes": [0]}]}
+    for broker_id in cluster.ids:
+        (row,) = cluster.ask(broker_id, ApiKey.DESCRIBE_PRODUCERS, 0, asked).topics[0].partitions
+        assert (row.error_code, [producer.producer_id for producer in row.active_producers]) == (ErrorCode.NONE, [7]), broker_id
+
+
 def test_a_waiting_fetch_is_woken_by_a_produce(cluster: BrokerCluster, topic: str) -> None:
     """P1: held for `max_wait`, answered at the append."""
     started = cluster.world.scheduler.now_us

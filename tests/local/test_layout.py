@@ -24,6 +24,25 @@ def test_ports_have_defaults_and_can_be_moved(tmp_path: Path) -> None:
     assert layout(tmp_path, BROKER="19092").port_of(3) == 19094
 
 
+def test_a_folder_knows_the_ports_it_was_started_with(tmp_path: Path) -> None:
+    """Whoever comes to it without the variables finds what runs there; the variables win, and only a start leaves them."""
+    moved = layout(tmp_path, BROKER="19092", CONSOLE="18000")
+    assert layout(tmp_path).broker_port == 9092
+    moved.prepare()
+    assert layout(tmp_path) == moved
+    assert [broker["port"] for broker in control.status(tmp_path)["brokers"]] == [19092, 19093, 19094]
+    assert layout(tmp_path, BROKER="29092").port_of(2) == 29093
+    assert layout(tmp_path, BROKER="29092").console_port == 18000
+    assert layout(tmp_path) == moved
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"BROKER": "9092"}', '{"BROKER": 0}', '{"BROKER": true}', '{"OTHER": 9092}'])
+def test_a_file_that_holds_no_ports_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "ports.json").write_text(text)
+    with pytest.raises(ConfigError, match=r"ports\.json"):
+        layout(tmp_path)
+
+
 @pytest.mark.parametrize("text", ["0", "65536", "http", "-1"])
 def test_a_wrong_port_is_named(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError, match="HIGHWATER_REDIS_PORT"):
