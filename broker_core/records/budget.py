@@ -18,6 +18,8 @@ EARNED_BYTES = 16
 LEAST_RECORD_BYTES = 7
 HEADERS_MAX = 10_000
 """Headers of one record that is looked into: they are walked at once, and may be two bytes each."""
+CONVERTED_RECORD_BYTES_MAX = 16 << 20
+"""Size of a record that comes out of a codec to be converted, which copies it several times at once."""
 
 
 class BudgetSpent(CorruptData):
@@ -83,6 +85,12 @@ def check_headers(count: int) -> None:
     """`BudgetSpent` for a record with so many headers."""
     if count > HEADERS_MAX:
         raise BudgetSpent(f"a record has {count} headers, no more than {HEADERS_MAX} are looked into")
+
+
+def check_converted(size_bytes: int) -> None:
+    """`BudgetSpent` for a packed record that is too large to be converted."""
+    if size_bytes > CONVERTED_RECORD_BYTES_MAX:
+        raise BudgetSpent(f"a record of {size_bytes} bytes is too large to be converted, at most {CONVERTED_RECORD_BYTES_MAX} may be")
 
 
 def refusal(error: CorruptData) -> KafkaError:

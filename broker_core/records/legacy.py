@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.records.batch import NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader, reading_records, seal_batch
-from broker_core.records.budget import Budget, BudgetSpent
+from broker_core.records.budget import Budget, BudgetSpent, check_converted
 from broker_core.records.compression import Codec, compressing
 from broker_core.records.header import MAGIC_POSITION, Buffer, check_batch, iter_headers
 from broker_core.records.message_set import build_message_set, building_message_set, message_chunks, records_in
-from broker_core.records.record import encode_record
+from broker_core.records.record import Record, encode_record
 from broker_core.records.steps import Steps, finish
 
 __all__ = ["build_message_set", "down_convert", "down_converting", "is_legacy", "up_convert", "up_converting"]
@@ -87,6 +87,14 @@ def down_converting(data: Buffer, magic: int, first_offset: int, budget: Budget)
 
 def _down_one(batch: memoryview, header: BatchHeader, magic: int, first_offset: int, budget: Budget) -> Steps[bytes]:
     chunks = yield from reading_records(batch, 0, header, budget)
-    if header.compression == Codec.NONE:
+    if header.compression != Codec.NONE:
+        chunks = map(_checked, chunks)
+    else:
         chunks = ([record for record in chunk if record.offset >= first_offset] for chunk in chunks)
     return (yield from building_message_set(chunks, magic, header.compression, header.timestamp_type))
+
+
+def _checked(records: list[Record]) -> list[Record]:
+    for record in records:
+        check_converted(len(record.key or b"") + len(record.value or b""))
+    return records

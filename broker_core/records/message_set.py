@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from broker_core.errors import CorruptData
-from broker_core.records.budget import Budget
+from broker_core.records.budget import Budget, check_converted
 from broker_core.records.compression import Buffer, Codec, compressing, decompressing
 from broker_core.records.header import COMPRESSION_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, TIMESTAMP_TYPE_BIT
 from broker_core.records.lz4_header import age_checksum, mend_checksum
@@ -137,6 +137,7 @@ def _last_offset(wrapper: Message, data: Buffer, budget: Budget) -> Steps[int]:
             raise CorruptData(f"a message of {size} bytes in the wrapper of offset {wrapper.offset}")
         if attributes & COMPRESSION_MASK:
             raise CorruptData(f"the wrapper of offset {wrapper.offset} holds a compressed message")
+        check_converted(size)
         position += _OVERHEAD_BYTES + size
         count += 1
         if count % RECORDS_PER_STEP == 0:

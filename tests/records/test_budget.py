@@ -15,7 +15,7 @@ import pytest
 from broker_core.errors import CorruptData, ErrorCode
 from broker_core.records import message_set, record
 from broker_core.records.batch import Codec, Record, build_batch, parse_header, reading_records
-from broker_core.records.budget import HEADERS_MAX, Budget, BudgetSpent, TimeSpent, refusal
+from broker_core.records.budget import CONVERTED_RECORD_BYTES_MAX, HEADERS_MAX, Budget, BudgetSpent, TimeSpent, refusal
 from broker_core.records.compression import compress, decompressing
 from broker_core.records.frames import lz4_output, zstd_output
 from broker_core.records.legacy import down_converting, up_converting
@@ -256,3 +256,13 @@ def test_headers_are_counted_too() -> None:
     assert steps >= count / 2 - 1
     with pytest.raises(BudgetSpent):
         finish(walking(bytes(finish(decompressing(Codec.ZSTD, headed(20_000, 1)[61:], Budget()))), 1))
+
+
+def test_a_giant_record_is_not_converted() -> None:
+    """It would be copied several times within one step."""
+    plain = bytes(CONVERTED_RECORD_BYTES_MAX + 1)
+    stored = build_batch([Record(0, 1_000, b"k", plain)], compression=Codec.GZIP)
+    brought = build_message(Record(0, 1_000, None, gzip.compress(build_message(Record(0, 1_000, b"k", plain), 1))), 1, Codec.GZIP)
+    for steps in (down_converting(stored, 1, 0, Budget()), up_converting(brought, Budget())):
+        error, _ = counted(steps)
+        assert isinstance(error, BudgetSpent) and "too large to be converted" in str(error)
