@@ -109,7 +109,7 @@ def stop_all(layout: Layout, progress: Progress) -> None:
 
 def restart_dead(layout: Layout, *, demo: bool, progress: Progress) -> None:
     """Starts again whatever ended by itself, Redis first, saying so with the end of its log; what cannot be started is told and tried
-    again at the next look. Brokers stay as they are: faults are made on purpose."""
+    again at the next look. ZooKeeper and brokers are `watch.py`'s."""
     starts = {"redis": partial(start_redis, layout)}
     starts |= {program.name: partial(start_program, layout, program) for program in programs(layout, demo=demo)}
     for name, start in starts.items():

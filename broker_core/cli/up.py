@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from broker_core.cli import system
+from broker_core.cli.watch import Watch
 from broker_core.errors import ConfigError
 from broker_core.local import control
 from broker_core.local.layout import BROKER_IDS, Layout
@@ -37,7 +38,9 @@ def run(data: Path, *, demo: bool) -> int:
         _check_ports(layout)
         try:
             _start(layout, demo=demo, stop=stop)
+            watch = Watch(layout, say)
             while not stop.wait(LOOK_SECONDS):
+                watch.look()
                 system.restart_dead(layout, demo=demo, progress=say)
                 system.trim_logs(layout)
         finally:
@@ -98,7 +101,7 @@ def _start(layout: Layout, *, demo: bool, stop: threading.Event) -> None:
     print(f"Highwater: starting from {layout.root}", flush=True)
     with ThreadPoolExecutor(1) as pool:
         side = pool.submit(system.start_side, layout, say)
-        control.cluster_up(layout.root, say)
+        control.cluster_up(layout.root, say, _wanted(layout))
         words = side.result()
     for program in system.programs(layout, demo=demo):
         if stop.is_set():
@@ -107,6 +110,15 @@ def _start(layout: Layout, *, demo: bool, stop: threading.Event) -> None:
         system.start_program(layout, program)
     system.wait_console(layout)
     _greet(layout, words, time.monotonic() - began)
+
+
+def _wanted(layout: Layout) -> list[int]:
+    """The brokers that nobody stopped or killed on purpose; of the others it is said how to have them back."""
+    orders = control.wanted_brokers(layout)
+    for broker_id, order in orders.items():
+        if order:
+            say(f"broker {broker_id} was {order.how} on purpose and stays down until: highwater broker start {broker_id}")
+    return [broker_id for broker_id, order in orders.items() if order is None]
 
 
 def _greet(layout: Layout, words: str, seconds: float) -> None:
@@ -124,7 +136,7 @@ def _down(layout: Layout) -> None:
         system.stop_all(layout, say)
     finally:
         try:
-            control.cluster_down(layout.root, say)
+            control.cluster_down(layout.root, say, ordered=False)
         except ProcessError as error:
             say(str(error))
             raise

@@ -2,7 +2,8 @@
 
 The starter opens `run/NAME.lock`, takes an exclusive flock and hands the open descriptor to the child. The lock lasts as
 long as the child has it open, so it proves life where a pid cannot: pids are reused, and a killed child that nobody
-reaped still has one. The child writes its own pid before it becomes the program (`exec` keeps it).
+reaped still has one. The child writes its own pid before it becomes the program (`exec` keeps it). A shell waits for it and
+leaves its exit status in `run/NAME.ended`; it holds the lock too, so the status is there once the lock is free.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME", "USE
 """What a child gets of the environment: no secret of the console reaches a broker."""
 
 _BECOME = 'echo "$$" >"$0" && exec "$@"'
-_DETACH = '"$@" &'
+_DETACH = '{ "$@"; echo "$?" >"$0"; } &'
 
 
 class ProcessError(HighwaterError):
@@ -48,6 +49,16 @@ class LocalProcess(Struct, frozen=True):
     @property
     def pid_path(self) -> Path:
         return self.run_folder / f"{self.name}.pid"
+
+    @property
+    def ended_path(self) -> Path:
+        return self.run_folder / f"{self.name}.ended"
+
+    def exit_status(self) -> int | None:
+        """Of the last life, as a shell has it (128 and the number for a signal); None when it lives, or was killed with its session."""
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            return int(self.ended_path.read_text(encoding="ascii"))
+        return None
 
     def alive(self) -> bool:
         """Whether the lock is held."""
@@ -75,6 +86,7 @@ class LocalProcess(Struct, frozen=True):
         try:
             _take(descriptor, self.name)
             self.pid_path.unlink(missing_ok=True)
+            self.ended_path.unlink(missing_ok=True)
             self._spawn(command, descriptor, log_file, environment, folder)
         finally:
             os.close(descriptor)
@@ -83,7 +95,7 @@ class LocalProcess(Struct, frozen=True):
         become = ["/bin/sh", "-c", _BECOME, str(self.pid_path), *command]
         with open(log_file, "ab") as log:
             subprocess.run(
-                ["/bin/sh", "-c", _DETACH, "sh", *become],
+                ["/bin/sh", "-c", _DETACH, str(self.ended_path), *become],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -146,6 +158,10 @@ def allowed_environment(extra: Mapping[str, str] | None = None) -> dict[str, str
     return {**{name: os.environ[name] for name in INHERITED if name in os.environ}, **(extra or {})}
 
 
+class Busy(ProcessError):
+    """Somebody else has the lock of an `exclusive`."""
+
+
 @contextlib.contextmanager
 def exclusive(path: Path, what: str, seconds: float = 60.0) -> Iterator[None]:
     """Serialises web, worker and shell: only one may start or stop processes of a data folder at a time."""
@@ -153,7 +169,7 @@ def exclusive(path: Path, what: str, seconds: float = 60.0) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if not wait_until(lambda: _try_lock(descriptor), seconds):
-            raise ProcessError(f"Another command has held {path} for {seconds:.0f} s; not done: {what}")
+            raise Busy(f"Another command has held {path} for {seconds:.0f} s; not done: {what}")
         yield
     finally:
         os.close(descriptor)

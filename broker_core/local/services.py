@@ -45,15 +45,18 @@ def redis_process(layout: Layout) -> LocalProcess:
 def start_zookeeper(layout: Layout) -> None:
     """Starts ZooKeeper and waits until it answers; running already is fine."""
     process = zookeeper_process(layout)
-    if process.alive():
-        return
+    if not process.alive():
+        launch_zookeeper(layout)
+        wait_ready(process, lambda: zookeeper_answers(layout.zookeeper_port), ZOOKEEPER_READY_SECONDS, layout.log_file("zookeeper"))
+
+
+def launch_zookeeper(layout: Layout) -> None:
+    """Starts ZooKeeper without waiting for it; `ProcessError` when it runs already."""
     check_port_free(layout.zookeeper_port, "ZooKeeper", "HIGHWATER_ZOOKEEPER_PORT")
     folder = layout.folder("zookeeper")
-    log_file = layout.log_file("zookeeper")
     (folder / "zoo.cfg").write_text(_zoo_cfg(layout), encoding="utf-8")
     (folder / "log4j2.properties").write_text(_LOG4J.format(file=layout.folder("logs") / "zookeeper-server.log"), encoding="utf-8")
-    process.start(_zookeeper_command(folder), log_file, allowed_environment(), folder)
-    wait_ready(process, lambda: zookeeper_answers(layout.zookeeper_port), ZOOKEEPER_READY_SECONDS, log_file)
+    zookeeper_process(layout).start(_zookeeper_command(folder), layout.log_file("zookeeper"), allowed_environment(), folder)
 
 
 def start_redis(layout: Layout) -> None:
