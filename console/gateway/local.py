@@ -10,7 +10,11 @@ from django.conf import settings
 
 from broker_core.errors import HighwaterError
 from broker_core.local import control
+from broker_core.local import endings as noted
+from broker_core.local.endings import Ending
 from console.gateway.errors import GatewayError
+
+__all__ = ["ACTIONS", "Ending", "act", "endings", "processes"]
 
 ACTIONS: dict[str, Callable[[Path, int], None]] = {
     "start": control.start_broker,
@@ -37,3 +41,8 @@ def processes() -> dict[int, str]:
     except (HighwaterError, OSError):
         return {}
     return {broker["broker_id"]: broker["state"] for broker in found["brokers"]}
+
+
+def endings(after_ms: int) -> list[Ending]:
+    """What ended by itself later than `after_ms`, and what became of it; `OSError` when that cannot be read."""
+    return noted.read(settings.DATA_DIR, after_ms)

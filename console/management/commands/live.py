@@ -22,6 +22,7 @@ from console.gateway.sample_topic import SampleTopic
 from console.gateway.zookeeper import ZooKeeperView, open_store
 from console.live.clients import run_clients
 from console.live.ending import end_all
+from console.live.endings import run_endings
 from console.live.lease import RENEW_S, Lease, LeaseLost
 from console.live.owner import GC_THRESHOLD, LiveOwner
 from console.live.publisher import Publisher
@@ -103,7 +104,8 @@ async def _own(cluster: Cluster, lease: Lease, recalled: Recalled) -> None:
     ]
     if cluster.is_local:
         ours = partial(_clients, sampler)
-        work += [owner.run_processes(local.processes), sampler.run(), run_clients(cluster.pk, ours, owner.tell)]
+        work += [owner.run_processes(local.processes), run_endings(cluster.pk, local.endings, owner.tell)]
+        work += [sampler.run(), run_clients(cluster.pk, ours, owner.tell)]
     tasks = [asyncio.create_task(w) for w in work]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
