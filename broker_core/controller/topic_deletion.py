@@ -35,7 +35,10 @@ def plan(context: ControllerContext) -> DeletionPlan:
 
 
 def _all_deleted(context: ControllerContext, topic: str) -> bool:
-    return all(context.replica_state(r) is ReplicaState.DELETION_SUCCESSFUL for r in context.replicas_of_topic(topic))
+    if context.stopping.get(topic):
+        return False
+    partitions = context.partitions_of(topic)
+    return all(context.replica_state(r) is ReplicaState.DELETION_SUCCESSFUL for tp in partitions for r in context.replicas_of((tp,)))
 
 
 def unseen_partitions(context: ControllerContext, topics: Iterable[str]) -> list[TopicPartition]:

@@ -18,6 +18,7 @@ from broker_core.handlers.registry import Answer, Request, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import encode_response, field
 from broker_core.protocol.headers import response_header
+from broker_core.storage.slices import Slices
 
 NO_ID = uuid.UUID(int=0)
 NO_CONTROLLER = -1
@@ -75,9 +76,9 @@ async def _build(request: Request, wanted: tuple[Wanted, ...] | None) -> tuple[d
     cluster_operations, topic_operations = _operations(request)
     names = ((name, None) for name in metadata.topics()) if wanted is None else wanted
     rows: list[dict[str, Any]] = []
-    cacheable, shown = True, set[str]()
+    cacheable, shown, slices = True, set[str](), Slices(request.broker.node)
     for name, topic_id in names:
-        row = _existing(request, name, topic_id)
+        row = await _existing(request, name, topic_id, slices)
         if row is not None and row["name"] in shown:
             continue
         if row is None:
@@ -101,13 +102,13 @@ def _refused(wanted: Iterable[Wanted]) -> dict[str, Any]:
     return {"brokers": [], "cluster_id": None, "controller_id": NO_CONTROLLER, "topics": rows}
 
 
-def _existing(request: Request, name: str | None, topic_id: uuid.UUID | None) -> dict[str, Any] | None:
+async def _existing(request: Request, name: str | None, topic_id: uuid.UUID | None, slices: Slices) -> dict[str, Any] | None:
     metadata = request.broker.metadata
     found = metadata.topic_name(topic_id) if topic_id is not None else name
     partitions = metadata.partitions(found) if found is not None else None
     if found is None or not partitions:
         return None
-    return topic_row(request, found, metadata.topic_id(found), partitions)
+    return await topic_row(request, found, metadata.topic_id(found), partitions, slices)
 
 
 async def _absent(request: Request, name: str | None, topic_id: uuid.UUID | None) -> dict[str, Any]:

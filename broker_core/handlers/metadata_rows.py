@@ -10,11 +10,16 @@ from broker_core.admin.names import INTERNAL_TOPICS
 from broker_core.errors import ErrorCode
 from broker_core.handlers.registry import Request
 from broker_core.model import NO_LEADER
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.schema import Side
+from broker_core.protocol.writer import EncodedItems, items_writer
+from broker_core.storage.slices import Slices
 
 if TYPE_CHECKING:
     from broker_core.metadata.cache import PartitionState
 
 LISTENER_ERRORS_SINCE = 6
+ROWS_PER_STEP = 64
 
 
 def broker_rows(request: Request) -> list[dict[str, Any]]:
@@ -32,16 +37,30 @@ def missing_topic(name: str | None, topic_id: uuid.UUID | None, error_code: Erro
     return {"error_code": int(error_code), "name": name, "topic_id": topic_id, "is_internal": name in INTERNAL_TOPICS, "partitions": []}
 
 
-def topic_row(request: Request, name: str, topic_id: uuid.UUID | None, partitions: Mapping[int, PartitionState]) -> dict[str, Any]:
-    """The row of a topic with all its partitions, by index."""
+async def topic_row(
+    request: Request, name: str, topic_id: uuid.UUID | None, partitions: Mapping[int, PartitionState], slices: Slices
+) -> dict[str, Any]:
+    """The row of a topic with all its partitions, by index; others have their turn while there are many."""
     reachable = frozenset(row["node_id"] for row in broker_rows(request))
     return {
         "error_code": int(ErrorCode.NONE),
         "name": name,
         "topic_id": topic_id,
         "is_internal": name in INTERNAL_TOPICS,
-        "partitions": [_partition_row(request, index, partitions[index], reachable) for index in sorted(partitions)],
+        "partitions": await _encoded(request, partitions, reachable, slices),
     }
+
+
+async def _encoded(request: Request, partitions: Mapping[int, PartitionState], reachable: frozenset[int], slices: Slices) -> EncodedItems:
+    """Partitions that go meanwhile are left out."""
+    write = items_writer(ApiKey.METADATA, request.version, Side.RESPONSE, "topics", "partitions")
+    indexes, count, out = sorted(partitions), 0, bytearray()
+    for start in range(0, len(indexes), ROWS_PER_STEP):
+        step = [index for index in indexes[start : start + ROWS_PER_STEP] if index in partitions]
+        write(out, [_partition_row(request, index, partitions[index], reachable) for index in step])
+        count += len(step)
+        await slices.breathe(heavy=True)
+    return EncodedItems(count, out)
 
 
 def _partition_row(request: Request, index: int, state: PartitionState, reachable: frozenset[int]) -> dict[str, Any]:

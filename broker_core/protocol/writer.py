@@ -13,6 +13,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import Struct
+
 from broker_core.protocol.reader_values import FIXED_FORMATS
 from broker_core.protocol.schema import EntitySpec, FieldSpec, Side, message_spec, to_millis
 from broker_core.protocol.varint import unsigned, write_unsigned
@@ -22,6 +24,13 @@ WriteField = Callable[[bytearray, Get], None]
 Write = Callable[[bytearray, Any], None]
 
 _NO_UUID = bytes(16)
+
+
+class EncodedItems(Struct, frozen=True):
+    """Stands for an array whose elements are encoded already (`items_writer`): thousands need not be encoded in one go."""
+
+    count: int
+    data: bytes | bytearray
 
 
 def _millis(value: Any) -> int:
@@ -45,6 +54,21 @@ CONVERSIONS: dict[str, Callable[[Any], Any]] = {
 @functools.cache
 def message_writer(api_key: int, version: int, side: Side) -> Write:
     return entity_writer(message_spec(api_key, version, side))
+
+
+@functools.cache
+def items_writer(api_key: int, version: int, side: Side, *path: str) -> Write:
+    """Writes some elements of the array at `path`, names from the message's top, without their count."""
+    spec = message_spec(api_key, version, side)
+    for name in path[:-1]:
+        nested = _field_of(spec, name).nested
+        assert nested is not None, f"{name} has no fields"
+        spec = nested
+    return _elements_writer(_field_of(spec, path[-1]), spec.flexible)
+
+
+def _field_of(spec: EntitySpec, name: str) -> FieldSpec:
+    return next(field for field in spec.fields if field.name == name)
 
 
 def entity_writer(spec: EntitySpec) -> Write:
@@ -207,6 +231,10 @@ def _array_writer(field: FieldSpec, flexible: bool) -> Write:
             if not field.nullable:
                 raise ValueError(f"{field.name} must not be null")
             out += count(-1)
+            return
+        if type(items) is EncodedItems:
+            out += count(items.count)
+            out += items.data
             return
         out += count(len(items))
         write_items(out, items)

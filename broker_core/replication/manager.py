@@ -97,7 +97,7 @@ class ReplicaManager:
             quota=follower_quota(broker_id, config),
         )
         self._roles = Roles(broker_id, node, logs, hosting=self.hosting, fetchers=self.fetchers, progress=self.progress)
-        self._work = ControlWork()
+        self.control_work = ControlWork()
         self.workbench = logs.workbench
         self._appending = Appending(node, self.progress, self.hosting.hosted, self.workbench)
         reader = PartitionReader(node, config, metadata, self.progress, hosted=self.hosting.hosted, quota=leader_quota(broker_id, config))
@@ -138,7 +138,7 @@ class ReplicaManager:
     # The controller's requests
 
     async def become_leader_or_follower(self, request: Any) -> dict[str, Any]:
-        return await self._work.once(request, lambda: self._become_leader_or_follower(request))
+        return await self.control_work.once(request, lambda: self._become_leader_or_follower(request))
 
     async def _become_leader_or_follower(self, request: Any) -> dict[str, Any]:
         refused = self._refuse(request)
@@ -150,7 +150,7 @@ class ReplicaManager:
         return leader_and_isr_payload(ErrorCode.NONE, verdicts)
 
     async def stop_replicas(self, request: Any) -> dict[str, Any]:
-        return await self._work.once(request, lambda: self._stop_replicas(request))
+        return await self.control_work.once(request, lambda: self._stop_replicas(request))
 
     async def _stop_replicas(self, request: Any) -> dict[str, Any]:
         refused = self._refuse(request)

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 
 from broker_core.errors import ErrorCode
+from broker_core.handlers import metadata_rows
 from broker_core.handlers.encoded import CACHED_RESPONSES_MAX, EncodedCache
 from broker_core.protocol.api import ApiKey
 from tests.support.broker_cluster import BrokerCluster
@@ -52,6 +53,15 @@ def test_topics_by_name_by_id_and_all(cluster: BrokerCluster) -> None:
     assert [t.name for t in by_id] == ["named"]
     assert "named" in [t.name for t in metadata(cluster, None).topics]
     assert "named" in [t.name for t in metadata(cluster, [], version=0).topics]
+
+
+def test_many_partitions_are_answered_in_steps(cluster: BrokerCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them, in order, whatever the number of steps."""
+    monkeypatch.setattr(metadata_rows, "ROWS_PER_STEP", 2)
+    cluster.create("stepped", partitions=5)
+    for version in (0, 8, 12):
+        (topic,) = metadata(cluster, ["stepped"], version).topics
+        assert [p.partition_index for p in topic.partitions] == [0, 1, 2, 3, 4]
 
 
 def test_unknown_topics(cluster: BrokerCluster) -> None:

@@ -17,7 +17,7 @@ from broker_core.protocol import codec
 from broker_core.protocol.api import MAX_VERSION_3_9, ApiKey
 from broker_core.protocol.reader import default_value, message_reader
 from broker_core.protocol.schema import EntitySpec, FieldSpec, Side, message_spec
-from broker_core.protocol.writer import message_writer
+from broker_core.protocol.writer import EncodedItems, items_writer, message_writer
 from tests.support.payloads import every_message, kio_object, kio_type, sample, unknown_names
 
 SAMPLES_PER_MESSAGE = 3
@@ -166,3 +166,19 @@ def test_nothing_of_kio_is_loaded_before_a_message_needs_it() -> None:
         "assert 'kio.schema.metadata.v12.request' in sys.modules and 'kio.schema.fetch' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_an_array_whose_elements_are_encoded_apart_is_the_same_in_all_versions() -> None:
+    """The partitions of a topic that has ten thousand are encoded in slices."""
+    row = {"leader_id": 1, "leader_epoch": 4, "replica_nodes": [1, 2, 3], "isr_nodes": [1, 2], "offline_replicas": [3]}
+    rows = [{"error_code": 0, "partition_index": number, **row} for number in range(5)]
+    for version in range(13):
+        topic = {"error_code": 0, "name": "t", "topic_id": None, "is_internal": False, "partitions": rows}
+        payload = {"brokers": [], "cluster_id": "x", "controller_id": 1, "topics": [topic]}
+        whole = codec.encode_response(ApiKey.METADATA, version, payload)
+        write, out = items_writer(ApiKey.METADATA, version, Side.RESPONSE, "topics", "partitions"), bytearray()
+        write(out, rows[:2])
+        write(out, rows[2:])
+        assert (
+            codec.encode_response(ApiKey.METADATA, version, {**payload, "topics": [{**topic, "partitions": EncodedItems(5, out)}]}) == whole
+        )
