@@ -8,10 +8,11 @@ from typing import Any
 
 from django.conf import settings
 
-from console.actions.audit import Invalid, Unconfirmed, audited
+from broker_core.errors import ErrorCode
+from console.actions.audit import Conflict, Invalid, Unconfirmed, audited
 from console.actions.jobs import follow
 from console.actions.risks import MIN_ISR, setting_risks
-from console.gateway.errors import Unfinished
+from console.gateway.errors import GatewayError, Unfinished
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import known
 from console.models import Cluster, Job
@@ -23,6 +24,7 @@ from workers.rules.words import counted, whole
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 PARTITIONS_LIMIT = 10_000
 DEFAULT = -1
+NOT_HEARD_OF = "Topic {} is there, but the brokers have not all heard of it: it is being created or deleted. Ask again in a few seconds."
 
 
 def check_topic(name: str, partitions: int, replication_factor: int) -> None:
@@ -102,7 +104,7 @@ def _copies(kafka: KafkaCluster, name: str) -> int | None:
 
 
 def _serves(topic: dict[str, Any] | None, partitions: int) -> bool:
-    return topic is not None and topic["partitions"] >= partitions and not topic["offline"]
+    return topic is not None and topic["partitions"] >= partitions and not topic["offline"] and not topic["starting"]
 
 
 def preview_topic(
@@ -134,9 +136,21 @@ def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> 
             KafkaCluster(cluster.bootstrap_servers).delete_topic(name)
         except Unfinished:
             return follow(actor, cluster, Job.TOPIC_DELETION, name, (entry.before or {}).get("partitions") or 0)
+        except GatewayError as error:
+            if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and _is_there(cluster, name):
+                raise Conflict(NOT_HEARD_OF.format(name)) from error
+            raise
     if await_snapshot(lambda: _gone_or_waiting(Snapshot(cluster.pk).topic(name))) or not _is_going(cluster, name):
         return None
     return follow(actor, cluster, Job.TOPIC_DELETION, name, (entry.before or {}).get("partitions") or 0)
+
+
+def _is_there(cluster: Cluster, name: str) -> bool:
+    """Whether the topic exists by what is known at this moment: brokers hear of a new one a little later than we do."""
+    try:
+        return _known(cluster, name) is not None and not Snapshot(cluster.pk).as_of()["stale"]
+    except SnapshotUnavailable:
+        return False
 
 
 def _is_going(cluster: Cluster, name: str) -> bool:

@@ -349,3 +349,29 @@ def test_a_body_too_large_is_refused(tokens: dict[str, dict[str, str]]) -> None:
     answer = ask(tokens["admin"], "POST", "/api/v1/jobs", '{"kind": "' + "x" * 1_100_000 + '"}')
     assert 400 <= answer.status_code < 500
     assert_problem(answer, answer.status_code)
+
+
+def test_a_topic_that_brokers_have_yet_to_hear_of_is_not_called_unknown(tokens: dict[str, dict[str, str]], kafka: Any, redis: Any) -> None:
+    """It is in ZooKeeper; what nobody knows, or what was known long ago, is unknown."""
+    kafka.refuse = (3, "This server does not host this topic-partition.")
+    problem = assert_problem(ask(tokens["admin"], "DELETE", f"{BASE}/topics/orders"), 409)
+    assert "Topic orders is there, but the brokers have not all heard of it" in problem["detail"]
+    assert assert_problem(ask(tokens["admin"], "DELETE", f"{BASE}/topics/nowhere"), 404)["code"] == 3
+    redis.set(keys.named("local", "oldest"), 1000)
+    assert assert_problem(ask(tokens["admin"], "DELETE", f"{BASE}/topics/orders"), 404)["code"] == 3
+
+
+def test_what_is_read_says_how_old_it_is(tokens: dict[str, dict[str, str]], redis: Any) -> None:
+    """Of the oldest part; and a cluster whose owner is silent is not called live, nor safe."""
+    paths = [path for path in READS if path.startswith(BASE) and not path.endswith("events")]
+    fresh = [json.loads(ask(tokens["viewer"], "GET", path).content)["as_of"] for path in paths]
+    now = time.time_ns() // 1_000_000
+    assert all(0 <= now - one["at_ms"] < 600_000 for one in fresh)
+    redis.mset({keys.named("local", "beat"): now - 67_000, keys.named("local", "oldest"): now - 68_000})
+    for path in paths:
+        old = json.loads(ask(tokens["viewer"], "GET", path).content)["as_of"]
+        assert (old["at_ms"], old["stale"]) == (now - 68_000, True)
+        assert old["age_ms"] >= 68_000
+    cluster = json.loads(ask(tokens["viewer"], "GET", BASE).content)
+    assert (cluster["feed"]["state"], cluster["verdict"]["level"]) == ("lost", "unknown")
+    assert cluster["verdict"]["text"].startswith("The live feed has been silent for ")
