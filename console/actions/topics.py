@@ -8,7 +8,6 @@ from typing import Any
 
 from django.conf import settings
 
-from broker_core.errors import ErrorCode
 from console.actions.audit import Conflict, Invalid, Unconfirmed, audited
 from console.actions.jobs import follow
 from console.actions.risks import MIN_ISR, setting_risks
@@ -137,7 +136,7 @@ def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> 
         except Unfinished:
             return follow(actor, cluster, Job.TOPIC_DELETION, name, (entry.before or {}).get("partitions") or 0)
         except GatewayError as error:
-            if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and _is_there(cluster, name):
+            if error.name == "UNKNOWN_TOPIC_OR_PARTITION" and _is_there(cluster, name):
                 raise Conflict(NOT_HEARD_OF.format(name)) from error
             raise
     if await_snapshot(lambda: _gone_or_waiting(Snapshot(cluster.pk).topic(name))) or not _is_going(cluster, name):
