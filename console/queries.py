@@ -159,15 +159,8 @@ def group_or_fail(snapshot: Snapshot, name: str) -> Value:
 def trouble(snapshot: Snapshot, count: int = TROUBLE_SHOWN) -> tuple[list[Value], int]:
     """The worst partitions with a sentence each, and how many more there are."""
     found, total = snapshot.trouble(count)
-    rows = [{"topic": v["topic"], "partition": v["partition"], "state": v["state"], "sentence": sentence_of(v)} for v in found]
+    rows = [{"topic": v["topic"], "partition": v["partition"], "state": v["state"], "sentence": partition_sentence(v)} for v in found]
     return rows, max(total - len(rows), 0)
-
-
-def sentence_of(partition: Value) -> str:
-    missing = [b for b in partition["assignment"] if b not in partition["isr"]]
-    return partition_sentence(
-        f"{partition['topic']}-{partition['partition']}", partition["state"], missing, partition["min_insync_replicas"]
-    )
 
 
 def groups_behind(snapshot: Snapshot) -> list[Value]:

@@ -24,7 +24,7 @@ Response
                      requests: {api: {count, in_flight, total_ms, p50_ms, p99_ms, stages_ms: {request_queue, local, remote,
                      response_send, total}}}}; counters are totals since its start, and so are the milliseconds of the stages
                      (`metrics.StageTimes`); the percentiles are of local and remote time together
-    partitions       rows {topic, partition, role: "leader"|"follower"|"none", leader, leader_epoch, isr, high_watermark,
+    partitions       rows {topic, partition, role: "leader"|"follower"|"offline"|"none", leader, leader_epoch, isr, high_watermark,
                      log_end_offset, log_start_offset, last_stable_offset, size_bytes, replicas: [broker, …],
                      truncation: {from, to} or null, followers: [{broker_id, log_end_offset, high_watermark, log_start_offset,
                      fetch_age_ms, caught_up_age_ms, in_isr, reason}]}; isr and followers only from the leader; unknown is null

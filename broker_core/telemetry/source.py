@@ -17,7 +17,6 @@ from broker_core.groups.states import GroupState
 from broker_core.groups.wire import Reader
 from broker_core.model import NO_EPOCH, NO_LEADER, TopicPartition
 from broker_core.replication.follower_state import FollowerView
-from broker_core.replication.leadership import Role
 from broker_core.replication.manager import ReplicaManager
 from broker_core.replication.partition import Partition
 from broker_core.storage.manager import LogManager
@@ -137,7 +136,7 @@ def _partition_head(partition: Partition) -> Row:
     return {
         "topic": partition.tp.topic,
         "partition": partition.tp.partition,
-        "role": {Role.LEADER: "leader", Role.FOLLOWER: "follower"}.get(partition.role, "none"),
+        "role": partition.role.value,
         "leader": partition.leader_id,
         "leader_epoch": partition.leader_epoch,
         "replicas": list(partition.replicas),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from console.live.partition import FOLDER_OFFLINE
 from console.live.telling import moved
 from workers.rules.disk import finding
 from workers.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, and_list
@@ -81,11 +82,17 @@ def _leader_events(before: Value, after: Value, alive: Collection[int]) -> list[
     cause = (
         f"broker {old} is down"
         if old not in alive
+        else f"the data folder of broker {old} is offline"
+        if _reason_of(after, old) == FOLDER_OFFLINE
         else "it is the preferred leader"
         if new == after["preferred_leader"]
         else "elected from the ISR"
     )
     return [moved(event("leader_moved", "notice", "", at_ms, broker_id=new, **where), cause)]
+
+
+def _reason_of(value: Value, broker: int) -> str | None:
+    return next((replica.get("reason") for replica in value["replicas"] if replica["broker_id"] == broker), None)
 
 
 def _isr_events(before: Value, after: Value) -> list[Value]:
@@ -108,7 +115,7 @@ def _ids(ids: Sequence[int]) -> str:
 def _shrink(after: Value, broker: int, replica: Value, *, led_anew: bool) -> Value:
     """A new epoch with a smaller ISR is the controller's doing: it takes out who lost its session, which may be back already."""
     reason = replica.get("reason") or "it fell behind"
-    if led_anew and reason != "broker is down":
+    if led_anew and reason not in ("broker is down", FOLDER_OFFLINE):
         reason = "its session had ended"
     low = after["state"] in (UNDER_MIN_ISR, OFFLINE)
     effect = (

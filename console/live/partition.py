@@ -17,6 +17,8 @@ from workers.rules.words import duration
 
 Value = dict[str, Any]
 TRUNCATION_SHOWN_MS = 60_000
+FOLDER_OFFLINE = "its data folder is offline"
+"""Why a replica is out of the ISR although its broker runs: an I/O error."""
 TENTHS_BELOW_S = 60
 """An age that decides (`replica.lag.time.max.ms` is 30 s) is told in tenths of a second."""
 
@@ -143,6 +145,7 @@ def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now
         age = fetch_age if known.last_seen_ms is None else max(now_ms - known.last_seen_ms, 0)
     cut = facts.truncated.get(broker)
     in_isr = broker in led.isr
+    gone = alive and claim is not None and claim.get("role") == "offline"
     behind = None if in_isr else _aged(seen, "caught_up_age_ms", led.claim, now_ms)
     return {
         "broker_id": broker,
@@ -152,7 +155,7 @@ def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now
         "high_watermark": known.high_watermark,
         "age_ms": age,
         "last_seen_ms": known.last_seen_ms,
-        "reason": None if in_isr else _reason(alive, led.leader, seen, behind, fetch_age),
+        "reason": None if in_isr else FOLDER_OFFLINE if gone else _reason(alive, led.leader, seen, behind, fetch_age),
         "truncated": cut if cut and now_ms - cut["at_ms"] < TRUNCATION_SHOWN_MS else None,
     }
 

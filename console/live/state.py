@@ -358,8 +358,4 @@ class ClusterState:
     def worst(self) -> Value | None:
         """The partition in the worst state: {topic, sentence}."""
         value = self.partitions.worst()
-        if value is None:
-            return None
-        missing = [b for b in value["assignment"] if b not in value["isr"]]
-        name = f"{value['topic']}-{value['partition']}"
-        return {"topic": value["topic"], "sentence": partition_sentence(name, value["state"], missing, value["min_insync_replicas"])}
+        return None if value is None else {"topic": value["topic"], "sentence": partition_sentence(value)}

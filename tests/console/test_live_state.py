@@ -229,6 +229,21 @@ def test_a_data_folder_that_went_offline_is_an_event_and_a_word_in_the_verdict(s
     assert (state.take(2000)[0]["broker/1"] or {})["log_dir"] is None
 
 
+def test_what_an_offline_folder_does_to_a_partition_is_told_with_its_cause(state: ClusterState) -> None:
+    """The broker lives: neither its session nor its speed is to blame."""
+    gone = claim("orders", 0, 1, ALL, leader=1, isr=[], end=100)
+    state.apply_batch(batch(1, [{**gone, "role": "offline", "leader": -1}], 1500), 1500)
+    state.apply_batch(batch(2, [claim("orders", 0, 2, ALL, leader=2, isr=[2, 3], end=100, leader_epoch=6)], 1600), 1600)
+    state.set_partition("orders", 0, 2, 6, [2, 3])
+    values, told = state.take(1600)
+    told += state.take(3500)[1]
+    sentences = {e["kind"]: e["sentence"] for e in told}
+    assert sentences["leader_moved"] == "broker 2 took over orders-0 from broker 1, epoch 6: the data folder of broker 1 is offline."
+    assert sentences["isr_shrink"].startswith("broker 1 left the ISR of orders-0: its data folder is offline. ")
+    replica = next(r for r in (values["partition/orders/0"] or {})["replicas"] if r["broker_id"] == 1)
+    assert (replica["reason"], replica["in_isr"]) == ("its data folder is offline", False)
+
+
 def test_a_partition_whose_leader_is_gone_is_offline_at_once(state: ClusterState) -> None:
     """Before the controller has written anything: nobody can read or write it."""
     state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)

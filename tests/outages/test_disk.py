@@ -10,11 +10,14 @@ import pytest
 from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka.admin import AdminClient
 
+from broker_core.local import control
 from tests.support.clients import produce, read_all, whole
 from tests.support.cluster import TestCluster, eventually
+from tests.support.web import Web
 
 MakeTopic = Callable[..., str]
 VICTIM = 2
+SAID = f"data folder of broker {VICTIM} is offline since"
 RECORDS, RECORD_BYTES = 6_000, 1_000
 QUOTA_BYTES = 400_000
 """Of one file: a quarter of the records leave some 250 kB in each partition."""
@@ -26,14 +29,18 @@ def allow_file_bytes(pid: int, limit_bytes: int) -> None:
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (limit_bytes, hard))
 
 
+def verdict(api: Web) -> str:
+    return str(api.get("/api/v1/clusters/local").json()["verdict"]["text"])
+
+
 def leaders(admin: AdminClient, topic: str) -> set[int]:
     return {partition.leader for partition in admin.list_topics(topic, timeout=10).topics[topic].partitions.values()}
 
 
 def test_a_disk_that_takes_no_more_moves_its_leaders_and_a_restart_brings_it_back(
-    cluster: TestCluster, admin: AdminClient, new_topic: MakeTopic
+    cluster: TestCluster, admin: AdminClient, api: Web, new_topic: MakeTopic
 ) -> None:
-    """An idempotent producer goes on through other leaders: everything is acknowledged, nothing is there twice."""
+    """An idempotent producer goes on through other leaders: all is acknowledged, nothing is there twice; the page says what to do."""
     topic = new_topic(partitions=6)
     assert VICTIM in leaders(admin, topic)
     pid = cluster.pid(VICTIM)
@@ -56,11 +63,15 @@ def test_a_disk_that_takes_no_more_moves_its_leaders_and_a_restart_brings_it_bac
         assert (delivered, failed) == (RECORDS, [])
         eventually(lambda: VICTIM not in leaders(admin, topic), 60, "others lead")
         assert cluster.pid(VICTIM) == pid, "the broker lives on"
+        eventually(lambda: SAID in verdict(api), 60, "the verdict says so")
+        assert f"then restart broker {VICTIM}." in verdict(api)
+        folder = api.get(f"/api/v1/clusters/local/brokers/{VICTIM}").json()["log_dir"]
+        assert (folder["state"], "File too large" in folder["offline_why"]) == ("folder_offline", True)
     finally:
         allow_file_bytes(pid, resource.RLIM_INFINITY)
-        cluster.stop(VICTIM)
-        cluster.start(VICTIM)
+        control.restart_broker(cluster.data, VICTIM)
     eventually(lambda: whole(admin, topic, 3), 60, "the broker is back in the ISRs")
+    eventually(lambda: SAID not in verdict(api), 60, "the verdict is clear of it")
     values = [int((message.value() or b"").split()[0]) for message in read_all(cluster, topic, RECORDS, partitions=6)]
     assert sorted(values) == list(range(RECORDS))
 

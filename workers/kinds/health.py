@@ -6,9 +6,9 @@ import time
 from typing import Any
 
 from console.models import HealthReport, Job, trim
-from console.queries import sentence_of
 from console.snapshot.read import Snapshot
 from workers.kinds.step import Step
+from workers.rules.partitions import partition_sentence
 from workers.rules.report import changes, report
 from workers.rules.words import duration
 
@@ -52,7 +52,7 @@ def facts(snapshot: Snapshot) -> dict[str, Any]:
         for name, count in (broker.get("produce_by_acks") or {}).items():
             acks[name] = acks.get(name, 0) + count
     return {
-        "trouble": [{**v, "sentence": sentence_of(v)} for v in found],
+        "trouble": [{**v, "sentence": partition_sentence(v)} for v in found],
         "leaders": {b["broker_id"]: b["leaders"] for b in online},
         "preferred": {b["broker_id"]: b["preferred"] for b in online},
         "groups": snapshot.groups(snapshot.group_names()),

@@ -56,11 +56,13 @@ def not_preferred(leader: int | None, assignment: Sequence[int]) -> bool:
     return leader is not None and leader >= 0 and bool(assignment) and leader != assignment[0]
 
 
-def partition_sentence(name: str, state: str, missing: Sequence[int], min_insync_replicas: int | None) -> str:
-    """Why the partition is not safe; `missing` are the assigned brokers outside the ISR."""
-    who = brokers(missing)
+def partition_sentence(value: Mapping[str, Any]) -> str:
+    """Why a partition {topic, partition, state, isr, assignment, min_insync_replicas} is not safe."""
+    name, state, isr = f"{value['topic']}-{value['partition']}", value["state"], value["isr"]
+    who, min_insync_replicas = brokers([b for b in value["assignment"] if b not in isr]), value["min_insync_replicas"]
     if state == OFFLINE:
-        return f"{name} has no leader: it takes no reads and no writes. Start {who}." if missing else f"{name} has no leader."
+        back = f" until {'one of ' if len(isr) > 1 else ''}{brokers(isr)} serves it again" if isr else ""
+        return f"{name} has no leader: it takes no reads and no writes{back}."
     if state == UNDER_MIN_ISR:
         return f"{name} refuses acks=all: {who} out of the ISR and min.insync.replicas is {min_insync_replicas}."
     if state == UNDER_REPLICATED:
