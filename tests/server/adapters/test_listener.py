@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
+import os
 import random
 import struct
 import time
@@ -562,3 +564,26 @@ async def test_a_reader_that_leaves_in_the_middle_of_a_file(
     await server.listener.close()
     stuck.close()
     assert not [record.getMessage() for record in caplog.records if record.levelno > logging.INFO]
+
+
+@pytest.mark.parametrize("length", [1_000, SENDFILE_FROM_BYTES + 1])
+async def test_a_file_that_cannot_be_read_is_told_to_its_disk(
+    server: Server, disk: RealDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    """The client only sees its connection end: nobody else would learn that the disk fails."""
+    told: list[tuple[int | None, str | None]] = []
+    disk.on_read_error = lambda error: told.append((error.errno, error.filename))
+    file = disk.open(f"{tmp_path}/log", create=True)
+    file.append(bytes(length))
+    server.answer = lambda frame: [FileRange(file, 0, length)]
+
+    def refused(*_: object) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    for name in ("pread", "preadv", "sendfile"):
+        monkeypatch.setattr(os, name, refused)
+    reader, writer = await server.raw()
+    writer.write(framed(b"x"))
+    assert len(await reader.read()) < 4 + length
+    assert told == [(errno.EIO, f"{tmp_path}/log")]
+    writer.close()
