@@ -72,37 +72,54 @@ class _Walk:
         if layout is not None:
             self._run(layout)
 
-    def _one_by_one(self, stop: int) -> Layout | None:
-        """Up to `stop`, or until some records had the same size: the layout of the last is returned."""
+    def _one_by_one(self, stop: int) -> Layout | None:  # noqa: PLR0912, PLR0915 - see below
+        """Up to `stop`, or until some records had the same size: the layout of the last is returned.
+
+        Written out for integers of one and two bytes: this runs per record, where records are not alike.
+        """
         data, found, position, last_size, alike = self._data, self.found, self.position, self._size, self._alike
         keyless, in_order = found.keyless, found.in_order
-        deltas_ms: list[int] = []
+        deltas: dict[int, None] = {}
         for index in range(self.index, stop):
             first = position
             size, start = data[first], first + 1
             if size > 127:
-                size, start = (size & 127 | data[start] << 7, first + 2) if data[start] < 128 else varint32(data, first)
+                if data[start] < 128:
+                    size, start = size + (data[start] - 1 << 7), first + 2
+                else:
+                    size, start = varint32(data, first)
             raw, offset_at = data[start + 1], start + 2
             if raw > 127:
-                raw, offset_at = (raw & 127 | data[offset_at] << 7, start + 3) if data[offset_at] < 128 else varint64(data, start + 1)
-            deltas_ms.append((raw >> 1) ^ -(raw & 1))
+                if data[offset_at] < 128:
+                    raw, offset_at = raw + (data[offset_at] - 1 << 7), start + 3
+                else:
+                    raw, offset_at = varint64(data, start + 1)
+            deltas[raw] = None
             raw, key_at = data[offset_at], offset_at + 1
             if raw > 127:
-                raw, key_at = (raw & 127 | data[key_at] << 7, offset_at + 2) if data[key_at] < 128 else varint32(data, offset_at)
+                if data[key_at] < 128:
+                    raw, key_at = raw + (data[key_at] - 1 << 7), offset_at + 2
+                else:
+                    raw, key_at = varint32(data, offset_at)
             if raw != index + index:
                 in_order = False
-            raw, key_end = (data[key_at], key_at + 1) if data[key_at] < 128 else varint32(data, key_at)
-            value_at = key_end
+            raw, value_at = data[key_at], key_at + 1
+            if raw > 127:
+                raw, value_at = varint32(data, key_at)
+            key_end = value_at
             if raw & 1:
                 keyless = True
             else:
                 value_at += raw >> 1
             raw, value_end = data[value_at], value_at + 1
             if raw > 127:
-                raw, value_end = (raw & 127 | data[value_end] << 7, value_at + 2) if data[value_end] < 128 else varint32(data, value_at)
-            at = value_end if raw & 1 else value_end + (raw >> 1)
-            headers = data[at]
-            position = _after_headers(data, at) if headers else at + 1
+                if data[value_end] < 128:
+                    raw, value_end = raw + (data[value_end] - 1 << 7), value_at + 2
+                else:
+                    raw, value_end = varint32(data, value_at)
+            position = value_end if raw & 1 else value_end + (raw >> 1)
+            headers = data[position]
+            position = _after_headers(data, position) if headers else position + 1
             if size & 1 or position != start + (size >> 1):
                 raise CorruptData(f"record {index} ends at {position}, by its length at {start + unzigzag(size)}")
             alike = alike + 1 if size == last_size and not headers else 0
@@ -111,6 +128,7 @@ class _Walk:
                 break
             if alike >= ALIKE_BEFORE_RUN and index >= self._try_at:
                 break
+        deltas_ms = [unzigzag(raw) for raw in deltas]
         self.found = Walked(min(found.least_delta_ms, *deltas_ms), max(found.most_delta_ms, *deltas_ms), keyless, in_order)
         self.index, self.position, self._size, self._alike = index + 1, position, last_size, alike
         if alike < ALIKE_BEFORE_RUN or index < self._try_at or self._count - self.index < LEAST_RUN_RECORDS:
