@@ -31,10 +31,15 @@ class Walked(Struct):
     in_order: bool = True
 
 
-def walking(data: bytes | bytearray, count: int) -> Steps[Walked]:
-    """Walks over `count` records, at least one, which must fill `data`; `CorruptData` when they do not."""
+def check_count(data: bytes | bytearray, count: int) -> None:
+    """`CorruptData` for a number of records that cannot be in so many bytes, or for none."""
     if not 0 < count * LEAST_RECORD_BYTES <= len(data):
         raise CorruptData(f"{count} records cannot be in {len(data)} bytes")
+
+
+def walking(data: bytes | bytearray, count: int) -> Steps[Walked]:
+    """Walks over `count` records, at least one, which must fill `data`; `CorruptData` when they do not."""
+    check_count(data, count)
     walk = _Walk(data, count)
     while True:
         walk.some()

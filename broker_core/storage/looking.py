@@ -28,7 +28,7 @@ from broker_core.records.header import (
 )
 from broker_core.records.record import encode_record, record_chunks
 from broker_core.records.steps import Steps
-from broker_core.records.walk import Walked, walking
+from broker_core.records.walk import Walked, check_count, walking
 from broker_core.storage.recompress import AS_PRODUCED, level_for, wanted_codec
 from broker_core.storage.record_rules import APPEND_TIME, checking_records, newest_ms
 
@@ -158,10 +158,10 @@ def _walked(batch: memoryview, header: BatchHeader, budget: Budget) -> Steps[tup
     except CorruptData as error:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the records cannot be decompressed: {error}") from error
     try:
-        walk = walking(plain, header.record_count)
+        check_count(plain, header.record_count)
         if header.compression:
             budget.take_records(header.record_count)
-        return plain, (yield from walk)
+        return plain, (yield from walking(plain, header.record_count))
     except BudgetSpent as error:
         raise refusal(error) from error
     except CorruptData as error:

@@ -8,7 +8,7 @@ import pytest
 
 from broker_core.config import TopicConfig
 from broker_core.errors import ErrorCode, KafkaError, RecordsRefused
-from broker_core.records.batch import Codec, Record, build_batch, parse_header, read_records
+from broker_core.records.batch import HEADER_BYTES, Codec, Record, build_batch, parse_header, read_records, seal_batch
 from broker_core.records.budget import Budget
 from broker_core.records.steps import RECORDS_PER_STEP, carry_on
 from broker_core.storage.looking import looking, must_look
@@ -104,3 +104,12 @@ def test_most_topics_ask_no_more_than_whole_records() -> None:
     assert not must_look(World().topic_config)
     assert not must_look(World(message_timestamp_type="LogAppendTime", message_timestamp_before_max_ms=1).topic_config)
     assert all(must_look(World(**settings).topic_config) for settings in REASONS.values())
+
+
+@pytest.mark.parametrize("codec", PACKERS, ids=lambda codec: codec.name)
+def test_a_count_that_cannot_be_is_no_matter_of_the_budget(codec: Codec) -> None:
+    """Kafka finds fewer records than there are said to be; a client must not take it for a batch that it may split."""
+    header = parse_header(data := build_batch([Record(0, START_MS, b"k", b"v")], compression=codec))
+    header.record_count, header.last_offset_delta = 2**31 - 1, 2**31 - 2
+    error, _ = looked(seal_batch(header, data[HEADER_BYTES:]), World().topic_config)
+    assert error.code is ErrorCode.INVALID_RECORD
