@@ -68,7 +68,7 @@ class Rest:
         while True:
             joint = "&" if "?" in path else "?"
             page = self.get(f"{path}{joint}limit={limit}" + (f"&cursor={cursor}" if cursor else ""))
-            assert page.keys() == {"items", "next"}
+            assert page.keys() - {"as_of"} == {"items", "next"}
             yield page["items"]
             cursor = page["next"]
             if cursor is None:
