@@ -12,7 +12,7 @@ from broker_core.records.budget import Budget, TimeSpent, refusal
 from broker_core.records.steps import Steps
 from broker_core.seams import Node
 from broker_core.storage.slices import SLICE_MS
-from broker_core.storage.workbench import Workbench
+from broker_core.storage.workbench import SMALL_SHARE, Workbench
 from tests.support.log_world import World
 
 STEP_MS = 1
@@ -112,6 +112,23 @@ async def test_of_those_that_hold_memory_the_first_goes_on_and_the_others_wait()
     await asyncio.gather(*(one(name) for name in "abcd"))
     assert order == ["a", "b", "c", "d"]
     assert most <= 100 + 100 + 4 * SLICE_MS, "the first goes on to its own limit"
+
+
+async def test_small_ones_do_not_wait_for_a_large_one() -> None:
+    world, trace = World(), []
+    workbench = bench(world, highwater_decoding_max_bytes=1_000)
+    large, small = workbench.budget(), workbench.budget()
+
+    def holding(budget: Budget, count: int, name: str, steps_count: int) -> Steps[str]:
+        budget.take_bytes(count)
+        return (yield from steps(world, name, steps_count, trace))
+
+    first = asyncio.create_task(workbench.run(holding(large, 1_000, "a", 200), large))
+    while not trace:
+        await asyncio.sleep(0)
+    assert await workbench.run(holding(small, 1_000 // SMALL_SHARE, "b", 10), small) == "b"
+    assert not first.done()
+    assert await first == "a"
 
 
 async def test_long_jobs_are_done_aside_while_others_have_their_turn() -> None:
