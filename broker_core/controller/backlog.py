@@ -75,11 +75,15 @@ def slices(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def replica_slices(replicas: Sequence[Replica]) -> Iterator[Sequence[Replica]]:
-    """As `slices`, but neighbours of one partition stay together: who leaves an ISR last is decided among them."""
-    start = 0
-    while start < len(replicas):
-        end = min(start + PARTITIONS_PER_SLICE, len(replicas))
-        while end < len(replicas) and replicas[end].tp == replicas[end - 1].tp:
-            end += 1
-        yield replicas[start:end]
-        start = end
+    """Those of at most `PARTITIONS_PER_SLICE` partitions at a time. Neighbours of one partition stay together: who leaves an ISR last is
+    decided among them."""
+    start = partitions = 0
+    for end, replica in enumerate(replicas):
+        if end and replica[:2] == replicas[end - 1][:2]:
+            continue
+        if partitions == PARTITIONS_PER_SLICE:
+            yield replicas[start:end]
+            start, partitions = end, 0
+        partitions += 1
+    if start < len(replicas):
+        yield replicas[start:]

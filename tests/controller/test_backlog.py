@@ -158,10 +158,11 @@ async def test_a_deletion_goes_on_when_a_broker_that_died_in_it_is_back(world: S
 
 
 def test_a_partition_s_replicas_stay_in_one_slice() -> None:
-    replicas = [Replica("t", partition, broker_id) for partition in range(50) for broker_id in IDS]
+    replicas = [Replica("t", partition, broker_id) for partition in range(230) for broker_id in IDS]
     parts = list(replica_slices(replicas))
     assert [replica for part in parts for replica in part] == replicas
-    assert [len(part) for part in parts] == [102, 48]
+    assert list(replica_slices([])) == []
+    assert [len(part) for part in parts] == [300, 300, 90]
 
 
 async def test_jobs_take_turns_and_wait_for_room() -> None:
