@@ -11,13 +11,20 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
+from broker_core.controller import backlog
 from broker_core.model import TopicPartition
+from broker_core.replication import roles
 from broker_core.replication.flaws import NO_FLAWS, Flaws
+from tests.simulation import control_faults
 from tests.simulation.checks import Watch, final_violations, running
+from tests.simulation.control_faults import ControlFaults
 from tests.simulation.faults import DISK_KINDS, KINDS, SCENARIOS, Faults
 from tests.simulation.members import Group
 from tests.simulation.moves import Operator, assigned, is_moving
@@ -88,21 +95,30 @@ class EventCounter(logging.Handler):
             self.counts["leaders elected"] += 1
 
 
-def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS) -> Outcome:
-    """The same seed, the same run."""
+def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS, control: bool = False) -> Outcome:
+    """The same seed, the same run. With `control` requests of the controller are held back too, and carried out in slices of one."""
     counter, logger = EventCounter(), logging.getLogger("broker_core")
     level = logger.level
     logger.addHandler(counter)
     logger.setLevel(logging.INFO)
     try:
-        return _run(Outcome(seed, events=counter.counts), faults, flaws)
+        with _in_single_slices() if control else nullcontext():
+            return _run(Outcome(seed, events=counter.counts), faults, flaws, control)
     finally:
         logger.removeHandler(counter)
         logger.setLevel(level)
 
 
-def _run(outcome: Outcome, faults: int, flaws: Flaws) -> Outcome:
-    cluster = BrokerCluster(brokers=BROKERS, seed=outcome.seed, flaws=flaws, **{"min.insync.replicas": "2"})
+@contextmanager
+def _in_single_slices() -> Iterator[None]:
+    """What is done to thousands of partitions in slices of many is done to these few one by one."""
+    with patch.object(backlog, "PARTITIONS_PER_SLICE", 1), patch.object(roles, "ORDERS_PER_SLICE", 1):
+        yield
+
+
+def _run(outcome: Outcome, faults: int, flaws: Flaws, control: bool) -> Outcome:
+    settings = {"controller.socket.timeout.ms": str(control_faults.TIMEOUT_MS)} if control else {}
+    cluster = BrokerCluster(brokers=BROKERS, seed=outcome.seed, flaws=flaws, **{"min.insync.replicas": "2"}, **settings)
     world = cluster.world
     try:
         cluster.start_all()
@@ -113,6 +129,7 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws) -> Outcome:
         operator = Operator(cluster, tps)
         trouble = Faults(cluster, partial(_healthy, cluster), tps, operator, group)
         outcome.faults = trouble.counts
+        held_back = ControlFaults(cluster, outcome.seed, FAULT_EVERY_MS * faults) if control else None
         for number in range(faults):
             world.at(FAULT_EVERY_MS * number + world.random.uniform(0, FAULT_EVERY_MS), trouble.strike)
         world.run_for(FAULT_EVERY_MS * faults + TROUBLE_ENDS_MS)
@@ -127,6 +144,7 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws) -> Outcome:
         outcome.events.update(operator.counts)
         outcome.events["coordinator failovers"] = group.history.failovers
         outcome.events["offsets committed"] = group.history.commits
+        outcome.faults.update(held_back.counts if held_back is not None else {})
         _judge(outcome, cluster, history, watch, recovered)
     finally:
         world.close()

@@ -6,6 +6,7 @@ import pytest
 
 from broker_core.errors import ErrorCode
 from broker_core.replication.flaws import Flaws
+from tests.simulation import control_faults
 from tests.simulation.chaos import run
 from tests.support.broker_cluster import BrokerCluster
 
@@ -15,6 +16,13 @@ def test_a_run_under_faults_keeps_every_invariant(seed: int) -> None:
     outcome = run(seed)
     assert outcome.violations == []
     assert outcome.acked > 100
+
+
+def test_control_requests_that_take_long_and_late_answers_keep_every_invariant() -> None:
+    """Z5: by the time one is carried out it may have been sent again, or a newer controller been heard of (`ARGS=--control`)."""
+    outcome = run(11, control=True)
+    assert outcome.violations == []
+    assert all(outcome.faults[kind] for kind in control_faults.KINDS), outcome.faults
 
 
 @pytest.mark.parametrize(
