@@ -11,6 +11,7 @@ from console import queries
 from console.live.troubled import Troubled
 from console.snapshot import write
 from console.snapshot.read import Snapshot
+from tests.support.console_fixtures import AHEAD_MS
 from tests.support.console_world import add_topic, batch, claim, cluster_state, group_claim
 
 MANY = 700
@@ -20,7 +21,8 @@ def written(redis: Any, state: Any, now_ms: int) -> None:
     """As `live` does: only what changed."""
     pipe = redis.pipeline(transaction=True)
     write.put(pipe, "local", state.take(now_ms)[0])
-    write.beat(pipe, "local", time.time_ns() // 1_000_000)
+    ahead_ms = time.time_ns() // 1_000_000 + AHEAD_MS
+    write.beat(pipe, "local", ahead_ms, ahead_ms)
     pipe.execute()
 
 
