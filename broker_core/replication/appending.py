@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from broker_core.errors import ErrorCode, KafkaError, RecordsRefused
 from broker_core.model import NO_EPOCH, TopicPartition
-from broker_core.records.budget import Budget
+from broker_core.records.budget import Budget, BudgetSpent, refusal
 from broker_core.replication.delayed import DelayedOffsets
 from broker_core.replication.partition import ACKS_ALL, Partition
 from broker_core.replication.progress import Progress
@@ -160,7 +160,10 @@ class Appending:
         _, log = partition.appendable(terms.acks)
         if partition.tp in terms.made_here and not must_look(log.config):
             return looking_at_headers(data, log.config)
-        return await self._workbench.run(looking(data, log.config, self._clock.now_ms(), terms.budget), terms.budget)
+        try:
+            return await self._workbench.run(looking(data, log.config, self._clock.now_ms(), terms.budget), terms.budget)
+        except BudgetSpent as error:
+            raise refusal(error) from error
 
     async def _replicated(self, waiting: dict[TopicPartition, int], timeout_ms: float) -> dict[TopicPartition, ErrorCode]:
         done: asyncio.Future[dict[TopicPartition, ErrorCode]] = asyncio.get_running_loop().create_future()

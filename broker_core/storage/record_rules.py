@@ -9,6 +9,7 @@ from __future__ import annotations
 from broker_core.config import TopicConfig
 from broker_core.config.key import LONG_MAX
 from broker_core.errors import CorruptData, ErrorCode, KafkaError, RecordsRefused
+from broker_core.records.budget import BudgetSpent
 from broker_core.records.compression import Buffer
 from broker_core.records.header import LOG_APPEND_TIME, NO_TIMESTAMP, BatchHeader
 from broker_core.records.record import Record, record_chunks
@@ -41,6 +42,8 @@ def checking_records(plain: Buffer, header: BatchHeader, walked: Walked, config:
             if len(errors) >= RECORD_ERRORS_MAX:
                 break
             yield
+    except BudgetSpent:
+        raise
     except CorruptData as error:
         raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
     if errors:
