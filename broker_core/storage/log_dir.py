@@ -25,6 +25,10 @@ logger = logging.getLogger(__name__)
 HANDLES_AT_FAULT = frozenset({errno.EMFILE, errno.ENFILE, errno.EBADF})
 """The process or the machine has no file handle to give, or a handle was given up: the disk is as sound as before."""
 
+NAME_AT_FAULT = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EEXIST, errno.ENOTDIR, errno.EISDIR})
+"""No file can have that name, or something of another kind has it: one partition's misfortune, which anybody who writes to
+ZooKeeper or into the folder can bring about, and not the disk's."""
+
 
 class LogDirFailure(Struct, frozen=True):
     """What took the folder offline, and when (milliseconds since the Unix epoch)."""
@@ -48,7 +52,7 @@ class LogDir:
 
     def report(self, what: str, error: OSError) -> None:
         """An I/O error in the folder; the first that is the disk's fault takes it offline."""
-        if self.failure is not None or error.errno in HANDLES_AT_FAULT:
+        if self.failure is not None or error.errno in HANDLES_AT_FAULT | NAME_AT_FAULT:
             return
         self.failure = LogDirFailure(self._clock.now_ms(), what, str(error))
         logger.critical(

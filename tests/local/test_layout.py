@@ -11,7 +11,7 @@ from broker_core.config import BrokerConfig
 from broker_core.errors import ConfigError
 from broker_core.local import control
 from broker_core.local.brokers import properties
-from broker_core.local.layout import Layout
+from broker_core.local.layout import DEFAULT_PORTS, Layout
 from broker_core.local.services import check_port_free
 
 
@@ -24,8 +24,10 @@ def test_ports_have_defaults_and_can_be_moved(tmp_path: Path) -> None:
     assert layout(tmp_path, BROKER="19092").port_of(3) == 19094
 
 
-def test_a_folder_knows_the_ports_it_was_started_with(tmp_path: Path) -> None:
+def test_a_folder_knows_the_ports_it_was_started_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever comes to it without the variables finds what runs there; the variables win, and only a start leaves them."""
+    for name in DEFAULT_PORTS:
+        monkeypatch.delenv(f"HIGHWATER_{name}_PORT", raising=False)
     moved = layout(tmp_path, BROKER="19092", CONSOLE="18000")
     assert layout(tmp_path).broker_port == 9092
     moved.prepare()

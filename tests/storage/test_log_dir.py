@@ -115,6 +115,20 @@ async def test_a_want_of_file_handles_is_not_the_disks_fault(code: int) -> None:
     assert "/data/.kafka_cleanshutdown" in logs.world.disk.files
 
 
+@pytest.mark.parametrize("code", [errno.ENAMETOOLONG, errno.EEXIST])
+async def test_a_name_that_no_log_can_have_is_not_the_disks_fault(code: int) -> None:
+    """Whoever writes to ZooKeeper can name a topic so: its log cannot be made, the others go on."""
+    logs, a, _ = await running()
+    logs.world.disk.fail["create"] = code
+    with pytest.raises(KafkaError) as refused:
+        await logs.manager.get_or_create(TopicPartition("x" * 249, 1234567), None)
+    assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    logs.world.disk.fail.clear()
+    append(a)
+    assert (a.log_end_offset, logs.told) == (1, [])
+    await logs.stop()
+
+
 async def test_a_log_that_cannot_be_opened_at_the_start_takes_it_offline() -> None:
     """The broker starts all the same, and can say so."""
     first, _, _ = await running()
