@@ -15,6 +15,7 @@ from broker_core.records.budget import Budget, BudgetSpent, refusal
 from broker_core.replication.delayed import DelayedOffsets
 from broker_core.replication.partition import ACKS_ALL, Partition
 from broker_core.replication.progress import Progress
+from broker_core.replication.refused_sequences import RefusedSequences
 from broker_core.seams import Node
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
 from broker_core.storage.looking import Looked, looking, looking_at_headers, must_look
@@ -87,6 +88,7 @@ class Appending:
         self._progress = progress
         self._hosted = hosted
         self._workbench = workbench
+        self._refused = RefusedSequences()
 
     async def append(
         self,
@@ -142,11 +144,15 @@ class Appending:
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"clients may not append to the internal topic {tp.topic}")
             partition = self._hosted(tp)
         except KafkaError as error:
+            self._refused.note(tp, data, error, self._clock.monotonic_ms())
             return AppendResult(error.code, error.message)
         try:
             looked = await self._looked_into(partition, data, terms) if terms.origin is AppendOrigin.CLIENT else None
+            if partition.log is not None:
+                self._refused.check(tp, data, partition.log.producer_state, self._clock.monotonic_ms())
             info, moved = partition.append(data, terms.origin, acks=terms.acks, looked=looked)
         except KafkaError as error:
+            self._refused.note(tp, data, error, self._clock.monotonic_ms())
             return _refused(error, partition)
         except Exception as error:
             logger.exception("an append failed", extra={"partition": str(tp)})

@@ -81,8 +81,8 @@ class CompletedTxn(NamedTuple):
     aborted: bool
 
 
-def follows(last_sequence: int, next_sequence: int) -> bool:
-    return next_sequence == (0 if last_sequence == SEQUENCE_MAX else last_sequence + 1)
+def next_sequence(last_sequence: int) -> int:
+    return 0 if last_sequence == SEQUENCE_MAX else last_sequence + 1
 
 
 class ProducerState:
@@ -228,7 +228,7 @@ def check_sequence(entry: ProducerEntry, header: BatchHeader) -> None:
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"producer {entry.producer_id} starts epoch {header.producer_epoch} with sequence {header.base_sequence}, not 0",
             )
-    elif not follows(entry.last_sequence, header.base_sequence):
+    elif header.base_sequence != next_sequence(entry.last_sequence):
         raise KafkaError(
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
             f"producer {entry.producer_id} sent sequence {header.base_sequence} after {entry.last_sequence}",
