@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -46,6 +47,8 @@ def main() -> int:
     options = parser.parse_args()
     if os.geteuid():
         parser.error("run it as root: it mounts a small disk of its own")
+    for number in (signal.SIGINT, signal.SIGTERM):  # in the background too: neither processes nor the mount may stay behind
+        signal.signal(number, signal.default_int_handler)
     base = Path(tempfile.mkdtemp(prefix="highwater-chaos-"))
     os.environ.update({"HIGHWATER_DATA": str(base / "data"), "DJANGO_SETTINGS_MODULE": "console.settings"})
     system = ChaosSystem(base)
