@@ -1,4 +1,4 @@
-"""Java's string hash, by which Kafka divides groups among partitions (SOURCES G2) and partitions among fetchers (SOURCES R7)."""
+"""Java's string hash, by which Kafka divides groups among partitions (spec G2) and partitions among fetchers (spec R7)."""
 
 from __future__ import annotations
 

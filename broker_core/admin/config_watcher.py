@@ -1,4 +1,4 @@
-"""Keeps the settings in force as ZooKeeper has them (SOURCES O1).
+"""Keeps the settings in force as ZooKeeper has them (spec O1).
 
 `ConfigChanges` tells which entity changed and all its overrides; here they take effect. What is refused (somebody wrote it
 past us) is logged, and the old settings stay.

@@ -1,4 +1,4 @@
-"""Reads and changes the settings of topics and brokers (SOURCES O1).
+"""Reads and changes the settings of topics and brokers (spec O1).
 
 Reading is answered from what is in force here; a change is checked, written to `/config/topics|brokers/…` and announced
 by a sequential znode under `/config/changes`, which every broker's `ConfigWatcher` follows.

@@ -1,4 +1,4 @@
-"""Creates, grows and deletes topics by writing their znodes (SOURCES Z4, Z6).
+"""Creates, grows and deletes topics by writing their znodes (spec Z4, Z6).
 
 The controller sees the znodes by its watches and does the rest: replicas, leaders, deletion of logs.
 """

@@ -1,4 +1,4 @@
-"""The settings in force: they may change while the broker runs (SOURCES O1)."""
+"""The settings in force: they may change while the broker runs (spec O1)."""
 
 from __future__ import annotations
 

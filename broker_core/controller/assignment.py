@@ -1,4 +1,4 @@
-"""Where the replicas of new partitions go (SOURCES Z6, KIP-36): Kafka's placement, decided without I/O.
+"""Where the replicas of new partitions go (spec Z6, KIP-36): Kafka's placement, decided without I/O.
 
 Without racks, partition p's first replica is broker (start + p) of the list; the others follow at a distance that grows
 by one each time the list has been used up, so two brokers rarely share all their partitions. Brokers 0–4, factor 3, start

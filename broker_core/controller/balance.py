@@ -1,4 +1,4 @@
-"""Giving leadership back to preferred replicas (SOURCES O3): which partitions an automatic round moves."""
+"""Giving leadership back to preferred replicas (spec O3): which partitions an automatic round moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the active controller does when brokers come, go, come back, shut down or answer (SOURCES Z4, Z5)."""
+"""What the active controller does when brokers come, go, come back, shut down or answer (spec Z4, Z5)."""
 
 from __future__ import annotations
 

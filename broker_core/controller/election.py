@@ -1,4 +1,4 @@
-"""Who leads: the four elections as pure functions (SOURCES R8; kafka.controller.Election).
+"""Who leads: the four elections as pure functions (spec R8; kafka.controller.Election).
 
 The order is the assignment's, never the log's length. Every election bumps the leader epoch by one. `Election.recipients`
 are the brokers that are sent the LeaderAndIsr.

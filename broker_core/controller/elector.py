@@ -1,8 +1,8 @@
-"""Becoming the controller: one atomic write of `/controller` (ephemeral) and `/controller_epoch` (SOURCES Z2).
+"""Becoming the controller: one atomic write of `/controller` (ephemeral) and `/controller_epoch` (spec Z2).
 
 The write names the version of `/controller_epoch` it was decided on, so of two brokers only one wins, and every later
 write of the winner is fenced by the version it made. A lost reply is resolved by reading: the znode belongs to this very
-session and the epoch is the one asked for, so the election was won (REPLICATION B12).
+session and the epoch is the one asked for, so the election was won (spec B12).
 """
 
 from __future__ import annotations

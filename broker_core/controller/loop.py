@@ -222,7 +222,7 @@ class Controller:
             await TERM_EVENTS[type(event)](term)
 
     async def _office_changed(self) -> None:
-        """Whoever was the controller resigns before competing again (SOURCES Z2)."""
+        """Whoever was the controller resigns before competing again (spec Z2)."""
         if self._node.store.session_id == 0:
             return
         watch = self._seat_watches.to(ControllerChange())

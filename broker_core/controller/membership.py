@@ -34,7 +34,7 @@ def compare(known: Mapping[int, BrokerInfo], registered: Mapping[int, BrokerInfo
 
 
 def restarted_unseen(brokers: Mapping[int, BrokerInfo], remembered: Mapping[int, int], leadership: Iterable[Leadership]) -> list[int]:
-    """Brokers that a partition's state counts on and that registered since the last controller looked (REPLICATION B11).
+    """Brokers that a partition's state counts on and that registered since the last controller looked (spec B11).
 
     `remembered` are the epochs that it had acted on. They went and came back while no controller looked. What they had not
     flushed may be gone, so they must leave the ISR and their leaderships end, as if they had been seen gone.

@@ -1,7 +1,7 @@
 """One broker's time in office: from the won election until it resigns, loses its session or is fenced.
 
 Everything of a term hangs on its epoch and its session; nothing is carried over into the next one, which reads all from the
-store (SOURCES Z3). The order of the beginning matters: watches are set while reading, brokers learn who is alive before
+store (spec Z3). The order of the beginning matters: watches are set while reading, brokers learn who is alive before
 any of them is told to follow or lead, replicas are brought online before leaders are chosen.
 """
 

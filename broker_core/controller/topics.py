@@ -1,4 +1,4 @@
-"""What the active controller does about topics: created, grown, gone, or to be deleted (SOURCES Z4)."""
+"""What the active controller does about topics: created, grown, gone, or to be deleted (spec Z4)."""
 
 from __future__ import annotations
 

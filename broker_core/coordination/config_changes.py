@@ -1,4 +1,4 @@
-"""Every broker's watch on `/config/changes`: tells which settings changed, without a restart (SOURCES O1).
+"""Every broker's watch on `/config/changes`: tells which settings changed, without a restart (spec O1).
 
 Whoever changes settings writes `/config/<kind>/<name>` and then a sequential notification below `/config/changes` that names
 the entity. A notification only says "look"; what counts is what the settings are when they are read. At the start, and

@@ -1,4 +1,4 @@
-"""A broker's registration `/brokers/ids/N`: ephemeral, and its czxid is the broker's epoch (SOURCES Z1, KIP-380).
+"""A broker's registration `/brokers/ids/N`: ephemeral, and its czxid is the broker's epoch (spec Z1, KIP-380).
 
 A broker that was killed leaves its registration until its session times out, so its successor has to deal with it:
 

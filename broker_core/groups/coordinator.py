@@ -1,4 +1,4 @@
-"""The group coordinator: serves the groups of the `__consumer_offsets` partitions that this broker leads (SOURCES G2, G3).
+"""The group coordinator: serves the groups of the `__consumer_offsets` partitions that this broker leads (spec G2, G3).
 
 Every request is first checked: is the group id legal, is this broker its coordinator, has the group been loaded? Then it goes to the
 group as an event, and what follows is the engine's to carry out. Joins, syncs and commits wait; everything else is answered at once.

@@ -1,4 +1,4 @@
-"""JoinGroup: new and known members, dynamic and static ones (SOURCES G2, KIP-345, KIP-394, KIP-814). Pure."""
+"""JoinGroup: new and known members, dynamic and static ones (spec G2, KIP-345, KIP-394, KIP-814). Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commits, fetches and deletions of offsets (SOURCES G3)."""
+"""Commits, fetches and deletions of offsets (spec G3)."""
 
 from __future__ import annotations
 

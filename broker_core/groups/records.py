@@ -1,4 +1,4 @@
-"""Keys and values of `__consumer_offsets` in Kafka's binary formats (SOURCES G3), so that Kafka's own tools can read the topic.
+"""Keys and values of `__consumer_offsets` in Kafka's binary formats (spec G3), so that Kafka's own tools can read the topic.
 
 Every key and value starts with an int16 version; strings and bytes are length-prefixed (int16 and int32), big-endian.
 

@@ -1,4 +1,4 @@
-"""When committed offsets expire, and with the last of them the group (SOURCES G3). Pure.
+"""When committed offsets expire, and with the last of them the group (spec G3). Pure.
 
 | the group | its offsets expire `offsets.retention.minutes` after |
 |---|---|

@@ -1,4 +1,4 @@
-"""The timers of all groups, as delayed operations in purgatories over one timing wheel (SOURCES P2, P3).
+"""The timers of all groups, as delayed operations in purgatories over one timing wheel (spec P2, P3).
 
 A session's operation completes when its member is heard of, a rebalance's when all have joined or synced: in both cases the group has
 stopped or replaced the timer, which is what `try_complete` looks at. If it is not completed in time, the group is told.

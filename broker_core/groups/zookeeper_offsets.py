@@ -1,4 +1,4 @@
-"""Offsets in ZooKeeper, as consumers before 0.8.2 kept them: OffsetCommit and OffsetFetch version 0 still do (SOURCES Z7).
+"""Offsets in ZooKeeper, as consumers before 0.8.2 kept them: OffsetCommit and OffsetFetch version 0 still do (spec Z7).
 
 `/consumers/<group>/offsets/<topic>/<partition>` holds the offset in decimal digits.
 """

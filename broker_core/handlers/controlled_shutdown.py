@@ -1,4 +1,4 @@
-"""ControlledShutdown v0–3: a broker asks the controller to move its leaderships away before it stops (SOURCES Z5)."""
+"""ControlledShutdown v0–3: a broker asks the controller to move its leaderships away before it stops (spec Z5)."""
 
 from __future__ import annotations
 

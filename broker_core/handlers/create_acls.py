@@ -1,4 +1,4 @@
-"""CreateAcls v0–3: refused with SECURITY_DISABLED, one row per ACL, as no authorizer would heed them (SOURCES N3)."""
+"""CreateAcls v0–3: refused with SECURITY_DISABLED, one row per ACL, as no authorizer would heed them (spec N3)."""
 
 from __future__ import annotations
 

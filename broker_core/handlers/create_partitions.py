@@ -1,4 +1,4 @@
-"""CreatePartitions v0–3: raises a topic's number of partitions, by the controller (SOURCES Z4)."""
+"""CreatePartitions v0–3: raises a topic's number of partitions, by the controller (spec Z4)."""
 
 from __future__ import annotations
 

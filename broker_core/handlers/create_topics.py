@@ -1,4 +1,4 @@
-"""CreateTopics v0–7, by the controller; answers once every partition has a leader, or the timeout has passed (SOURCES Z4, Z6)."""
+"""CreateTopics v0–7, by the controller; answers once every partition has a leader, or the timeout has passed (spec Z4, Z6)."""
 
 from __future__ import annotations
 

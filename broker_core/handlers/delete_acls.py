@@ -1,4 +1,4 @@
-"""DeleteAcls v0–3: refused with SECURITY_DISABLED, one row per filter (SOURCES N3)."""
+"""DeleteAcls v0–3: refused with SECURITY_DISABLED, one row per filter (spec N3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeleteTopics v0–6 by name or topic id, by the controller; answers once they are gone, or the timeout has passed (SOURCES Z4)."""
+"""DeleteTopics v0–6 by name or topic id, by the controller; answers once they are gone, or the timeout has passed (spec Z4)."""
 
 from __future__ import annotations
 

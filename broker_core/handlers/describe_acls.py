@@ -1,4 +1,4 @@
-"""DescribeAcls v0–3: there is no authorizer, and SECURITY_DISABLED says so, as in Kafka (SOURCES N3)."""
+"""DescribeAcls v0–3: there is no authorizer, and SECURITY_DISABLED says so, as in Kafka (spec N3)."""
 
 from __future__ import annotations
 

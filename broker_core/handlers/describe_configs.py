@@ -1,4 +1,4 @@
-"""DescribeConfigs v0–4: settings of topics and brokers, with where each value comes from (SOURCES O1)."""
+"""DescribeConfigs v0–4: settings of topics and brokers, with where each value comes from (spec O1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeDelegationToken v0–3: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, as nobody is authenticated (SOURCES N3)."""
+"""DescribeDelegationToken v0–3: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, as nobody is authenticated (spec N3)."""
 
 from __future__ import annotations
 

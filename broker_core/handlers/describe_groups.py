@@ -1,4 +1,4 @@
-"""DescribeGroups v0–5: state, protocol and members of groups (SOURCES G2). A group that does not exist is Dead."""
+"""DescribeGroups v0–5: state, protocol and members of groups (spec G2). A group that does not exist is Dead."""
 
 from __future__ import annotations
 

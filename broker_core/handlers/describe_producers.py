@@ -1,4 +1,4 @@
-"""DescribeProducers v0: the producers that this broker's replica of a partition remembers, be it leader or follower (SOURCES G4)."""
+"""DescribeProducers v0: the producers that this broker's replica of a partition remembers, be it leader or follower (spec G4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ElectLeaders v0–2: preferred (v0+) and unclean (v1+) elections, by the controller (SOURCES R8, O3)."""
+"""ElectLeaders v0–2: preferred (v0+) and unclean (v1+) elections, by the controller (spec R8, O3)."""
 
 from __future__ import annotations
 

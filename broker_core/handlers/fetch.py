@@ -1,4 +1,4 @@
-"""Fetch v0–17: records for consumers and followers, from the segment files (SOURCES R2, R7, P1, N1).
+"""Fetch v0–17: records for consumers and followers, from the segment files (spec R2, R7, P1, N1).
 
 Versions 13 and later name topics by id. Sessions (v7+, KIP-227) belong to the replica manager. Records go out as file
 ranges; only versions 0–3, which know the old message sets, have them converted here, in slices between which others are served.

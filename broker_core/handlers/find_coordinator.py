@@ -1,4 +1,4 @@
-"""FindCoordinator v0–6: which broker coordinates a group (SOURCES G2). One key before v4, any number since.
+"""FindCoordinator v0–6: which broker coordinates a group (spec G2). One key before v4, any number since.
 
 The first request for a group creates `__consumer_offsets`. Share groups (key type 2) have no coordinator here, nor have
 transactions (1): COORDINATOR_NOT_AVAILABLE would have their producers ask again for ever, so they get the one answer to this

@@ -1,4 +1,4 @@
-"""Heartbeat v0–4: a member is alive; REBALANCE_IN_PROGRESS asks it to join again (SOURCES G2)."""
+"""Heartbeat v0–4: a member is alive; REBALANCE_IN_PROGRESS asks it to join again (spec G2)."""
 
 from __future__ import annotations
 

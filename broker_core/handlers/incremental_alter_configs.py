@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs v0–1 (KIP-339): sets, deletes, appends to or subtracts from single settings (SOURCES O1)."""
+"""IncrementalAlterConfigs v0–1 (KIP-339): sets, deletes, appends to or subtracts from single settings (spec O1)."""
 
 from __future__ import annotations
 

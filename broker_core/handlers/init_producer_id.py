@@ -1,4 +1,4 @@
-"""InitProducerId v0–5: a producer id for an idempotent producer (SOURCES G4).
+"""InitProducerId v0–5: a producer id for an idempotent producer (spec G4).
 
 A producer with a transactional id is refused for good, as by FindCoordinator already: this broker coordinates no transactions.
 """

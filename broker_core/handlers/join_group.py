@@ -1,4 +1,4 @@
-"""JoinGroup v0–9: a member joins its group and waits for the next generation (SOURCES G2).
+"""JoinGroup v0–9: a member joins its group and waits for the next generation (spec G2).
 
 v1 adds the rebalance timeout, v4 the second join with the id just given out (KIP-394), v5 static members (KIP-345), v8 the reason,
 v9 the skipped assignment of a static leader (KIP-814).

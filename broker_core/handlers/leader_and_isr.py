@@ -1,4 +1,4 @@
-"""LeaderAndIsr v0–7: the controller tells which partitions to lead and which to follow (SOURCES Z5, R11)."""
+"""LeaderAndIsr v0–7: the controller tells which partitions to lead and which to follow (spec Z5, R11)."""
 
 from __future__ import annotations
 

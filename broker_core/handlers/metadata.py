@@ -1,4 +1,4 @@
-"""Metadata v0–12: brokers, controller, topics and their leaders, from this broker's cache (SOURCES Z4).
+"""Metadata v0–12: brokers, controller, topics and their leaders, from this broker's cache (spec Z4).
 
 An unknown topic is created when both the broker (`auto.create.topics.enable`) and the client (v4+) allow it; the client is
 then told LEADER_NOT_AVAILABLE and asks again. Answers without such a side effect are cached in encoded form.

@@ -1,4 +1,4 @@
-"""OffsetCommit v0–9: consumers commit how far they have come (SOURCES G3); version 0 into ZooKeeper (Z7), all others to the group.
+"""OffsetCommit v0–9: consumers commit how far they have come (spec G3); version 0 into ZooKeeper (spec Z7), all others to the group.
 
 v1 may carry the time of a commit, v2–4 how long it is to be kept, v6 the leader epoch, v7 the instance id.
 """

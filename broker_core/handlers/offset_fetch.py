@@ -1,4 +1,4 @@
-"""OffsetFetch v0–9: committed offsets of a group, of several since v8 (SOURCES G3); version 0 from ZooKeeper (Z7).
+"""OffsetFetch v0–9: committed offsets of a group, of several since v8 (spec G3); version 0 from ZooKeeper (spec Z7).
 
 v2 adds "all partitions" (null) and an error for the whole group; before it, such an error stands at every partition. v7 adds
 `require_stable`.

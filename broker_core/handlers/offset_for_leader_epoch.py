@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch v0–4: where a leader epoch ends in the leader's log (KIP-101, KIP-320; SOURCES R6)."""
+"""OffsetForLeaderEpoch v0–4: where a leader epoch ends in the leader's log (KIP-101, KIP-320; spec R6)."""
 
 from __future__ import annotations
 

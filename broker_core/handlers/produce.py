@@ -1,4 +1,4 @@
-"""Produce v0–11: appends record batches to the partitions this broker leads (SOURCES R5, R12, S3).
+"""Produce v0–11: appends record batches to the partitions this broker leads (spec R5, R12, S3).
 
 acks 0 is not answered; if anything failed the connection is closed, which is all a client can be told. acks 1 answers when
 the leader has the records, acks -1 when the whole ISR has. Versions 0–2 may bring message sets, which are stored as batches.

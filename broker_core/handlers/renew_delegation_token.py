@@ -1,4 +1,4 @@
-"""RenewDelegationToken v0–2: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, as nobody is authenticated (SOURCES N3)."""
+"""RenewDelegationToken v0–2: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, as nobody is authenticated (spec N3)."""
 
 from __future__ import annotations
 

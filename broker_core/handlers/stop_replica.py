@@ -1,4 +1,4 @@
-"""StopReplica v0–4: the controller takes replicas out of service or deletes them (SOURCES Z5)."""
+"""StopReplica v0–4: the controller takes replicas out of service or deletes them (spec Z5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SyncGroup v0–5: a member asks for its assignment; the leader brings everybody's (SOURCES G2). v5 needs protocol type and name."""
+"""SyncGroup v0–5: a member asks for its assignment; the leader brings everybody's (spec G2). v5 needs protocol type and name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UpdateMetadata v0–8: the controller tells every broker who leads what and who is alive (SOURCES Z4, Z5)."""
+"""UpdateMetadata v0–8: the controller tells every broker who leads what and who is alive (spec Z4, Z5)."""
 
 from __future__ import annotations
 

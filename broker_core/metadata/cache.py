@@ -1,4 +1,4 @@
-"""What this broker knows of the cluster, as the controller told it by UpdateMetadata (SOURCES Z4).
+"""What this broker knows of the cluster, as the controller told it by UpdateMetadata (spec Z4).
 
 The cache is changed in one step by `update` and read without waiting by everyone. `version` counts the changes, so that an
 encoded Metadata response can be kept until it moves. Values handed out are immutable or belong to the cache: read them,

@@ -1,4 +1,4 @@
-"""Appends to led partitions and waits for their replicas (SOURCES R5, P1)."""
+"""Appends to led partitions and waits for their replicas (spec R5, P1)."""
 
 from __future__ import annotations
 

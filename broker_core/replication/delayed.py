@@ -1,4 +1,4 @@
-"""What waits in the purgatories of a replica manager: produces, fetches and record deletions (SOURCES P1).
+"""What waits in the purgatories of a replica manager: produces, fetches and record deletions (spec P1).
 
 Each carries a future that the waiting handler awaits. An operation only says *when*; what is answered is worked out by the
 handler after it wakes, from the state of that moment. The future may have been cancelled with its handler: then nobody

@@ -1,4 +1,4 @@
-"""Replicates from one source broker: one loop, one request at a time, for its share of the partitions we follow there (SOURCES R7)."""
+"""Replicates from one source broker: one loop, one request at a time, for its share of the partitions we follow there (spec R7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fetchers of a broker: `num.replica.fetchers` per source broker, each with its share of the partitions (SOURCES R7)."""
+"""The fetchers of a broker: `num.replica.fetchers` per source broker, each with its share of the partitions (spec R7)."""
 
 from __future__ import annotations
 

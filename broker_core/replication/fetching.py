@@ -1,4 +1,4 @@
-"""Answers fetch requests: at once when there is enough, an error or no time to wait; else when enough has come (SOURCES P1)."""
+"""Answers fetch requests: at once when there is enough, an error or no time to wait; else when enough has come (spec P1)."""
 
 from __future__ import annotations
 

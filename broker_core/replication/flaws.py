@@ -12,16 +12,16 @@ class Flaws(Struct, frozen=True):
     """
 
     truncate_to_high_watermark: bool = False
-    """A new follower cuts its log at its own high watermark instead of asking by epoch (REPLICATION B1, KIP-101)."""
+    """A new follower cuts its log at its own high watermark instead of asking by epoch (spec B1, KIP-101)."""
 
     join_below_epoch_start: bool = False
-    """A follower joins the ISR at the high watermark though it lacks the start of the epoch (REPLICATION B4, KAFKA-7128)."""
+    """A follower joins the ISR at the high watermark though it lacks the start of the epoch (spec B4, KAFKA-7128)."""
 
     accept_old_generations: bool = False
-    """Control requests meant for an earlier registration of this broker are obeyed (REPLICATION B11, KIP-380)."""
+    """Control requests meant for an earlier registration of this broker are obeyed (spec B11, KIP-380)."""
 
     obey_before_registration: bool = False
-    """Control requests are obeyed while this broker is not registered yet, whomever they were meant for (REPLICATION B11)."""
+    """Control requests are obeyed while this broker is not registered yet, whomever they were meant for (spec B11)."""
 
 
 NO_FLAWS = Flaws()

@@ -98,7 +98,7 @@ def view(state: FollowerState, isr: tuple[int, ...], now_ms: float, lag_max_ms: 
 
 
 def why_behind(state: FollowerState | None, now_ms: float, lag_max_ms: float, *, alive: bool) -> str:
-    """Why a follower is not in the ISR, in one word: `dead`, `new`, `stuck` or `slow` (SOURCES R3)."""
+    """Why a follower is not in the ISR, in one word: `dead`, `new`, `stuck` or `slow` (spec R3)."""
     if not alive or state is None:
         return "dead"
     if state.last_fetch_ms == NEVER or now_ms - state.last_fetch_ms > lag_max_ms:

@@ -1,4 +1,4 @@
-"""What a follower does to its log with a leader's answer: append, raise the high watermark, cut, start over (SOURCES R7).
+"""What a follower does to its log with a leader's answer: append, raise the high watermark, cut, start over (spec R7).
 
 Order matters: nothing of an answer that shows a divergence is used before the log is cut (KAFKA-14704), and whatever
 waits for the disk re-checks afterwards that the partition still follows in the same leader epoch.

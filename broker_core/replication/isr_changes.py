@@ -1,4 +1,4 @@
-"""Carries a leader's ISR changes to the store and the store's answer back to the leader (SOURCES R4)."""
+"""Carries a leader's ISR changes to the store and the store's answer back to the leader (spec R4)."""
 
 from __future__ import annotations
 

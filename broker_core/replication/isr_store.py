@@ -1,4 +1,4 @@
-"""Writes ISR changes to the store and announces them to the controller (SOURCES R4; the way of `2.7-IV1`).
+"""Writes ISR changes to the store and announces them to the controller (spec R4; the way of `2.7-IV1`).
 
 A write names the version of the partition's state znode that the leader knows, so it fails once anybody else has written.
 A lost reply is looked up: whoever finds its own words in the znode has written them. Announcements are batched into

@@ -1,4 +1,4 @@
-"""Which orders of a controller a broker obeys: LeaderAndIsr and StopReplica, partition by partition (SOURCES R11).
+"""Which orders of a controller a broker obeys: LeaderAndIsr and StopReplica, partition by partition (spec R11).
 
 A request is first checked as a whole: it has to be meant for this registration of the broker (KIP-380) and come from the
 newest controller seen. Then every partition stands alone; only a strictly greater leader epoch changes anything.

@@ -176,7 +176,7 @@ class Partition:
         return info, Moved(log_end=not info.duplicate, high_watermark=self._raise_high_watermark(leader, log))
 
     def appendable(self, acks: int, expected_epoch: int = NO_EPOCH) -> tuple[LeaderState, PartitionLog]:
-        """The leadership and its log; with acks=all only while the ISR has its minimum (SOURCES R5)."""
+        """The leadership and its log; with acks=all only while the ISR has its minimum (spec R5)."""
         leader, log = self.leading(expected_epoch)
         if acks == ACKS_ALL and len(leader.isr.isr) < self.min_isr:
             raise KafkaError(

@@ -1,4 +1,4 @@
-"""Which replica a consumer should read from (KIP-392; SOURCES R10).
+"""Which replica a consumer should read from (KIP-392; spec R10).
 
 Only followers that are in the ISR and hold the wanted offset are candidates. The leader stays the choice unless a rule
 prefers a follower; the leader alone redirects, so that two followers never point at each other (KAFKA-13778).

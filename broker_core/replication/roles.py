@@ -1,4 +1,4 @@
-"""Carries out the controller's orders: who leads, who follows, what is stopped and deleted (SOURCES R11, Z5).
+"""Carries out the controller's orders: who leads, who follows, what is stopped and deleted (spec R11, Z5).
 
 An order takes effect in two steps. At once and without waiting, the partition stops serving in its old role and is no
 longer fetched. Then, under the partition's `turn`, the disk does its part and the new role begins; an order that was

@@ -1,4 +1,4 @@
-"""One client's connection: a request frame in, the parts of its answer out (SOURCES N1).
+"""One client's connection: a request frame in, the parts of its answer out (spec N1).
 
 The listener reads frames, hands them in one at a time and writes what comes back; so a connection has one request in
 flight, and a slow or broken one holds up nobody else.

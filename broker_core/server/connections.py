@@ -1,4 +1,4 @@
-"""All connections of one broker: makes their handlers and counts them (limits are the listener's, SOURCES N1)."""
+"""All connections of one broker: makes their handlers and counts them (limits are the listener's, spec N1)."""
 
 from __future__ import annotations
 

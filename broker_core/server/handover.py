@@ -1,4 +1,4 @@
-"""Controlled shutdown, the broker's side: asks the controller to move its leaderships away before it stops (SOURCES Z5)."""
+"""Controlled shutdown, the broker's side: asks the controller to move its leaderships away before it stops (spec Z5)."""
 
 from __future__ import annotations
 

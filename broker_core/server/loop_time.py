@@ -1,4 +1,4 @@
-"""How long a coroutine keeps the event loop, apart from how long it waits: a stopwatch that runs while it does (SOURCES N1)."""
+"""How long a coroutine keeps the event loop, apart from how long it waits: a stopwatch that runs while it does (spec N1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that are in a log and must not be acknowledged before they are on disk: what `flush.messages` asks for (SOURCES S5).
+"""Records that are in a log and must not be acknowledged before they are on disk: what `flush.messages` asks for (spec S5).
 
 Kafka flushes inside the append, so nobody hears of the append before that. Here a flush runs off the loop, and what it covers
 is *held* meanwhile: the replica neither answers the producer nor counts towards the high watermark with it.

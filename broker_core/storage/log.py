@@ -1,4 +1,4 @@
-"""One partition's log: the only writer of its folder (SOURCES S1–S7).
+"""One partition's log: the only writer of its folder (spec S1–S7).
 
 Offsets: log start ≤ high watermark ≤ log end; the last stable offset is the high watermark or the first record of a
 transaction that is not known to have ended on all in-sync replicas. Records below the recovery point survive a power loss;

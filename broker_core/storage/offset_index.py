@@ -1,4 +1,4 @@
-"""`.index`: from an offset to where in the segment's log to start looking (SOURCES S2).
+"""`.index`: from an offset to where in the segment's log to start looking (spec S2).
 
 Entry, 8 bytes: offset relative to the segment's base (int32), position in the log (int32). An entry names the *last*
 offset of a batch and the position where that batch starts; there is one for about every `index.interval.bytes` of log.

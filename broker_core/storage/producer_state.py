@@ -1,4 +1,4 @@
-"""What a partition knows of its idempotent and transactional producers, pure (SOURCES G4, G5).
+"""What a partition knows of its idempotent and transactional producers, pure (spec G4, G5).
 
 Of each producer id the last five batches are kept: an exact repeat of one of them is a duplicate and gets the old offset.
 The first unstable offset is that of the oldest transaction that is still going on, or that has ended above the high
@@ -22,7 +22,7 @@ NO_OFFSET = -1
 
 
 class AppendOrigin(Enum):
-    """Who asks for an append, and so how far it is checked (SOURCES R12)."""
+    """Who asks for an append, and so how far it is checked (spec R12)."""
 
     CLIENT = "client"
     REPLICATION = "replication"

@@ -1,4 +1,4 @@
-"""Reading a log: from offsets and timestamps to ranges of segment files (SOURCES S2).
+"""Reading a log: from offsets and timestamps to ranges of segment files (spec S2).
 
 Slices begin and end at batch boundaries. The place where one read ended is remembered, so a reader that goes on there
 needs neither index nor scan.

@@ -1,4 +1,4 @@
-"""When a segment is rolled and which ones expire (SOURCES S4). Pure."""
+"""When a segment is rolled and which ones expire (spec S4). Pure."""
 
 from __future__ import annotations
 

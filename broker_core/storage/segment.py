@@ -1,4 +1,4 @@
-"""One segment of a log: a file of batches and its indexes (SOURCES S1, S2).
+"""One segment of a log: a file of batches and its indexes (spec S1, S2).
 
     <base>.log        batches, one after the other; the first starts at or after the base offset
     <base>.index      offset → position            <base>.timeindex   timestamp → offset

@@ -28,7 +28,7 @@ Response
                      log_end_offset, log_start_offset, last_stable_offset, size_bytes, replicas: [broker, …],
                      truncation: {from, to} or null, followers: [{broker_id, log_end_offset, high_watermark, log_start_offset,
                      fetch_age_ms, caught_up_age_ms, in_isr, reason}]}; isr and followers only from the leader; unknown is null
-                     reason: null in the ISR, else "dead", "new", "stuck" or "slow" (SOURCES R3)
+                     reason: null in the ISR, else "dead", "new", "stuck" or "slow" (spec R3)
     removed          [{topic, partition}] that this broker no longer hosts
     groups           rows {group, state, protocol_type, protocol, generation, members: [{member_id, client_id, client_host,
                      group_instance_id, assignment: {topic: [partition]} or null}], offsets: [{topic, partition, offset,

@@ -1,4 +1,4 @@
-"""Counters and histograms of one broker; plain numbers on the broker's loop, read by Prometheus and the state feed (SOURCES N1, O1)."""
+"""Counters and histograms of one broker; plain numbers on the broker's loop, read by Prometheus and the state feed (spec N1, O1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Producer ids, in blocks that the brokers take from one znode (SOURCES G4).
+"""Producer ids, in blocks that the brokers take from one znode (spec G4).
 
 `/latest_producer_id_block` holds the last block given out: `{"version":1,"broker":N,"block_start":"s","block_end":"e"}` (the numbers
 are strings, as Kafka writes them). A broker takes the next thousand by a write that names the znode's version, so that no two brokers

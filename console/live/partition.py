@@ -188,7 +188,7 @@ def _aged(seen: Value | None, name: str, claim: Value | None, now_ms: int) -> in
 
 
 def _reason(alive: bool, leader: int | None, seen: Value | None, caught_up_age: int | None, fetch_age: int | None) -> str:
-    """Why a replica is out of the ISR: down, never fetched, stopped fetching, or too slow (R3)."""
+    """Why a replica is out of the ISR: down, never fetched, stopped fetching, or too slow (spec R3)."""
     if not alive:
         return "broker is down"
     if leader is None:

@@ -1,4 +1,4 @@
-"""Settings: describing, changing and following them (SOURCES O1)."""
+"""Settings: describing, changing and following them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from broker_core.coordination.store import Create
 from broker_core.coordination.znode_data import decode_config, encode_config, encode_config_change
 from broker_core.errors import ConfigError, ErrorCode, KafkaError
 from tests.support.admin_world import AdminWorld
+
+pytestmark = pytest.mark.spec("O1")
 
 TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
 

@@ -1,4 +1,4 @@
-"""Creating, growing and deleting topics as znodes (SOURCES Z4, Z6)."""
+"""Creating, growing and deleting topics as znodes."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ async def refused(world: AdminWorld, topic: NewTopic) -> ErrorCode:
     return caught.value.code
 
 
+@pytest.mark.spec("Z6")
 async def test_creates_assignment_settings_and_notification(world: AdminWorld) -> None:
-    """Z6: three partitions over three brokers, each leader once; settings written with the topic, in one step."""
+    """Three partitions over three brokers, each leader once; settings written with the topic, in one step."""
     created = await world.admin.create_topic(NewTopic("orders", 3, 2, {}, {"retention.ms": "1000"}))
     stored = await world.assignment("orders")
     assert stored.partitions == created.assignment
@@ -42,8 +43,9 @@ async def test_creates_assignment_settings_and_notification(world: AdminWorld) -
     assert decode_config_change((await world.store.get(f"{CONFIG_CHANGES}/{change}"))[0]) == "topics/orders"
 
 
+@pytest.mark.spec("Z4")
 async def test_no_topic_is_made_under_an_order_to_delete_it(world: AdminWorld) -> None:
-    """Z4: its controller died between topic and order; the next one would delete the new topic, whose maker waits for leaders."""
+    """Its controller died between topic and order; the next one would delete the new topic, whose maker waits for leaders."""
     await world.store.create(deletion_path("t"), b"")
     assert await refused(world, NewTopic("t", 1, 1)) is ErrorCode.TOPIC_ALREADY_EXISTS
     assert await world.store.exists(topic_path("t")) is None
@@ -170,8 +172,9 @@ async def test_waits_until_topics_are_gone(world: AdminWorld) -> None:
     assert await waiting == []
 
 
+@pytest.mark.spec("G3")
 async def test_internal_topics_have_their_own_shape() -> None:
-    """SOURCES: `__consumer_offsets` has 3 replicas and is compacted (G3)."""
+    """`__consumer_offsets` has 3 replicas and is compacted."""
     world = await AdminWorld.start(**{"offsets.topic.num.partitions": "5"})
     await world.admin.auto_create("__consumer_offsets")
     await world.admin.create_internal_topic("__consumer_offsets")

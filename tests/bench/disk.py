@@ -1,4 +1,4 @@
-"""What the log's design rests on, measured on this machine (SOURCES S5): linear against random writes, and three ways from file to socket.
+"""What the log's design rests on, measured on this machine (spec S5): linear against random writes, and three ways from file to socket.
 
 The writes go to the folder of temporary files, in blocks of 4 KiB with a sync after each MiB. The ways to a socket read a
 file in the page cache and write to a loopback connection that another process drains.

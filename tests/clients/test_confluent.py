@@ -26,25 +26,27 @@ from tests.support.cluster import TestCluster, eventually
 NewTopic = Callable[..., str]
 
 
+@pytest.mark.spec("S7")
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_every_codec_comes_back_as_it_was_sent(cluster: TestCluster, new_topic: NewTopic, codec: str) -> None:
-    """S7: compressed by the producer, stored as it came."""
+    """Compressed by the producer, stored as it came."""
     topic = new_topic(partitions=1)
     values = [bytes([n % 256]) * 500 for n in range(200)]
     produce(cluster, topic, values, **{"compression.type": codec, "linger.ms": 50})
     assert [message.value() for message in read_all(cluster, topic, len(values))] == values
 
 
+@pytest.mark.spec("R5")
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
 def test_every_kind_of_acknowledgement(cluster: TestCluster, new_topic: NewTopic, acks: str) -> None:
-    """R5: acks 0, 1 and all."""
+    """Acks 0, 1 and all."""
     topic = new_topic(partitions=1)
     produce(cluster, topic, [b"a", b"b", b"c"], acks=acks)
     assert [message.value() for message in read_all(cluster, topic, 3)] == [b"a", b"b", b"c"]
 
 
+@pytest.mark.spec("G4")
 def test_an_idempotent_producer_numbers_its_batches(cluster: TestCluster, new_topic: NewTopic) -> None:
-    """G4."""
     topic = new_topic(partitions=1)
     delivered = produce(cluster, topic, [b"%d" % n for n in range(500)], **{"enable.idempotence": True})
     assert sorted(message.offset() for message in delivered) == list(range(500))
@@ -86,8 +88,9 @@ def test_a_record_over_the_limit_is_refused_by_the_broker(cluster: TestCluster, 
     produce(cluster, topic, [b"small"])
 
 
+@pytest.mark.spec("G2")
 def test_members_share_the_partitions_and_take_over(cluster: TestCluster, new_topic: NewTopic) -> None:
-    """G2: a rebalance when one joins and when one leaves; one owner a partition."""
+    """A rebalance when one joins and when one leaves; one owner a partition."""
     topic = new_topic(partitions=4)
     settings = {
         "bootstrap.servers": cluster.bootstrap_servers,
@@ -130,8 +133,9 @@ def test_static_members_come_back_without_a_rebalance(cluster: TestCluster, new_
     again.close()
 
 
+@pytest.mark.spec("G3")
 def test_committed_offsets_are_where_the_group_goes_on(cluster: TestCluster, new_topic: NewTopic) -> None:
-    """G3: sync commits, read back by another member."""
+    """Sync commits, read back by another member."""
     topic = new_topic(partitions=1)
     produce(cluster, topic, [b"0", b"1", b"2"])
     settings = {
@@ -151,8 +155,8 @@ def test_committed_offsets_are_where_the_group_goes_on(cluster: TestCluster, new
     again.close()
 
 
+@pytest.mark.spec("Z4", "O1")
 def test_topics_are_made_grown_configured_and_deleted(cluster: TestCluster, admin: AdminClient, new_topic: NewTopic) -> None:
-    """Z4, O1."""
     topic = new_topic(partitions=1)
     admin.create_partitions([NewPartitions(topic, 4)])[topic].result(20)
     eventually(lambda: len(admin.list_topics(topic, timeout=10).topics[topic].partitions) == 4, 20, "four partitions")

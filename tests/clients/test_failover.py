@@ -1,4 +1,4 @@
-"""kill -9 and pause of brokers under load: nothing acknowledged is lost, clients go on by themselves (SOURCES R8, R9, Z3)."""
+"""kill -9 and pause of brokers under load: nothing acknowledged is lost, clients go on by themselves."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from confluent_kafka.admin import AdminClient
 
 from tests.support.clients import read_all, whole
 from tests.support.cluster import TestCluster, eventually
+
+pytestmark = pytest.mark.spec("R8", "R9", "Z3")
 
 NewTopic = Callable[..., str]
 
@@ -116,9 +118,10 @@ def test_a_killed_broker_loses_nothing_acknowledged(
     assert set(running.acknowledged) <= set(stored)
 
 
+@pytest.mark.spec("B3")
 @pytest.mark.timeout(280)
 def test_a_broker_paused_beyond_its_session_takes_nothing_with_it(cluster: TestCluster, admin: AdminClient, load: tuple[Load, str]) -> None:
-    """B3: it wakes believing to lead; what it then holds is cut to what the new leader has."""
+    """It wakes believing to lead; what it then holds is cut to what the new leader has."""
     running, topic = load
     victim = leader(admin, topic, running.group)
     cluster.pause(victim)

@@ -1,4 +1,4 @@
-"""kcat, unmodified (SOURCES G1)."""
+"""kcat, unmodified."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import json
 import subprocess
 from collections.abc import Callable
 
+import pytest
+
 from tests.support.cluster import TestCluster
+
+pytestmark = pytest.mark.spec("G1")
 
 NewTopic = Callable[..., str]
 

@@ -1,10 +1,12 @@
-"""Defaults are those of Apache Kafka 3.9: who knows Kafka need not look them up (SOURCES O1)."""
+"""Defaults are those of Apache Kafka 3.9: who knows Kafka need not look them up."""
 
 from __future__ import annotations
 
 import pytest
 
 from broker_core.config import BROKER_KEYS, TOPIC_KEYS, BrokerConfig, TopicConfig
+
+pytestmark = pytest.mark.spec("O1")
 
 LONG_MAX = str(2**63 - 1)
 

@@ -1,4 +1,4 @@
-"""Settings by Kafka's names: read, refused, defaulted, changed while running (SOURCES O1, R3)."""
+"""Settings by Kafka's names: read, refused, defaulted, changed while running."""
 
 from __future__ import annotations
 
@@ -131,8 +131,9 @@ def test_no_replica_selector_is_written_as_nothing() -> None:
     assert BrokerConfig.load({"replica.selector.class": ""}).replica_selector_class is None
 
 
+@pytest.mark.spec("R3")
 def test_the_old_lag_by_messages_is_refused_with_what_replaced_it() -> None:
-    """R3: `replica.lag.max.messages` is gone; the message points to the time-based setting."""
+    """`replica.lag.max.messages` is gone; the message points to the time-based setting."""
     with pytest.raises(ConfigError, match=r"replica\.lag\.time\.max\.ms"):
         BrokerConfig.load({"replica.lag.max.messages": "4000"})
 
@@ -190,8 +191,9 @@ def test_the_older_limit_of_timestamps_counts_where_the_newer_is_not_set() -> No
     assert (config.oldest_ms, config.newest_ms) == (7, 5)
 
 
+@pytest.mark.spec("O1")
 def test_a_dynamic_change_reaches_topics_and_listeners() -> None:
-    """O1: parameters change while running."""
+    """Parameters change while running."""
     holder = ConfigHolder(BrokerConfig())
     told: list[str] = []
     holder.on_topic_change(told.append)

@@ -1,4 +1,4 @@
-"""REST: every route, who may, shapes, errors, cursors (SOURCES O1)."""
+"""REST: every route, who may, shapes, errors, cursors."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from console.snapshot import keys
 from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS, batch, claim
 from tests.support.openapi import check_answer
+
+pytestmark = pytest.mark.spec("O1")
 
 BASE = "/api/v1/clusters/local"
 READS = (

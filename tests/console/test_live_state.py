@@ -1,4 +1,4 @@
-"""Merging what brokers and ZooKeeper say (SOURCES R2, R3, Z2): who is believed, what is counted, what is told."""
+"""Merging what brokers and ZooKeeper say: who is believed, what is counted, what is told."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ def test_a_quiet_cluster_changes_nothing(state: ClusterState) -> None:
     assert not events
 
 
+@pytest.mark.spec("R2")
 def test_a_partition_has_each_replicas_own_words(state: ClusterState) -> None:
-    """R2: LEO and HW of every replica."""
+    """LEO and HW of every replica."""
     state.apply_batch(batch(1, [leader_row(120)], 1200), 1200)
     state.apply_batch(batch(2, [claim("orders", 0, 2, ALL, leader=1, isr=[], end=115, high_watermark=100)], 1200), 1200)
     value = state.take(1200)[0]["partition/orders/0"]
@@ -135,6 +136,7 @@ def test_what_an_owner_before_knew_of_a_dead_broker_is_recalled() -> None:
     assert (last["log_end_offset"], last["last_seen_ms"]) == (80, None)
 
 
+@pytest.mark.spec("R3")
 @pytest.mark.parametrize(
     ("fetch_age_ms", "caught_up_age_ms", "reason"),
     [
@@ -144,7 +146,7 @@ def test_what_an_owner_before_knew_of_a_dead_broker_is_recalled() -> None:
     ],
 )
 def test_why_a_replica_is_out(state: ClusterState, fetch_age_ms: int | None, caught_up_age_ms: int | None, reason: str) -> None:
-    """R3: slow, stuck and new are told apart."""
+    """Slow, stuck and new are told apart."""
     follower = {
         "broker_id": 3,
         "log_end_offset": 80,
@@ -252,8 +254,9 @@ def test_a_partition_whose_leader_is_gone_is_offline_at_once(state: ClusterState
     assert (value["leader"], value["state"]) == (None, "offline")
 
 
+@pytest.mark.spec("R5")
 def test_under_min_isr_names_the_effect(state: ClusterState) -> None:
-    """R5: acks=all is refused."""
+    """acks=all is refused."""
     state.apply_batch(batch(1, [leader_row(isr=[1])], 1500), 1500)
     values, events = state.take(1500)
     value = values["partition/orders/0"]
@@ -262,8 +265,9 @@ def test_under_min_isr_names_the_effect(state: ClusterState) -> None:
     assert all("Acks=all is refused: min.insync.replicas is 2." in e["sentence"] and e["level"] == "bad" for e in events)
 
 
+@pytest.mark.spec("R6")
 def test_truncation_is_told_once(state: ClusterState) -> None:
-    """R6: a follower's log is cut to the epoch's end."""
+    """A follower's log is cut to the epoch's end."""
     row = claim("orders", 0, 3, ALL, leader=1, isr=ALL, end=90, truncation={"from": 100, "to": 90})
     state.apply_batch(batch(3, [row], 2000), 2000)
     told = state.take(2000)[1]
@@ -307,8 +311,9 @@ def test_what_a_broker_says_before_the_topic_is_known_is_kept(state: ClusterStat
     assert state.take(1600)[0]["partition/fresh/0"]["log_end_offset"] == 7  # type: ignore[index]
 
 
+@pytest.mark.spec("Z2")
 def test_the_controller_moves(state: ClusterState) -> None:
-    """Z2: a new epoch each time. Its death is known only after the next one is."""
+    """A new epoch each time. Its death is known only after the next one is."""
     state.tick(1900)
     state.take(1900)
     state.set_controller(None, 14, 1990)
@@ -354,8 +359,9 @@ def test_counts_are_kept_by_difference() -> None:
     assert events[0]["kind"] == "topic_deleted"
 
 
+@pytest.mark.spec("Z4")
 def test_a_topic_that_is_being_deleted_is_no_alarm(state: ClusterState) -> None:
-    """Z4: its partitions lose their leaders on purpose; it waits for a broker that is down, and that is said."""
+    """Its partitions lose their leaders on purpose; it waits for a broker that is down, and that is said."""
     state.set_deleting({"orders"}, 1500)
     for partition, leader in enumerate((3, -1, -1)):
         state.set_partition("orders", partition, leader, 6, [3])
@@ -506,8 +512,9 @@ def test_rates_come_from_totals(state: ClusterState) -> None:
     assert state.take(7000)[0]["broker/1"]["bytes_in_per_s"] is None  # type: ignore[index]
 
 
+@pytest.mark.spec("O1")
 def test_group_lag_follows_commits_and_ends(state: ClusterState) -> None:
-    """O1: committed, end and lag of each partition, as they move."""
+    """Committed, end and lag of each partition, as they move."""
     state.apply_batch(batch(1, [leader_row(200)], 2000), 2000)
     values = state.take(2000)[0]
     row, group = values["lag/billing/orders/0"], values["group/billing"]

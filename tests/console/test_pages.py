@@ -1,4 +1,4 @@
-"""Each page for each role, as a page and as htmx's partial (SOURCES O1)."""
+"""Each page for each role, as a page and as htmx's partial."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from console.models import AuditEntry, HealthReport, Job
 from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS, batch, group_claim
 from workers.rules.report import report
+
+pytestmark = pytest.mark.spec("O1")
 
 PAGES = (
     "/",
@@ -159,8 +161,9 @@ def test_a_group_may_be_called_anything(people: dict[str, Client], shown: Any, r
     assert _url(f"group/{name}") == own
 
 
+@pytest.mark.spec("P1", "P2")
 def test_what_waits_at_a_broker_is_shown_by_kind(people: dict[str, Client], shown: Any, redis: Any) -> None:
-    """P1, P2: the four purgatories; a broker that did not tell shows none."""
+    """The four purgatories; a broker that did not tell shows none."""
 
     shown.apply_batch(batch(1, [], 2000, said={"purgatory": {"produce": 61, "fetch": 62, "join": 63, "heartbeat": 64}}), 2000)
     shown.take(2000)

@@ -1,4 +1,4 @@
-"""What the console reads of a cluster's znodes, and that it follows them (SOURCES Z1, Z4)."""
+"""What the console reads of a cluster's znodes, and that it follows them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from broker_core.model import LeaderAndIsr, TopicPartition
 from console.gateway.watched import READS_AT_ONCE
 from console.gateway.zookeeper import ZooKeeperView
 from console.live.state import ClusterState
+
+pytestmark = pytest.mark.spec("Z1", "Z4")
 
 
 class StateSink:

@@ -1,4 +1,4 @@
-"""The queues to the brokers and the inbox: order, retries, generations, limits (SOURCES Z5; REPLICATION B11)."""
+"""The queues to the brokers and the inbox: order, retries, generations, limits."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from broker_core.controller.requests import ControlRequest
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import BrokerInfo, Endpoint
 from tests.support.controller_world import ManualClock, spawn
+
+pytestmark = pytest.mark.spec("Z5")
 
 
 def info(broker_id: int, epoch: int) -> BrokerInfo:
@@ -74,8 +76,9 @@ async def test_a_failed_request_is_sent_again_before_the_next() -> None:
     lines.channels.close_all()
 
 
+@pytest.mark.spec("B11")
 async def test_a_generation_s_requests_end_with_it() -> None:
-    """B11: what waited for the broker before it bounced never reaches the new one, nor does a late request."""
+    """What waited for the broker before it bounced never reaches the new one, nor does a late request."""
     lines = Lines()
     lines.failing = True
     lines.channels.open(info(1, 5))

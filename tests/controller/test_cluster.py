@@ -1,4 +1,4 @@
-"""The controller over a store in memory: election, failover, brokers, topics (SOURCES Z1, Z2, Z3, Z4, R8, R9)."""
+"""The controller over a store in memory: election, failover, brokers, topics."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from broker_core.protocol.codec import encode_request
 from tests.support.controller_world import World
 from tests.support.counted import CountedNumber
 
+pytestmark = pytest.mark.spec("Z1", "Z2", "Z3")
+
 T0 = TopicPartition("t", 0)
 
 
@@ -27,8 +29,9 @@ async def world() -> AsyncIterator[World]:
     await world.close()
 
 
+@pytest.mark.spec("Z4", "R8")
 async def test_a_new_topic_gets_its_first_replicas_as_leaders(world: World) -> None:
-    """Z4, R8: the first live replica leads, all live ones are in the ISR, everybody's metadata knows."""
+    """The first live replica leads, all live ones are in the ISR, everybody's metadata knows."""
     await world.start(0, 1, 2)
     await world.create_topic("t", (0, 1, 2), (1, 2, 0))
     state = await world.state("t")
@@ -39,8 +42,9 @@ async def test_a_new_topic_gets_its_first_replicas_as_leaders(world: World) -> N
     assert all(told.metadata[T0]["leader"] == 0 and told.live_brokers == [0, 1, 2] for told in world.told.values())
 
 
+@pytest.mark.spec("R8")
 async def test_leader_failure_elects_the_next_in_assignment_order(world: World) -> None:
-    """R8: by the assignment's order among the ISR, never by the log's length."""
+    """By the assignment's order among the ISR, never by the log's length."""
     await world.start(5, 0, 1, 2)
     await world.create_topic("t", (2, 0, 1))
     await world.set_isr("t", (1, 0, 2))
@@ -51,8 +55,9 @@ async def test_leader_failure_elects_the_next_in_assignment_order(world: World) 
     assert world.told[5].metadata[T0]["offline_replicas"] == (2,)
 
 
+@pytest.mark.spec("R9")
 async def test_r9_one_in_sync_replica_down_and_back(world: World) -> None:
-    """R9: ISR (0,1), broker 0 down: 1 leads alone (reads); 0 back: it follows and may rejoin (writes)."""
+    """ISR (0,1), broker 0 down: 1 leads alone (reads); 0 back: it follows and may rejoin (writes)."""
     await world.start(9, 0, 1)
     world.told[2] = world.told[9]
     await world.create_topic("t", (0, 1, 2))
@@ -66,8 +71,9 @@ async def test_r9_one_in_sync_replica_down_and_back(world: World) -> None:
     assert world.told[9].metadata[T0]["isr"] == (1, 0)
 
 
+@pytest.mark.spec("R9")
 async def test_r9_one_after_the_other_waits_for_the_last(world: World) -> None:
-    """R9: 0 then 1 down leave ISR (1) without a leader; 0 alone cannot lead, 1 can."""
+    """0 then 1 down leave ISR (1) without a leader; 0 alone cannot lead, 1 can."""
     await world.start(9, 0, 1)
     await world.create_topic("t", (0, 1))
     await world.die(0)
@@ -83,8 +89,9 @@ async def test_r9_one_after_the_other_waits_for_the_last(world: World) -> None:
     assert world.active.snapshot().offline_partitions == 0
 
 
+@pytest.mark.spec("R9")
 async def test_r9_both_at_once_keeps_one_in_the_isr(world: World) -> None:
-    """R9: the source expects either to bring reads back; Kafka's controller keeps only the last ISR member, who must return."""
+    """Either of the two might be thought to bring reads back; Kafka's controller keeps only the last ISR member, who must return."""
     await world.start(9, 0, 1)
     await world.create_topic("t", (0, 1))
     await world.die(0, 1)
@@ -97,8 +104,9 @@ async def test_r9_both_at_once_keeps_one_in_the_isr(world: World) -> None:
     assert (await world.state("t")).leader == last
 
 
+@pytest.mark.spec("R8", "R9")
 async def test_r9_unclean_election_when_the_topic_allows_it(world: World) -> None:
-    """R8, R9: with unclean.leader.election.enable the replica outside the ISR leads, alone, and it is counted."""
+    """With unclean.leader.election.enable the replica outside the ISR leads, alone, and it is counted."""
     await world.start(9, 0, 1)
     await world.create_topic("t", (0, 1), config={"unclean.leader.election.enable": "true"})
     await world.die(0)
@@ -109,8 +117,9 @@ async def test_r9_unclean_election_when_the_topic_allows_it(world: World) -> Non
     assert world.active.snapshot().unclean_elections == 1
 
 
+@pytest.mark.spec("R8")
 async def test_enabling_unclean_election_elects_at_once(world: World) -> None:
-    """R8: the setting changed while the partition had no leader."""
+    """The setting changed while the partition had no leader."""
     await world.start(9, 0, 1)
     await world.create_topic("t", (0, 1))
     await world.die(0)
@@ -122,8 +131,9 @@ async def test_enabling_unclean_election_elects_at_once(world: World) -> None:
     assert (await world.state("t")).leader == 0
 
 
+@pytest.mark.spec("R8")
 async def test_enabling_unclean_election_for_all_topics_elects_at_once(world: World) -> None:
-    """R8: the broker's own setting, changed while it runs."""
+    """The broker's own setting, changed while it runs."""
     await world.start(9, 0, 1)
     await world.create_topic("t", (0, 1))
     await world.die(0)
@@ -135,8 +145,9 @@ async def test_enabling_unclean_election_for_all_topics_elects_at_once(world: Wo
     assert (await world.state("t")).leader == 0
 
 
+@pytest.mark.spec("R4")
 async def test_isr_changes_are_told_to_all_and_deleted(world: World) -> None:
-    """R4: a notification refreshes the cache and goes out as UpdateMetadata, not as LeaderAndIsr."""
+    """A notification refreshes the cache and goes out as UpdateMetadata, not as LeaderAndIsr."""
     await world.start(0, 1)
     await world.create_topic("t", (0, 1))
     leader_and_isr = len(world.told[0].of_kind(4))
@@ -146,8 +157,9 @@ async def test_isr_changes_are_told_to_all_and_deleted(world: World) -> None:
     assert await world.operator.children(layout.ISR_CHANGES) == []
 
 
+@pytest.mark.spec("B11")
 async def test_a_bounced_broker_failed_and_then_started(world: World) -> None:
-    """B11: same id, larger czxid, never seen gone: new epoch in the requests, a new channel, everything told again."""
+    """Same id, larger czxid, never seen gone: new epoch in the requests, a new channel, everything told again."""
     await world.start(0, 1)
     await world.create_topic("t", (1, 0))
     first_epoch = world.told[1].requests[-1].broker_epoch
@@ -163,8 +175,9 @@ async def test_a_bounced_broker_failed_and_then_started(world: World) -> None:
     assert world.told[1].replicas[T0]["leader"] == 0
 
 
+@pytest.mark.spec("Z5")
 async def test_requests_wait_for_a_broker_that_does_not_answer(world: World) -> None:
-    """Z5: an ordered queue per broker, retried until the broker is gone."""
+    """An ordered queue per broker, retried until the broker is gone."""
     await world.start(0, 1)
     world.told[1].reachable = False
     await world.create_topic("t", (0, 1))
@@ -175,8 +188,9 @@ async def test_requests_wait_for_a_broker_that_does_not_answer(world: World) -> 
     assert world.told[1].replicas[T0]["leader"] == 0
 
 
+@pytest.mark.spec("Z4")
 async def test_added_partitions_get_leaders(world: World) -> None:
-    """Z4: seen by the watch on the topic's assignment."""
+    """Seen by the watch on the topic's assignment."""
     await world.start(0, 1)
     await world.create_topic("t", (0, 1))
     await world.grow_topic("t", (0, 1), (1, 0))
@@ -184,8 +198,9 @@ async def test_added_partitions_get_leaders(world: World) -> None:
     assert TopicPartition("t", 1) in world.told[0].replicas
 
 
+@pytest.mark.spec("R8")
 async def test_a_topic_without_live_replicas_waits_for_one(world: World) -> None:
-    """R8: no live replica, so the partition stays new until a broker starts."""
+    """No live replica, so the partition stays new until a broker starts."""
     await world.start(0)
     await world.create_topic("t", (3, 4))
     assert not await world.exists(layout.state_path(T0))
@@ -202,8 +217,9 @@ async def test_a_topic_without_an_id_gets_one(world: World) -> None:
     assert world.told[0].of_kind(4)[-1].payload["topic_states"][0]["topic_id"] == topic_id
 
 
+@pytest.mark.spec("Z5")
 async def test_controlled_shutdown_moves_leadership_and_leaves_the_isr(world: World) -> None:
-    """Z5: led partitions get other leaders, followed ones lose the member and are stopped; the rest is answered."""
+    """Led partitions get other leaders, followed ones lose the member and are stopped; the rest is answered."""
     await world.start(0, 1, 2)
     await world.create_topic("t", (1, 2), (2, 1), (1,))
     epoch = world.told[1].requests[-1].broker_epoch
@@ -216,8 +232,9 @@ async def test_controlled_shutdown_moves_leadership_and_leaves_the_isr(world: Wo
     assert (await world.state("t", 2)).leader == 1
 
 
+@pytest.mark.spec("Z5")
 async def test_controlled_shutdown_names_what_nobody_else_can_lead(world: World) -> None:
-    """Z5: the only in-sync replica of a replicated partition cannot go."""
+    """The only in-sync replica of a replicated partition cannot go."""
     await world.start(0, 1)
     await world.create_topic("t", (1, 0))
     await world.set_isr("t", (1,))

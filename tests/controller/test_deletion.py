@@ -1,4 +1,4 @@
-"""Deleting topics through `/admin/delete_topics` (SOURCES Z4; kafka.controller.TopicDeletionManager)."""
+"""Deleting topics through `/admin/delete_topics` (kafka.controller.TopicDeletionManager)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from broker_core.coordination.memory import MemoryStore
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from tests.support.controller_world import SESSION_TIMEOUT_MS, World, spawn
+
+pytestmark = pytest.mark.spec("Z4")
 
 T0 = TopicPartition("t", 0)
 
@@ -121,8 +123,9 @@ async def test_a_broker_that_cannot_delete_halts_the_deletion(world: World) -> N
     assert await gone(world)
 
 
+@pytest.mark.spec("Z3")
 async def test_a_new_controller_goes_on_with_the_deletion(world: World) -> None:
-    """Z3: the order stands in the store; the new controller takes it up, and finishes when the replica's broker is back."""
+    """The order stands in the store; the new controller takes it up, and finishes when the replica's broker is back."""
     await world.start(0, 1, 2)
     await world.create_topic("t", (1, 2))
     await world.die(2)

@@ -1,4 +1,4 @@
-"""The elections and the state tables, without a store (SOURCES R8, O3)."""
+"""The elections and the state tables, without a store."""
 
 from __future__ import annotations
 
@@ -39,14 +39,16 @@ def outcome(
     return election.state.leader, election.state.isr
 
 
+@pytest.mark.spec("R8")
 def test_first_leader_is_the_first_live_replica() -> None:
-    """R8: and the ISR is all live assigned replicas, epoch 0."""
+    """And the ISR is all live assigned replicas, epoch 0."""
     election = first_leader(context((3, 1, 2), live=(1, 2)), T0)
     assert election is not None
     assert (election.state, election.recipients) == (LeaderAndIsr(1, 0, (1, 2)), (1, 2))
     assert first_leader(context((3,), live=(1,)), T0) is None
 
 
+@pytest.mark.spec("R8")
 @pytest.mark.parametrize(
     ("isr", "live", "unclean", "expected"),
     [
@@ -59,7 +61,7 @@ def test_first_leader_is_the_first_live_replica() -> None:
     ],
 )
 def test_offline(isr: tuple[int, ...], live: tuple[int, ...], unclean: bool, expected: object) -> None:
-    """R8: assignment order among live ISR members; unclean only where no ISR member lives."""
+    """Assignment order among live ISR members; unclean only where no ISR member lives."""
     assert outcome(context((0, 1, 2), live), isr, Strategy.OFFLINE, unclean=unclean) == expected
 
 
@@ -69,12 +71,13 @@ def test_a_replica_in_a_failed_folder_does_not_lead() -> None:
     assert outcome(made, (0, 1), Strategy.OFFLINE) == (1, (1,))
 
 
+@pytest.mark.spec("R8", "O3")
 @pytest.mark.parametrize(
     ("isr", "live", "expected"),
     [((1, 0), (0, 1), (0, (1, 0))), ((1,), (0, 1), None), ((0, 1), (1,), None)],
 )
 def test_preferred(isr: tuple[int, ...], live: tuple[int, ...], expected: object) -> None:
-    """R8, O3: the assignment's head if it lives and is in the ISR, which stays as it is."""
+    """The assignment's head if it lives and is in the ISR, which stays as it is."""
     assert outcome(context((0, 1), live), isr, Strategy.PREFERRED) == expected
 
 
@@ -84,8 +87,9 @@ def test_controlled_shutdown_takes_the_leaver_out_of_the_isr() -> None:
     assert outcome(made, (0,), Strategy.CONTROLLED_SHUTDOWN) is None
 
 
+@pytest.mark.spec("R9")
 def test_going_offline_leaves_the_isr_but_for_the_last_member() -> None:
-    """R9: the last member alone has everything acknowledged, so it stays."""
+    """The last member alone has everything acknowledged, so it stays."""
     assert without_replica(LeaderAndIsr(0, 3, (0, 1)), 0) == LeaderAndIsr(-1, 4, (1,))
     assert without_replica(LeaderAndIsr(0, 3, (0, 1)), 1) == LeaderAndIsr(0, 4, (0,))
     assert without_replica(LeaderAndIsr(0, 3, (0,)), 0) == LeaderAndIsr(-1, 4, (0,))
@@ -121,7 +125,7 @@ def test_every_transition_of_a_replica() -> None:
     }
 
 
-LISTING = [  # leader, replicas, isr: C's topic `iteblog` after broker 7 was restarted
+LISTING = [  # leader, replicas, isr: topic `iteblog` after broker 7 was restarted
     (1, (1, 4), (1, 4)),
     (3, (7, 3), (3, 7)),
     (5, (5, 7), (5, 7)),
@@ -141,16 +145,18 @@ def listing() -> ControllerContext:
     return made
 
 
+@pytest.mark.spec("O3")
 def test_o3_one_of_seven_partitions_moves_back_to_broker_7() -> None:
-    """O3: broker 7 leads nothing though partition 1 prefers it; broker 3 leads two."""
+    """Broker 7 leads nothing though partition 1 prefers it; broker 3 leads two."""
     made = listing()
     assert made.imbalance_count() == 1
     assert imbalance_ratios(made) == {1: 0.0, 2: 0.0, 3: 0.0, 4: 0.0, 5: 0.0, 6: 0.0, 7: 1.0}
     assert partitions_to_move(made, 10) == [TopicPartition("iteblog", 1)]
 
 
+@pytest.mark.spec("O3")
 def test_o3_nothing_moves_while_it_must_not() -> None:
-    """O3: not during a reassignment, not to a dead or lagging replica, not for a topic being deleted, not below the limit."""
+    """Not during a reassignment, not to a dead or lagging replica, not for a topic being deleted, not below the limit."""
     moving = listing()
     moving.moving.add(TopicPartition("iteblog", 0))
     dead = listing()

@@ -1,4 +1,4 @@
-"""Elections that somebody asks for (SOURCES Z4, O3, R8)."""
+"""Elections that somebody asks for."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from broker_core.coordination.znode_data import encode_preferred_election
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from tests.support.controller_world import World
+
+pytestmark = pytest.mark.spec("Z4")
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 PREFERRED, UNCLEAN = 0, 1
@@ -39,8 +41,9 @@ async def elect(world: World, kind: int, *partitions: TopicPartition) -> dict[To
     return {tp: code for tp, (code, _) in results.items()}
 
 
+@pytest.mark.spec("O3")
 async def test_preferred(world: World) -> None:
-    """O3: one partition moves back, the ISR stays; the other needs no election; an unknown one is named."""
+    """One partition moves back, the ISR stays; the other needs no election; an unknown one is named."""
     await restarted_leader(world)
     assert world.active.snapshot().preferred_imbalance == 1
     assert world.active.snapshot().imbalance == {1: 1.0, 2: 0.0}
@@ -65,8 +68,9 @@ async def test_preferred_not_available(world: World) -> None:
     assert await world.state("t") == before
 
 
+@pytest.mark.spec("R8")
 async def test_unclean_on_request(world: World) -> None:
-    """R8: only for partitions without a live leader, whatever the topic's setting is."""
+    """Only for partitions without a live leader, whatever the topic's setting is."""
     await world.start(9, 0, 1)
     await world.create_topic("t", (0, 1), (1, 0))
     await world.die(0)
@@ -113,8 +117,9 @@ async def test_through_the_znode(world: World) -> None:
     assert world.active.epoch == 1
 
 
+@pytest.mark.spec("O3")
 async def test_the_automatic_balance_mends_a_restarted_broker() -> None:
-    """O3: with automatic balancing, five seconds after the office was taken and then by the interval."""
+    """With automatic balancing, five seconds after the office was taken and then by the interval."""
     world = World(**{"leader.imbalance.check.interval.seconds": "20"})
     await restarted_leader(world)
     await world.advance(20_000)
@@ -122,8 +127,9 @@ async def test_the_automatic_balance_mends_a_restarted_broker() -> None:
     await world.close()
 
 
+@pytest.mark.spec("O3")
 async def test_without_the_automatic_balance_nothing_moves(world: World) -> None:
-    """O3: seen as an imbalance, mended only on request."""
+    """Seen as an imbalance, mended only on request."""
     await restarted_leader(world)
     await world.advance(600_000)
     assert (await world.state("t")).leader == 2

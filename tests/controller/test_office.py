@@ -1,4 +1,4 @@
-"""Who is the controller: election, its three triggers, failover, fencing, lost replies (SOURCES Z2, Z3; REPLICATION B12)."""
+"""Who is the controller: election, its three triggers, failover, fencing, lost replies."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ async def world() -> AsyncIterator[World]:
     await world.close()
 
 
+@pytest.mark.spec("Z2")
 async def test_trigger_start_the_first_broker_wins(world: World) -> None:
-    """Z2, first trigger: the cluster starts from nothing; the epoch begins at 1."""
+    """First trigger: the cluster starts from nothing; the epoch begins at 1."""
     await world.start(0, 1)
     assert world.brokers[0].controller.is_active
     assert not world.brokers[1].controller.is_active
@@ -37,8 +38,9 @@ async def test_trigger_start_the_first_broker_wins(world: World) -> None:
     assert (await world.operator.get(layout.CONTROLLER_EPOCH))[0] == b"1"
 
 
+@pytest.mark.spec("Z2")
 async def test_trigger_node_gone_the_office_is_contested(world: World) -> None:
-    """Z2, second trigger: `/controller` is deleted by hand; somebody is elected with the next epoch."""
+    """Second trigger: `/controller` is deleted by hand; somebody is elected with the next epoch."""
     await world.start(0, 1, 2)
     await world.operator.delete(layout.CONTROLLER)
     await world.settle()
@@ -46,8 +48,9 @@ async def test_trigger_node_gone_the_office_is_contested(world: World) -> None:
     assert len({broker.controller.controller_id for broker in world.brokers.values()}) == 1
 
 
+@pytest.mark.spec("Z2")
 async def test_trigger_node_changed_the_old_controller_resigns(world: World) -> None:
-    """Z2, third trigger: `/controller` names another broker, so the one in office resigns before anything else."""
+    """Third trigger: `/controller` names another broker, so the one in office resigns before anything else."""
     await world.start(0, 1)
     await world.operator.set(layout.CONTROLLER, encode_controller(1, 0))
     await world.settle()
@@ -58,8 +61,9 @@ async def test_trigger_node_changed_the_old_controller_resigns(world: World) -> 
     assert refused.value.code is ErrorCode.NOT_CONTROLLER
 
 
+@pytest.mark.spec("Z3")
 async def test_failover_broker_0_dies_and_3_wins(world: World) -> None:
-    """Z3, C's case: the new controller reads everything back, and elects for what 0 led."""
+    """The new controller reads everything back, and elects for what 0 led."""
     await world.start(0, 3)
     await world.create_topic("t", (0, 3))
     await world.die(0)
@@ -71,8 +75,9 @@ async def test_failover_broker_0_dies_and_3_wins(world: World) -> None:
     assert world.told[3].replicas[T0]["leader"] == 3
 
 
+@pytest.mark.spec("Z3")
 async def test_failover_tells_who_lives_before_who_leads(world: World) -> None:
-    """Z3: brokers learn addresses by UpdateMetadata before any LeaderAndIsr of the term."""
+    """Brokers learn addresses by UpdateMetadata before any LeaderAndIsr of the term."""
     await world.start(0, 3)
     await world.create_topic("t", (0, 3))
     await world.die(0)
@@ -81,8 +86,9 @@ async def test_failover_tells_who_lives_before_who_leads(world: World) -> None:
     assert 4 in term
 
 
+@pytest.mark.spec("Z3")
 async def test_failover_drops_old_notifications_and_reads_the_states(world: World) -> None:
-    """Z3: what was announced before the term is in the states."""
+    """What was announced before the term is in the states."""
     await world.start(0, 1, 2)
     await world.create_topic("t", (1, 2, 0))
     await world.brokers[0].kill()
@@ -93,8 +99,9 @@ async def test_failover_drops_old_notifications_and_reads_the_states(world: Worl
     assert world.told[2].metadata[T0]["isr"] == (1, 2)
 
 
+@pytest.mark.spec("B12")
 async def test_lost_reply_of_the_election_is_still_a_victory(world: World) -> None:
-    """B12: the multi took effect, its reply was lost: the znode is this session's and the epoch the one asked for."""
+    """The multi took effect, its reply was lost: the znode is this session's and the epoch the one asked for."""
     await world.start(0, 1)
     world.brokers[0].store.lose_reply("multi")
     world.brokers[1].store.lose_reply("multi")
@@ -106,8 +113,9 @@ async def test_lost_reply_of_the_election_is_still_a_victory(world: World) -> No
     assert (await world.state("t")).leader == 0
 
 
+@pytest.mark.spec("Z2")
 async def test_an_unreadable_epoch_is_said_once_and_mended_by_hand(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    """Z2: nobody may guess an epoch: without one no write can be fenced. No trace, no line at each try."""
+    """Nobody may guess an epoch: without one no write can be fenced. No trace, no line at each try."""
     await world.operator.connect(1_000)
     await layout.ensure_layout(world.operator)
     await world.operator.create(layout.CONTROLLER_EPOCH, b"rubbish")
@@ -122,8 +130,9 @@ async def test_an_unreadable_epoch_is_said_once_and_mended_by_hand(world: World,
     assert world.active.epoch == 42
 
 
+@pytest.mark.spec("Z2")
 async def test_a_predecessor_s_office_is_not_one_s_own(world: World) -> None:
-    """Z2: `/controller` may name this broker and belong to the session of its killed predecessor."""
+    """`/controller` may name this broker and belong to the session of its killed predecessor."""
     await world.start(0)
     elector = Elector(world.operator, world.clock, 0)
     seat = await world.call(elector.seat(lambda _event, _path: None))
@@ -132,8 +141,9 @@ async def test_a_predecessor_s_office_is_not_one_s_own(world: World) -> None:
     assert await world.call(elector.compete(lambda _event, _path: None)) == seat
 
 
+@pytest.mark.spec("B12")
 async def test_lost_reply_of_a_term_s_write_is_harmless(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B12: the first states of a topic were written, the reply lost; the retry finds them and goes on."""
+    """The first states of a topic were written, the reply lost; the retry finds them and goes on."""
     await world.start(0, 1)
     store = world.brokers[0].store
     multi, lost = store.multi, []
@@ -153,8 +163,9 @@ async def test_lost_reply_of_a_term_s_write_is_harmless(world: World, monkeypatc
     assert world.active.epoch == 1
 
 
+@pytest.mark.spec("B12")
 async def test_a_state_of_a_later_controller_is_not_touched(world: World) -> None:
-    """B12: whoever finds one has been superseded, even if it has not noticed."""
+    """Whoever finds one has been superseded, even if it has not noticed."""
     await world.start(9, 0, 1)
     await world.create_topic("t", (0, 1))
     path = layout.state_path(T0)
@@ -164,8 +175,9 @@ async def test_a_state_of_a_later_controller_is_not_touched(world: World) -> Non
     assert await world.state("t") == before
 
 
+@pytest.mark.spec("B12")
 async def test_a_stale_controller_is_fenced_and_resigns(world: World) -> None:
-    """B12: another controller was elected without this one hearing of it; its next write fails and ends the term."""
+    """Another controller was elected without this one hearing of it; its next write fails and ends the term."""
     await world.start(0, 1)
     await world.operator.set(layout.CONTROLLER_EPOCH, b"7")
     await world.create_topic("t", (0, 1))
@@ -174,8 +186,9 @@ async def test_a_stale_controller_is_fenced_and_resigns(world: World) -> None:
     assert all(told.controller_epoch == 8 for told in world.told.values())
 
 
+@pytest.mark.spec("B12")
 async def test_guarded_writes_name_the_epoch_s_version(world: World) -> None:
-    """B12: every write carries the check."""
+    """Every write carries the check."""
     await world.start(0)
     version = (await world.operator.get(layout.CONTROLLER_EPOCH))[1].version
     store = GuardedStore(world.brokers[0].store, world.clock, world.brokers[0].node.spawn, version)
@@ -186,8 +199,9 @@ async def test_guarded_writes_name_the_epoch_s_version(world: World) -> None:
     assert not await world.exists("/b")
 
 
+@pytest.mark.spec("B13", "Z2")
 async def test_an_expired_session_ends_the_term_and_the_broker_comes_back(world: World) -> None:
-    """B13, Z2: the old term stops at once, the broker registers with a new epoch, the cluster has one controller."""
+    """The old term stops at once, the broker registers with a new epoch, the cluster has one controller."""
     await world.start(0, 1)
     await world.create_topic("t", (0, 1))
     first_epoch = world.brokers[0].registration.epoch
@@ -202,8 +216,9 @@ async def test_an_expired_session_ends_the_term_and_the_broker_comes_back(world:
         await term._znodes.store.children("/brokers/topics")
 
 
+@pytest.mark.spec("B12")
 async def test_an_expired_session_silences_the_controller_at_once(world: World) -> None:
-    """B12: nothing more is sent, though its brokers are still unanswered and no event has come since."""
+    """Nothing more is sent, though its brokers are still unanswered and no event has come since."""
     await world.start(0, 1)
     world.told[1].reachable = False
     await world.create_topic("t", (0, 1))

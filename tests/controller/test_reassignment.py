@@ -1,4 +1,4 @@
-"""Moving partitions (KIP-455): the phases, cancelling, failover, refusals (SOURCES Z4; REPLICATION B9, B14)."""
+"""Moving partitions (KIP-455): the phases, cancelling, failover, refusals."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import LeaderAndIsr, TopicPartition
 from tests.support.controller_world import SESSION_TIMEOUT_MS, World
 from tests.support.counted import CountedNumber
+
+pytestmark = pytest.mark.spec("Z4")
 
 T0 = TopicPartition("t", 0)
 
@@ -55,8 +57,9 @@ async def test_phase_a_adds_and_phase_b_removes(world: World) -> None:
     assert world.active.list_reassignments(None) == {}
 
 
+@pytest.mark.spec("B9")
 async def test_removed_replicas_cannot_rejoin_and_cannot_ignore_the_stop(world: World) -> None:
-    """B9, KAFKA-13972: no ISR names a non-replica; the StopReplica's epoch is above what the removed one was told last."""
+    """KAFKA-13972: no ISR names a non-replica; the StopReplica's epoch is above what the removed one was told last."""
     await world.start(0, 1, 2)
     await world.create_topic("t", (0, 1))
     await alter(world, (1, 2))
@@ -122,8 +125,9 @@ async def test_new_targets_drop_replicas_that_are_no_longer_wanted(world: World)
     assert await replicas(world) == ((3, 1), (), ())
 
 
+@pytest.mark.spec("B14")
 async def test_completion_looks_at_the_isr_again(world: World) -> None:
-    """B14, KAFKA-15665: a target that has fallen out again keeps the reassignment open."""
+    """KAFKA-15665: a target that has fallen out again keeps the reassignment open."""
     await world.start(0, 1, 2, 3)
     await world.create_topic("t", (0, 1))
     await alter(world, (2, 3))
@@ -138,8 +142,9 @@ async def test_completion_looks_at_the_isr_again(world: World) -> None:
     assert await replicas(world) == ((2, 3), (), ())
 
 
+@pytest.mark.spec("Z3")
 async def test_a_new_controller_resumes(world: World) -> None:
-    """Z3: the phase is in the assignment; the new controller bumps the epoch, waits for the ISR and completes."""
+    """The phase is in the assignment; the new controller bumps the epoch, waits for the ISR and completes."""
     await world.start(0, 1, 2)
     await world.create_topic("t", (1, 0))
     await alter(world, (2, 1))

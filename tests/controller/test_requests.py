@@ -1,14 +1,18 @@
-"""What control requests say, and that Kafka's schema can carry it (SOURCES Z5)."""
+"""What control requests say, and that Kafka's schema can carry it."""
 
 from __future__ import annotations
 
 from uuid import UUID
+
+import pytest
 
 from broker_core.controller.context import ControllerContext, Leadership
 from broker_core.controller.reassignment import ReplicaAssignment
 from broker_core.controller.requests import ControlRequest, RequestBatch
 from broker_core.model import BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
 from broker_core.protocol.codec import decode_request, encode_request
+
+pytestmark = pytest.mark.spec("Z5")
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 TOPIC_ID = UUID(int=5)

@@ -1,4 +1,4 @@
-"""A broker that was back before any controller saw it gone is found by what the last controller remembered (REPLICATION B11, KIP-380)."""
+"""A broker that was back before any controller saw it gone is found by what the last controller remembered (KIP-380)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from broker_core.coordination import layout
 from broker_core.coordination.znode_data import decode_broker_epochs
 from broker_core.model import BrokerInfo, LeaderAndIsr
 from tests.support.controller_world import World
+
+pytestmark = pytest.mark.spec("B11")
 
 
 def state(leader: int, *isr: int) -> Leadership:

@@ -1,4 +1,4 @@
-"""Operators and faults at random, then peace: the controller must bring everything to its end (REPLICATION B11–B14).
+"""Operators and faults at random, then peace: the controller must bring everything to its end.
 
 Each seed runs topics being created, grown, moved, cancelled and deleted while brokers are killed, paused, cut off and lose
 sessions or replies of the store. Afterwards all faults are healed, and the store, the metadata of all brokers and their
@@ -20,6 +20,8 @@ from broker_core.errors import KafkaError
 from broker_core.model import LeaderAndIsr, TopicPartition
 from tests.support.broker_cluster import BrokerCluster
 from tests.support.controller_world import topic_data
+
+pytestmark = pytest.mark.spec("B11", "B12", "B13", "B14")
 
 STEPS = 30
 TOPICS = ("a", "b", "c")

@@ -1,4 +1,4 @@
-"""The controller's work on whole brokers with records in them (SOURCES Z4, O3; REPLICATION B11, B12, B14)."""
+"""The controller's work on whole brokers with records in them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.seams import Node
 from tests.support.broker_cluster import BrokerCluster
+
+pytestmark = pytest.mark.spec("B11")
 
 T0 = TopicPartition("t", 0)
 
@@ -66,8 +68,9 @@ def test_a_partition_is_moved_with_its_records(cluster: BrokerCluster) -> None:
     assert cluster.leader("t") in target
 
 
+@pytest.mark.spec("B14")
 def test_a_cancelled_move_leaves_no_log_behind(cluster: BrokerCluster) -> None:
-    """B14, KAFKA-13972: the adding replica cannot catch up, the move is cancelled, its log goes."""
+    """KAFKA-13972: the adding replica cannot catch up, the move is cancelled, its log goes."""
     replicas, free = set_up(cluster)
     leader = cluster.leader("t")
     cluster.world.cut(f"b{free}", f"b{leader}")
@@ -79,8 +82,9 @@ def test_a_cancelled_move_leaves_no_log_behind(cluster: BrokerCluster) -> None:
     assert cluster.consume("t") == ["a", "b"]
 
 
+@pytest.mark.spec("Z3")
 def test_the_controller_dies_during_a_move(cluster: BrokerCluster) -> None:
-    """Z3: the target is down, so the move cannot end; a new controller ends it when the target is back."""
+    """The target is down, so the move cannot end; a new controller ends it when the target is back."""
     replicas, free = set_up(cluster)
     target = [*replicas[:2], free]
     assert reassign(cluster, target) == ErrorCode.NONE
@@ -93,8 +97,9 @@ def test_the_controller_dies_during_a_move(cluster: BrokerCluster) -> None:
     assert cluster.consume("t") == ["a", "b", "c"]
 
 
+@pytest.mark.spec("Z4")
 def test_a_topic_is_deleted_with_a_broker_down_then_up(cluster: BrokerCluster) -> None:
-    """Z4: the topic goes for good only when the last replica's broker has come back and deleted it."""
+    """The topic goes for good only when the last replica's broker has come back and deleted it."""
     replicas, _ = set_up(cluster)
     down = next(broker_id for broker_id in replicas if broker_id != cluster.controller())
     cluster.kill(down)
@@ -109,8 +114,9 @@ def test_a_topic_is_deleted_with_a_broker_down_then_up(cluster: BrokerCluster) -
     assert hosts(cluster) == []
 
 
+@pytest.mark.spec("O3")
 def test_leadership_goes_back_to_the_preferred_replica(cluster: BrokerCluster) -> None:
-    """O3: a restarted broker leads nothing until the preferred election; the records stay."""
+    """A restarted broker leads nothing until the preferred election; the records stay."""
     replicas, _ = set_up(cluster)
     preferred = replicas[0]
     cluster.kill(preferred)
@@ -127,8 +133,9 @@ def test_leadership_goes_back_to_the_preferred_replica(cluster: BrokerCluster) -
     assert cluster.consume("t") == ["a", "b", "c", "d"]
 
 
+@pytest.mark.spec("B12")
 def test_a_paused_controller_is_replaced_and_fenced(cluster: BrokerCluster) -> None:
-    """B12: it sleeps beyond its session, wakes up, and does no harm."""
+    """It sleeps beyond its session, wakes up, and does no harm."""
     set_up(cluster)
     first = cluster.controller()
     old = cluster.brokers[first].services.controller
@@ -143,8 +150,9 @@ def test_a_paused_controller_is_replaced_and_fenced(cluster: BrokerCluster) -> N
     assert cluster.consume("t") == ["a", "b"]
 
 
+@pytest.mark.spec("Z4")
 def test_deleting_a_topic_with_an_unreadable_state_is_answered(cluster: BrokerCluster) -> None:
-    """Z4: brokers know its leader, the next controller does not; it used to wait for them until the client gave up."""
+    """Brokers know its leader, the next controller does not; it used to wait for them until the client gave up."""
     cluster.create("t", factor=3)
     cluster.until(lambda: all(broker.services.metadata.has_topic("t") for broker in cluster.brokers.values()))
 

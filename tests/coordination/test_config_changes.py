@@ -1,4 +1,4 @@
-"""Settings changed while brokers run, seen through `/config/changes` (SOURCES O1)."""
+"""Settings changed while brokers run, seen through `/config/changes`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from broker_core.coordination.config_changes import EXPIRY_MS, ConfigChanges
 from broker_core.coordination.memory import MemoryStore
 from broker_core.coordination.znode_data import encode_config, encode_config_change
 from tests.support.controller_world import FolderDisk, World, make_node
+
+pytestmark = pytest.mark.spec("O1")
 
 
 class Watched:

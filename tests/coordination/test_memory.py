@@ -1,4 +1,4 @@
-"""The in-memory store's faults: expiry, a lost reply, a cut connection, slow messages (REPLICATION B12, B13)."""
+"""The in-memory store's faults: expiry, a lost reply, a cut connection, slow messages."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 from broker_core.coordination.memory import LoopLink, MemoryEnsemble, MemoryStore
 from broker_core.coordination.store import ConnectionLoss, Create, NodeExists, SessionExpired, SessionState, SetData, WatchEvent
 from broker_core.server.adapters.clock import RealClock
+
+pytestmark = pytest.mark.spec("B12", "B13")
 
 
 @pytest.fixture

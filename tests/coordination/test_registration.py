@@ -1,4 +1,4 @@
-"""How a broker registers, waits for its predecessor, and registers again (SOURCES Z1; REPLICATION B13, KAFKA-7165)."""
+"""How a broker registers, waits for its predecessor, and registers again (KAFKA-7165)."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ async def registered(world: World) -> BrokerInfo:
     return decode_broker(3, data, stat.czxid)
 
 
+@pytest.mark.spec("Z1")
 async def test_the_czxid_is_the_broker_epoch() -> None:
-    """Z1, KIP-380: ephemeral, Kafka's JSON, and the session id in the data folder."""
+    """KIP-380: ephemeral, Kafka's JSON, and the session id in the data folder."""
     world = await prepared()
     disk = FolderDisk()
     broker = await process(world, disk)
@@ -67,8 +68,9 @@ async def test_a_dead_predecessor_s_znode_is_deleted_at_once() -> None:
     await second.stop()
 
 
+@pytest.mark.spec("Z1")
 async def test_waits_for_an_unknown_predecessor_and_says_how_long(caplog: pytest.LogCaptureFixture) -> None:
-    """Z1: another folder proves nothing, so the session has to time out first."""
+    """Another folder proves nothing, so the session has to time out first."""
     world = await prepared()
     first = await process(world, FolderDisk())
     await first.registration.start()
@@ -85,8 +87,9 @@ async def test_waits_for_an_unknown_predecessor_and_says_how_long(caplog: pytest
     await second.stop()
 
 
+@pytest.mark.spec("Z1")
 async def test_fails_while_another_broker_has_the_id() -> None:
-    """Z1: still owned after twice the session timeout."""
+    """Still owned after twice the session timeout."""
     world = await prepared()
     first = await process(world, FolderDisk())
     await first.registration.start()
@@ -124,8 +127,9 @@ async def test_a_lost_reply_is_found_to_be_a_registration() -> None:
     await broker.stop()
 
 
+@pytest.mark.spec("B13")
 async def test_registers_again_after_its_session_expired() -> None:
-    """B13: a new session, a new epoch, and the rest of the broker is told."""
+    """A new session, a new epoch, and the rest of the broker is told."""
     world = await prepared()
     told: list[int] = []
     broker = await process(world, FolderDisk())

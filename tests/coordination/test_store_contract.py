@@ -1,4 +1,4 @@
-"""The store's contract, kept by the in-memory store and by a real ZooKeeper alike (SOURCES Z1, Z2)."""
+"""The store's contract, kept by the in-memory store and by a real ZooKeeper alike."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ from broker_core.coordination.store import (
 from broker_core.coordination.zookeeper import ZooKeeperStore
 from broker_core.coordination.zookeeper.session import MAX_IN_FLIGHT
 from tests.support.zookeeper import zookeeper
+
+pytestmark = pytest.mark.spec("Z1", "Z2")
 
 __all__ = ["zookeeper"]
 

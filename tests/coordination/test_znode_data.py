@@ -1,4 +1,4 @@
-"""What znodes hold, as Kafka 3.9 writes it (SOURCES Z1)."""
+"""What znodes hold, as Kafka 3.9 writes it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pytest
 from broker_core.coordination import znode_data as data
 from broker_core.coordination.store import StoreError
 from broker_core.model import BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
+
+pytestmark = pytest.mark.spec("Z1")
 
 T0 = TopicPartition("t", 0)
 TOPIC_ID = UUID("f0f1f2f3-0001-4002-8003-000405060708")

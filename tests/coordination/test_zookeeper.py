@@ -1,4 +1,4 @@
-"""What a real session goes through: lost connections, expiry, watches set again, many operations at once (SOURCES Z1, Z2)."""
+"""What a real session goes through: lost connections, expiry, watches set again, many operations at once."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from broker_core.coordination.zookeeper import store as store_module
 from broker_core.coordination.zookeeper.session import MAX_IN_FLIGHT
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.zookeeper import zookeeper
+
+pytestmark = pytest.mark.spec("Z1", "Z2")
 
 __all__ = ["zookeeper"]
 

@@ -1,4 +1,4 @@
-"""The coordinator as a whole (SOURCES G2, G3): two brokers, real logs, virtual time."""
+"""The coordinator as a whole: two brokers, real logs, virtual time."""
 
 import asyncio
 from dataclasses import replace
@@ -25,8 +25,9 @@ def state_of(cluster: OffsetsCluster, group_id: str = "g", broker: int = 1) -> G
     return cluster.brokers[broker].describe(group_id).state
 
 
+@pytest.mark.spec("G2", "G3")
 def test_join_sync_commit_fetch():
-    """G2, G3: the ordinary life of a consumer."""
+    """The ordinary life of a consumer."""
 
     async def scenario(cluster):
         joined = await cluster.stable("g")
@@ -53,8 +54,9 @@ def test_records_are_in_the_partition_of_the_groups_hash():
     simulate(scenario)
 
 
+@pytest.mark.spec("B19")
 def test_failover_with_reload():
-    """B19: another broker takes the partition over; members go on with their generation and offsets, the old broker sends them there."""
+    """Another broker takes the partition over; members go on with their generation and offsets, the old broker sends them there."""
 
     async def scenario(cluster):
         joined = await cluster.stable("g")
@@ -87,8 +89,9 @@ def test_members_that_did_not_survive_the_failover_expire():
     simulate(scenario)
 
 
+@pytest.mark.spec("B19")
 def test_failover_and_back_reads_what_the_other_wrote():
-    """B19: no stale offsets after a failover."""
+    """No stale offsets after a failover."""
 
     async def scenario(cluster):
         await cluster.commit("g", {T0: 5})
@@ -155,8 +158,9 @@ def test_large_partition_loads_in_slices_while_others_are_served():
     simulate(scenario)
 
 
+@pytest.mark.spec("G3")
 def test_commit_waits_for_its_replicas():
-    """G3: until then it is neither answered nor served, and unstable for those who ask (KIP-447)."""
+    """Until then it is neither answered nor served, and unstable for those who ask (KIP-447)."""
 
     async def scenario(cluster):
         await cluster.commit("g", {T0: 1})
@@ -225,11 +229,12 @@ def test_errors_of_a_commits_replication(error, expected):
     simulate(scenario)
 
 
+@pytest.mark.spec("G2")
 @pytest.mark.parametrize(
     ("error", "expected"), [(E.REQUEST_TIMED_OUT, E.REBALANCE_IN_PROGRESS), (E.MESSAGE_TOO_LARGE, E.UNKNOWN_SERVER_ERROR)]
 )
 def test_errors_of_a_groups_append(error, expected):
-    """G2: an assignment that cannot be stored sends everyone back to joining."""
+    """An assignment that cannot be stored sends everyone back to joining."""
 
     async def scenario(cluster):
         joined = await cluster.join("g")
@@ -243,8 +248,9 @@ def test_errors_of_a_groups_append(error, expected):
     simulate(scenario)
 
 
+@pytest.mark.spec("G2")
 def test_commit_during_a_rebalance():
-    """G2: members of the previous generation may still commit while the next one is prepared, not once it has begun."""
+    """Members of the previous generation may still commit while the next one is prepared, not once it has begun."""
 
     async def scenario(cluster):
         joined = await cluster.stable("g")
@@ -385,8 +391,9 @@ def test_list_groups_by_many_states_looks_each_up():
     simulate(scenario)
 
 
+@pytest.mark.spec("G3")
 def test_delete_group_leaves_tombstones():
-    """G3: after a reload the group is still gone."""
+    """After a reload the group is still gone."""
 
     async def scenario(cluster):
         joined = await cluster.stable("g")
@@ -541,8 +548,9 @@ def test_batch_that_cannot_be_read_costs_only_its_own_offsets():
     simulate(scenario)
 
 
+@pytest.mark.spec("G3")
 def test_retention_of_a_group_that_became_empty():
-    """G3: seven days after the last member left, offsets and group are gone, with tombstones."""
+    """Seven days after the last member left, offsets and group are gone, with tombstones."""
 
     async def scenario(cluster):
         joined = await cluster.stable("g")
@@ -604,8 +612,9 @@ def test_group_nobody_completed_joining_is_forgotten():
     simulate(scenario)
 
 
+@pytest.mark.spec("P2", "P3")
 def test_timers_wait_in_purgatories():
-    """P2, P3: a heartbeat completes the operation that waits for the member's silence."""
+    """A heartbeat completes the operation that waits for the member's silence."""
 
     async def scenario(cluster):
         joined = await cluster.stable("g")

@@ -1,4 +1,4 @@
-"""The group APIs in every version, encoded and decoded (SOURCES G2, G3, G4, Z7)."""
+"""The group APIs in every version, encoded and decoded."""
 
 import asyncio
 from types import SimpleNamespace
@@ -102,9 +102,10 @@ async def joined(client: ApiClient, version: int):
     return answer
 
 
+@pytest.mark.spec("G2")
 @pytest.mark.parametrize("version", versions(join_group))
 def test_join_group(version):
-    """G2. The first member leads and sees itself."""
+    """The first member leads and sees itself."""
 
     async def scenario(cluster):
         answer = await joined(client_of(cluster), version)
@@ -236,9 +237,9 @@ def rows_of(answer, version: int):
     }
 
 
+@pytest.mark.spec("G3")
 @pytest.mark.parametrize("version", versions(offset_commit)[1:])
 def test_offset_commit_and_fetch(version):
-    """G3."""
 
     async def scenario(cluster):
         client = client_of(cluster)
@@ -322,8 +323,9 @@ def test_offset_fetch_of_several_groups():
     simulate(scenario)
 
 
+@pytest.mark.spec("Z7")
 def test_version_0_keeps_offsets_in_zookeeper():
-    """Z7: they have nothing to do with those of the group."""
+    """They have nothing to do with those of the group."""
 
     async def scenario(cluster):
         await cluster.node.store.connect(6_000)
@@ -349,9 +351,10 @@ def coordinator_of(answer, version: int):
     return answer.coordinators[0] if version >= 4 else answer
 
 
+@pytest.mark.spec("G2")
 @pytest.mark.parametrize("version", versions(find_coordinator))
 def test_find_coordinator(version):
-    """G2: the leader of the group's partition."""
+    """The leader of the group's partition."""
 
     async def scenario(cluster):
         answer = await client_of(cluster).call(find_coordinator.handle, version, key="g", key_type=0, coordinator_keys=["g"])
@@ -377,8 +380,9 @@ def test_find_coordinator_of_other_kinds(version):
     simulate(scenario)
 
 
+@pytest.mark.spec("G3")
 def test_first_request_creates_the_offsets_topic_once():
-    """G3. Until the topic has leaders clients are told to ask again."""
+    """Until the topic has leaders clients are told to ask again."""
 
     async def scenario(cluster):
         cluster.describe({}, deleted=tuple(TopicPartition(OFFSETS_TOPIC, index) for index in range(4)))
@@ -482,9 +486,9 @@ def test_offset_delete():
     simulate(scenario)
 
 
+@pytest.mark.spec("G4")
 @pytest.mark.parametrize("version", versions(init_producer_id))
 def test_init_producer_id(version):
-    """G4."""
 
     async def scenario(cluster):
         await cluster.node.store.connect(6_000)

@@ -1,4 +1,4 @@
-"""A group's partition (SOURCES G2): Java's hash of its id, so that every client and tool agrees."""
+"""A group's partition: Java's hash of its id, so that every client and tool agrees."""
 
 import pytest
 
@@ -7,6 +7,7 @@ from broker_core.hashing import java_hash, kafka_abs, partition_for
 INT_MIN = -(2**31)
 
 
+@pytest.mark.spec("G2")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -20,12 +21,13 @@ INT_MIN = -(2**31)
     ],
 )
 def test_java_hash(text, expected):
-    """G2: values of `String.hashCode`, surrogate pairs included."""
+    """Values of `String.hashCode`, surrogate pairs included."""
     assert java_hash(text) == expected
 
 
+@pytest.mark.spec("G2")
 def test_abs_of_the_least_int_is_zero():
-    """G2: its negation does not fit into 32 bits; Kafka counts it as 0, not as a negative partition."""
+    """Its negation does not fit into 32 bits; Kafka counts it as 0, not as a negative partition."""
     assert kafka_abs(INT_MIN) == 0
     assert partition_for("polygenelubricants", 50) == 0
 

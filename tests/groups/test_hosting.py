@@ -1,10 +1,14 @@
-"""Taking over and giving up partitions in any order (B19, KAFKA-10614)."""
+"""Taking over and giving up partitions in any order (KAFKA-10614)."""
+
+import pytest
 
 from broker_core.groups.group import Group
 from broker_core.groups.hosting import HostedPartitions
 from broker_core.groups.offsets import Committed
 from broker_core.groups.records import OffsetCommit
 from broker_core.model import TopicPartition
+
+pytestmark = pytest.mark.spec("B19")
 
 
 def loaded(hosted: HostedPartitions, partition: int, epoch: int, *names: str) -> None:

@@ -1,4 +1,6 @@
-"""The offset cache and retention (SOURCES G3)."""
+"""The offset cache and retention."""
+
+import pytest
 
 from broker_core.groups import retention
 from broker_core.groups.group import RETENTION_TIMER, Group
@@ -44,8 +46,9 @@ def test_failed_commit_leaves_the_old_offset():
     assert not offsets.is_unstable(T0)
 
 
+@pytest.mark.spec("G3")
 def test_the_record_later_in_the_log_wins():
-    """G3: two commits on their way may be confirmed in either order; a reload would give the later record."""
+    """Two commits on their way may be confirmed in either order; a reload would give the later record."""
     offsets = GroupOffsets()
     for value in (5, 3, 7):
         offsets.prepare({T0: commit(value)})
@@ -88,8 +91,9 @@ def with_offsets(group: Group, **offsets: OffsetCommit) -> None:
         committed(group.offsets, TopicPartition(name[:-1], int(name[-1])), value, 1)
 
 
+@pytest.mark.spec("G3")
 def test_offsets_of_a_simple_consumer_expire_after_their_commit():
-    """G3: no members ever: seven days after the commit."""
+    """No members ever: seven days after the commit."""
     group = Group("g", 0)
     with_offsets(group, t0=commit(1, at_ms=0), t1=commit(1, at_ms=DAY_MS))
     assert retention.expired(group, RETENTION_MS, RETENTION_MS - 1) == []
@@ -97,8 +101,9 @@ def test_offsets_of_a_simple_consumer_expire_after_their_commit():
     assert retention.expired(group, RETENTION_MS, RETENTION_MS + DAY_MS) == [T0, T1]
 
 
+@pytest.mark.spec("G3")
 def test_offsets_of_a_group_expire_after_it_became_empty():
-    """G3: however long ago they were committed."""
+    """However long ago they were committed."""
     driver = GroupDriver()
     (only,) = driver.stable(1)
     with_offsets(driver.group, t0=commit(1, at_ms=0))
@@ -115,8 +120,9 @@ def test_empty_group_from_an_old_record_goes_by_its_commits():
     assert retention.expired(group, RETENTION_MS, 8 * DAY_MS) == [T0]
 
 
+@pytest.mark.spec("G3")
 def test_stable_consumers_lose_only_topics_they_no_longer_subscribe_to():
-    """G3 (KIP-211)."""
+    """KIP-211."""
     driver = GroupDriver()
     driver.join("a", protocols=(SUBSCRIBED_TO_T,))
     driver.advance(3000)

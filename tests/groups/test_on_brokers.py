@@ -1,4 +1,4 @@
-"""Groups on whole brokers in the simulator (SOURCES G2, G3, G4; B19): the coordinator is killed, paused, cut off, moved."""
+"""Groups on whole brokers in the simulator: the coordinator is killed, paused, cut off, moved."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from broker_core.groups.journal import OFFSETS_TOPIC
 from broker_core.protocol.api import ApiKey
 from tests.simulation.kernel.life import STORE
 from tests.support.broker_cluster import BrokerCluster
+
+pytestmark = pytest.mark.spec("G3")
 
 E = ErrorCode
 RETRIED = (E.COORDINATOR_NOT_AVAILABLE, E.COORDINATOR_LOAD_IN_PROGRESS, E.NOT_COORDINATOR, E.REBALANCE_IN_PROGRESS, E.REQUEST_TIMED_OUT)
@@ -115,8 +117,9 @@ def wait_for_another(cluster: BrokerCluster, client: GroupClient, old: int) -> i
     raise AssertionError("the coordinator stayed")
 
 
+@pytest.mark.spec("B19")
 def test_group_survives_the_kill_of_its_coordinator(cluster):
-    """B19: acknowledged commits are there at the next coordinator, and the member goes on in its generation."""
+    """Acknowledged commits are there at the next coordinator, and the member goes on in its generation."""
     client = GroupClient(cluster, "g")
     client.join()
     client.commit(41)
@@ -132,8 +135,9 @@ def test_group_survives_the_kill_of_its_coordinator(cluster):
     assert client.committed() == 43
 
 
+@pytest.mark.spec("B19", "C")
 def test_commits_during_repeated_kills_are_never_lost(cluster):
-    """B19, C: what was acknowledged last is what is read, whichever broker was killed meanwhile."""
+    """What was acknowledged last is what is read, whichever broker was killed meanwhile."""
     client = GroupClient(cluster, "simple")
     for round_number in range(4):
         client.commit(10 * round_number)
@@ -146,8 +150,9 @@ def test_commits_during_repeated_kills_are_never_lost(cluster):
         assert client.committed() == 10 * round_number + 1
 
 
+@pytest.mark.spec("B3", "B19")
 def test_paused_coordinator_acknowledges_nothing_when_it_wakes(cluster):
-    """B3, B19: beyond its session another broker coordinates; the old one must not confirm a commit that is nowhere else."""
+    """Beyond its session another broker coordinates; the old one must not confirm a commit that is nowhere else."""
     client = GroupClient(cluster, "simple")
     client.commit(1)
     old = client.coordinator()
@@ -160,8 +165,9 @@ def test_paused_coordinator_acknowledges_nothing_when_it_wakes(cluster):
     assert client.committed() == 2
 
 
+@pytest.mark.spec("B3")
 def test_coordinator_that_is_cut_off_acknowledges_nothing(cluster):
-    """B3: without its followers and the store a commit cannot be replicated; the next coordinator never hears of it."""
+    """Without its followers and the store a commit cannot be replicated; the next coordinator never hears of it."""
     client = GroupClient(cluster, "simple")
     client.commit(1)
     old = client.coordinator()
@@ -193,8 +199,9 @@ def test_coordinator_moves_with_a_controlled_stop(cluster):
     assert client.heartbeat() == E.NONE
 
 
+@pytest.mark.spec("G2")
 def test_offsets_topic_is_made_by_the_first_group(cluster):
-    """G2: with as many partitions and replicas as configured."""
+    """With as many partitions and replicas as configured."""
     assert not cluster.brokers[1].services.metadata.has_topic(OFFSETS_TOPIC)
     GroupClient(cluster, "g").coordinator()
     states = cluster.brokers[1].services.metadata.partitions(OFFSETS_TOPIC)
@@ -227,8 +234,8 @@ def test_offsets_of_a_deleted_topic_are_gone(cluster):
     assert client.committed() == -1
 
 
+@pytest.mark.spec("G4")
 def test_producer_ids_are_unique_over_brokers_and_restarts(cluster):
-    """G4."""
     payload = {"transactional_id": None, "transaction_timeout": 0}
     ids = [cluster.ask(broker_id, ApiKey.INIT_PRODUCER_ID, 4, payload).producer_id for broker_id in (1, 2, 3, 1, 2, 3)]
     cluster.kill(2)

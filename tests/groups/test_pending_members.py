@@ -1,5 +1,7 @@
 """KIP-394: a dynamic member gets its id first and joins with it; ids that are never used expire. Limits of a group's size."""
 
+import pytest
+
 from broker_core.errors import ErrorCode
 from broker_core.groups.messages import LeavingMember
 from broker_core.groups.states import GroupState
@@ -32,8 +34,9 @@ def test_rebalance_waits_for_pending_members():
     assert len(driver.group.members) == 3
 
 
+@pytest.mark.spec("B19")
 def test_pending_member_that_never_joins_expires():
-    """B19 (KAFKA-9752, 7909): it must not hold a rebalance up for longer than its session."""
+    """KAFKA-9752, 7909: it must not hold a rebalance up for longer than its session."""
     driver = GroupDriver()
     leader, follower = driver.stable()
     driver.join("p", requires_member_id=True)

@@ -1,4 +1,6 @@
-"""Rebalances of a group (SOURCES G2): what starts one, who leads, which protocol wins, what happens to those that are late."""
+"""Rebalances of a group: what starts one, who leads, which protocol wins, what happens to those that are late."""
+
+import pytest
 
 from broker_core.errors import ErrorCode
 from broker_core.groups import liveness
@@ -16,8 +18,9 @@ def rejoin_all(driver: GroupDriver, ids: list[str], mark: str) -> None:
         driver.join(f"{mark}-{member_id}", member_id)
 
 
+@pytest.mark.spec("G2")
 def test_first_member_leads_and_gets_all_members():
-    """G2: the first to join leads; only the leader is told of the members."""
+    """The first to join leads; only the leader is told of the members."""
     driver = GroupDriver()
     leader, follower = driver.completing()
     first, second = driver.answers["first-0"], driver.answers["first-1"]
@@ -28,8 +31,9 @@ def test_first_member_leads_and_gets_all_members():
     assert (first.protocol_type, first.protocol_name) == ("consumer", "range")
 
 
+@pytest.mark.spec("G2")
 def test_assignment_reaches_everyone_after_it_is_stored():
-    """G2: the leader's assignment is persisted before anyone sees it; members it leaves out get an empty one."""
+    """The leader's assignment is persisted before anyone sees it; members it leaves out get an empty one."""
     driver = GroupDriver()
     leader, follower = driver.completing()
     driver.sync("f", follower)
@@ -42,8 +46,9 @@ def test_assignment_reaches_everyone_after_it_is_stored():
     assert (driver.answers["l"].assignment, driver.answers["f"].assignment) == (b"p0", b"")
 
 
+@pytest.mark.spec("G2")
 def test_five_triggers_of_a_rebalance():
-    """G2: a member joins, a member leaves, a member fails, a member's subscription changes, the leader sees new topics or partitions."""
+    """A member joins, a member leaves, a member fails, a member's subscription changes, the leader sees new topics or partitions."""
     triggers = {
         "joins": lambda driver, leader, follower: driver.join("x"),
         "leaves": lambda driver, leader, follower: driver.leave(follower),
@@ -76,8 +81,9 @@ def test_rebalance_ends_when_all_have_joined():
     assert driver.answers["newcomer"].generation == 2
 
 
+@pytest.mark.spec("G2")
 def test_rebalance_goes_on_without_the_late():
-    """G2: at the longest rebalance timeout dynamic members that have not joined are dropped, and the leader's place moves."""
+    """At the longest rebalance timeout dynamic members that have not joined are dropped, and the leader's place moves."""
     driver = GroupDriver()
     leader, follower = driver.stable()
     driver.join("f", follower, protocols=(Protocol("range", b"new"),))
@@ -89,8 +95,9 @@ def test_rebalance_goes_on_without_the_late():
     assert leader not in driver.group.members
 
 
+@pytest.mark.spec("G2")
 def test_initial_delay_waits_for_more_members():
-    """G2: an empty group waits 3 s for more members, again while they come, at most the rebalance timeout."""
+    """An empty group waits 3 s for more members, again while they come, at most the rebalance timeout."""
     driver = GroupDriver(initial_delay_ms=3000)
     driver.join("a", rebalance_ms=7000)
     driver.advance(2999)
@@ -120,8 +127,9 @@ def test_no_initial_delay_when_it_is_set_to_zero():
     assert driver.state is GroupState.COMPLETING_REBALANCE
 
 
+@pytest.mark.spec("G2")
 def test_protocol_is_voted_among_those_that_all_support():
-    """G2: each member votes for its first protocol that all support; the most votes win."""
+    """Each member votes for its first protocol that all support; the most votes win."""
     sticky, ranged, robin = Protocol("sticky", b"s"), Protocol("range", b"r"), Protocol("roundrobin", b"o")
     driver = GroupDriver()
     driver.join("a", protocols=(sticky, ranged, robin))
@@ -132,8 +140,9 @@ def test_protocol_is_voted_among_those_that_all_support():
     assert [member.metadata for member in driver.answers["a"].members] == [b"o", b"o", b"o"]
 
 
+@pytest.mark.spec("G2")
 def test_any_protocol_type_will_do():
-    """G2: a worker of Kafka Connect is a member like any other; only the type must be the group's."""
+    """A worker of Kafka Connect is a member like any other; only the type must be the group's."""
     driver = GroupDriver()
     driver.join("w1", protocol_type="connect", protocols=(Protocol("sessioned", b"\x00\x02"), Protocol("default", b"")))
     driver.join("w2", protocol_type="connect", protocols=(Protocol("sessioned", b"\x00\x02"),))
@@ -158,8 +167,9 @@ def test_sync_checks_protocol_type_and_name():
     assert driver.sync("c", follower, protocol_type="consumer", protocol_name="range") is None
 
 
+@pytest.mark.spec("G2")
 def test_members_waiting_for_an_assignment_are_sent_back():
-    """G2: a member that joins while others wait for their assignment starts the rebalance anew."""
+    """A member that joins while others wait for their assignment starts the rebalance anew."""
     driver = GroupDriver()
     _leader, follower = driver.completing()
     driver.sync("f", follower)
@@ -201,8 +211,9 @@ def test_leaders_retry_is_parked_and_not_stored_twice():
     assert driver.answers["l-retry"].assignment == b"one"
 
 
+@pytest.mark.spec("B19")
 def test_members_that_never_sync_are_dropped():
-    """B19, KAFKA-12890: a member that joined and vanished before SyncGroup must not hold the generation up."""
+    """KAFKA-12890: a member that joined and vanished before SyncGroup must not hold the generation up."""
     driver = GroupDriver()
     leader, follower = driver.completing()
     driver.sync("l", leader, {leader: b"x"})
@@ -216,8 +227,9 @@ def test_members_that_never_sync_are_dropped():
     assert leader in driver.group.members
 
 
+@pytest.mark.spec("B19")
 def test_a_leader_that_never_syncs_does_not_block_the_group():
-    """B19: without the leader's SyncGroup the generation never completes; its timeout ends it, and the next one has another leader."""
+    """Without the leader's SyncGroup the generation never completes; its timeout ends it, and the next one has another leader."""
     driver = GroupDriver()
     leader, follower = driver.completing()
     driver.sync("f", follower)

@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets` (SOURCES G3), byte for byte in Kafka's formats."""
+"""Records of `__consumer_offsets`, byte for byte in Kafka's formats."""
 
 import pytest
 
@@ -25,16 +25,18 @@ MEMBER = MemberValue("c-1", None, "c", "/127.0.0.1", 60_000, 10_000, b"\x00\x01"
 VALUE = GroupValue("consumer", 3, "range", "c-1", 1_700_000_000_000, (MEMBER,))
 
 
+@pytest.mark.spec("G3")
 def test_offset_key_bytes():
-    """G3: version 1, group, topic, partition."""
+    """Version 1, group, topic, partition."""
     data = encode_offset_key("grp", TopicPartition("t", 7))
     assert data == bytes.fromhex("0001 0003 677270 0001 74 00000007")
     assert decode_key(data) == OffsetKey("grp", TopicPartition("t", 7))
     assert decode_key(b"\x00\x00" + data[2:]) == OffsetKey("grp", TopicPartition("t", 7))
 
 
+@pytest.mark.spec("G3")
 def test_group_key_bytes():
-    """G3: version 2, group."""
+    """Version 2, group."""
     assert encode_group_key("grp") == bytes.fromhex("0002 0003 677270")
     assert decode_key(encode_group_key("grp")) == GroupKey("grp")
 
@@ -43,8 +45,9 @@ def test_keys_of_later_releases_are_left_alone():
     assert decode_key(bytes.fromhex("0003 0003 677270")) == UnknownKey(3)
 
 
+@pytest.mark.spec("G3")
 def test_offset_value_bytes():
-    """G3: version 3 is offset, leader epoch, metadata, commit time; an explicit expiry makes it version 1."""
+    """Version 3 is offset, leader epoch, metadata, commit time; an explicit expiry makes it version 1."""
     plain = OffsetCommit(42, 5, "me", 1_000)
     assert encode_offset_value(plain) == bytes.fromhex("0003 000000000000002a 00000005 0002 6d65 00000000000003e8")
     expiring = OffsetCommit(42, -1, "me", 1_000, 2_000)
@@ -53,6 +56,7 @@ def test_offset_value_bytes():
     assert decode_offset_value(encode_offset_value(expiring)) == expiring
 
 
+@pytest.mark.spec("G3")
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
@@ -63,12 +67,13 @@ def test_offset_value_bytes():
     ],
 )
 def test_offset_values_of_other_versions(data, expected):
-    """G3: 0 to 2 were written by older brokers, 4 (flexible, with a tagged field here) by later ones."""
+    """0 to 2 were written by older brokers, 4 (flexible, with a tagged field here) by later ones."""
     assert decode_offset_value(bytes.fromhex(data)) == expected
 
 
+@pytest.mark.spec("G3")
 def test_group_value_bytes():
-    """G3: version 3, as 3.9 writes it."""
+    """Version 3, as 3.9 writes it."""
     expected = (
         "0003 0008 636f6e73756d6572 00000003 0005 72616e6765 0003 632d31 0000018bcfe56800 00000001"
         "0003 632d31 ffff 0001 63 000a 2f3132372e302e302e31 0000ea60 00002710 00000002 0001 00000001 02"
@@ -83,6 +88,7 @@ def test_empty_group_value():
     assert decode_group_value(encode_group_value(empty)) == empty
 
 
+@pytest.mark.spec("G3")
 @pytest.mark.parametrize(
     "data",
     [
@@ -93,7 +99,7 @@ def test_empty_group_value():
     ],
 )
 def test_group_values_of_other_versions(data):
-    """G3: before version 1 the session timeout was the rebalance timeout, too; before 2 nobody wrote since when a group was empty."""
+    """Before version 1 the session timeout was the rebalance timeout, too; before 2 nobody wrote since when a group was empty."""
     member = MemberValue("a", None, "", "", 10_000, 10_000, b"", b"")
     assert decode_group_value(bytes.fromhex(data)) == GroupValue("c", 3, "r", "a", None, (member,))
 

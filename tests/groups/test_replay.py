@@ -1,4 +1,6 @@
-"""Reading groups back from the log (SOURCES G3): last record wins, tombstones remove, transactions count when committed."""
+"""Reading groups back from the log: last record wins, tombstones remove, transactions count when committed."""
+
+import pytest
 
 from broker_core.groups.messages import Protocol
 from broker_core.groups.records import (
@@ -14,6 +16,8 @@ from broker_core.groups.replay import Replay
 from broker_core.groups.states import GroupState
 from broker_core.model import TopicPartition
 from tests.support.group_driver import GroupDriver
+
+pytestmark = pytest.mark.spec("G3")
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 SUBSCRIPTION = bytes.fromhex("0000 00000001 0001 74 ffffffff")
@@ -44,8 +48,9 @@ def test_last_commit_wins_and_tombstones_remove():
     assert not list(replay.build(0))
 
 
+@pytest.mark.spec("G2")
 def test_group_comes_back_stable_with_its_members():
-    """G2: the generation goes on at the new coordinator without a rebalance."""
+    """The generation goes on at the new coordinator without a rebalance."""
     replay = Replay()
     replay.batch(0, None, [group_record(GroupValue("consumer", 4, "range", "m2", 77, MEMBERS))])
     (group,) = replay.build(1000)
@@ -89,8 +94,9 @@ def test_offsets_without_a_group_record():
     assert (group.state, group.protocol_type, group.generation) == (GroupState.EMPTY, None, 0)
 
 
+@pytest.mark.spec("G5")
 def test_transactional_commits_count_from_their_marker():
-    """G5: aborted ones never do, open ones make the offset unstable."""
+    """Aborted ones never do, open ones make the offset unstable."""
     replay = Replay()
     replay.batch(0, 1, [offset(T0, 10)])
     assert offset_of(replay, T0) is None

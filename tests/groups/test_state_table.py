@@ -1,4 +1,4 @@
-"""Walks every state with every event (SOURCES G2): what is answered, and the state afterwards."""
+"""Walks every state with every event: what is answered, and the state afterwards."""
 
 import pytest
 
@@ -199,9 +199,10 @@ def cases():
     return [pytest.param(event, state, id=f"{state.value}-{event}") for event in EVENTS for state in GroupState]
 
 
+@pytest.mark.spec("G2")
 @pytest.mark.parametrize(("event", "state"), cases())
 def test_every_state_with_every_event(event, state):
-    """G2: the state table of a group, row by row."""
+    """The state table of a group, row by row."""
     expected_error, expected_state = TABLE[event][state]
     driver, leader, follower = situation(state)
     assert driver.state is state

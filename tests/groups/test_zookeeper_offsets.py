@@ -1,4 +1,4 @@
-"""Offsets in ZooKeeper (SOURCES Z7): OffsetCommit and OffsetFetch version 0."""
+"""Offsets in ZooKeeper: OffsetCommit and OffsetFetch version 0."""
 
 import pytest
 
@@ -10,8 +10,9 @@ from tests.simulation.kernel.world import World
 T3 = TopicPartition("t", 3)
 
 
+@pytest.mark.spec("Z7")
 def test_offsets_are_where_old_consumers_had_them():
-    """Z7: `/consumers/G/offsets/T/P`, decimal digits."""
+    """`/consumers/G/offsets/T/P`, decimal digits."""
 
     async def scenario(node):
         await node.store.connect(6_000)

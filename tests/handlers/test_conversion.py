@@ -1,4 +1,4 @@
-"""S3: what old clients bring and ask for is converted while others are served."""
+"""What old clients bring and ask for is converted while others are served."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from broker_core.seams import at_once
 from broker_core.storage.workbench import Workbench
 from broker_core.telemetry.metrics import BrokerMetrics
 from tests.support.log_world import ManualClock
+
+pytestmark = pytest.mark.spec("S3")
 
 RECORDS = [Record(index, 1_000 + index, None, b"value" * 20) for index in range(5_000)]
 

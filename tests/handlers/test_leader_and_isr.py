@@ -1,4 +1,4 @@
-"""A LeaderAndIsr that cannot be carried out now comes again (SOURCES Z5)."""
+"""A LeaderAndIsr that cannot be carried out now comes again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from broker_core.coordination.store import ConnectionLoss, SessionExpired, Store
 from broker_core.errors import CloseConnection
 from broker_core.handlers import leader_and_isr
 from broker_core.handlers.registry import Request
+
+pytestmark = pytest.mark.spec("Z5")
 
 
 @pytest.mark.parametrize("error", [ConnectionLoss("gone"), SessionExpired("over")])

@@ -1,4 +1,4 @@
-"""Metadata, topic changes, settings and elections through whole brokers (SOURCES Z4, Z6, O1, O3)."""
+"""Metadata, topic changes, settings and elections through whole brokers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from broker_core.handlers import metadata_rows
 from broker_core.handlers.encoded import CACHED_RESPONSES_MAX, EncodedCache
 from broker_core.protocol.api import ApiKey
 from tests.support.broker_cluster import BrokerCluster
+
+pytestmark = pytest.mark.spec("Z6")
 
 NO_ID = UUID(int=0)
 
@@ -188,8 +190,9 @@ def test_partitions_grow(cluster: BrokerCluster) -> None:
     assert cluster.ask(controller, ApiKey.CREATE_PARTITIONS, 3, payload).results[0].error_code == ErrorCode.INVALID_PARTITIONS
 
 
+@pytest.mark.spec("O1")
 def test_settings_are_changed_while_running(cluster: BrokerCluster) -> None:
-    """O1: a change made at one broker is told by all from then on, and in force at all."""
+    """A change made at one broker is told by all from then on, and in force at all."""
     cluster.create("tuned")
     configs = [{"name": "retention.ms", "config_operation": 0, "value": "777"}]
     payload = {"resources": [{"resource_type": 2, "resource_name": "tuned", "configs": configs}], "validate_only": False}
@@ -217,8 +220,9 @@ def test_wrong_changes_of_settings(cluster: BrokerCluster, kind: int, name: str,
     assert cluster.ask(1, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, payload).responses[0].error_code == code
 
 
+@pytest.mark.spec("Z4")
 def test_a_reassignment_is_listed_and_ends(cluster: BrokerCluster) -> None:
-    """Z4: two replicas become another two."""
+    """Two replicas become another two."""
     assert create(cluster, {"name": "moved", "num_partitions": -1, "replication_factor": -1, "assignments": _on([1, 2])}) == [0]
     controller = cluster.controller()
     rows = [{"name": "moved", "partitions": [{"partition_index": 0, "replicas": [3, 2]}]}]
@@ -231,8 +235,9 @@ def test_a_reassignment_is_listed_and_ends(cluster: BrokerCluster) -> None:
     assert cluster.ask(controller, ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, everything).topics == ()
 
 
+@pytest.mark.spec("O3", "R8")
 def test_a_preferred_election_mends_the_imbalance() -> None:
-    """O3, R8: the restarted broker leads nothing until it is elected again."""
+    """The restarted broker leads nothing until it is elected again."""
     with BrokerCluster(brokers=3, **{"auto.leader.rebalance.enable": "false"}) as cluster:
         cluster.start_all()
         assert create(cluster, {"name": "t", "num_partitions": -1, "replication_factor": -1, "assignments": _on([2, 1, 3])}) == [0]

@@ -1,4 +1,4 @@
-"""Produce, Fetch and ListOffsets through whole brokers (SOURCES R5, S3, P1, G4)."""
+"""Produce, Fetch and ListOffsets through whole brokers."""
 
 from __future__ import annotations
 
@@ -74,8 +74,9 @@ def follower(cluster: BrokerCluster, topic: str) -> int:
     return found
 
 
+@pytest.mark.spec("R5")
 def test_acks(cluster: BrokerCluster, topic: str) -> None:
-    """R5: -1 and 1 are answered, others refused for every partition."""
+    """-1 and 1 are answered, others refused for every partition."""
     assert send(cluster, topic, records("a")).base_offset == 0
     assert send(cluster, topic, records("b"), acks=1).base_offset == 1
     for acks in (2, -2):
@@ -84,8 +85,9 @@ def test_acks(cluster: BrokerCluster, topic: str) -> None:
     assert set(cluster.brokers[cluster.leader(topic)].metrics.produce_by_acks) <= {-1, 0, 1}
 
 
+@pytest.mark.spec("R5")
 def test_acks_0_is_not_answered_and_a_failure_closes_the_connection(cluster: BrokerCluster, topic: str) -> None:
-    """R5: the only way to tell is to hang up."""
+    """The only way to tell is to hang up."""
     with pytest.raises(TimeoutError):
         cluster.ask(cluster.leader(topic), ApiKey.PRODUCE, 9, _acks_0(topic, records("a")), timeout_ms=500)
     assert cluster.consume(topic) == ["a"]
@@ -136,9 +138,10 @@ def test_unknown_partitions(cluster: BrokerCluster) -> None:
     assert fetch(cluster, "nothing", 13, broker=1).responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
 
 
+@pytest.mark.spec("S3")
 @pytest.mark.parametrize("magic", [0, 1])
 def test_old_producers_and_consumers(cluster: BrokerCluster, magic: int) -> None:
-    """S3: message sets are stored as batches and given back as message sets to those who know nothing else."""
+    """Message sets are stored as batches and given back as message sets to those who know nothing else."""
     topic = f"old-{magic}"
     cluster.create(topic)
     old = build_message_set([Record(i, TIME_MS, b"k", f"v{i}".encode(), ()) for i in range(3)], magic)
@@ -159,8 +162,9 @@ def test_conversion_can_be_forbidden(cluster: BrokerCluster) -> None:
     assert fetch(cluster, "kept", 2).responses[0].partitions[0].error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
+@pytest.mark.spec("G4")
 def test_idempotent_duplicates_are_dropped(cluster: BrokerCluster, topic: str) -> None:
-    """G4: the same batch again gets the old offset."""
+    """The same batch again gets the old offset."""
     first = build_batch([Record(0, TIME_MS, None, b"a", ())], producer_id=7, producer_epoch=0, base_sequence=0)
     assert send(cluster, topic, first).base_offset == 0
     assert send(cluster, topic, first).base_offset == 0
@@ -182,8 +186,9 @@ def test_followers_tell_of_producers_as_well(cluster: BrokerCluster, topic: str)
         assert (row.error_code, [producer.producer_id for producer in row.active_producers]) == (ErrorCode.NONE, [7]), broker_id
 
 
+@pytest.mark.spec("P1")
 def test_a_waiting_fetch_is_woken_by_a_produce(cluster: BrokerCluster, topic: str) -> None:
-    """P1: held for `max_wait`, answered at the append."""
+    """Held for `max_wait`, answered at the append."""
     started = cluster.world.scheduler.now_us
     cluster.world.scheduler.call_later_ms(300, lambda: _append(cluster, topic))
     answer = fetch(cluster, topic, 11, max_wait=20_000, min_bytes=1)

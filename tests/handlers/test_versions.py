@@ -152,8 +152,9 @@ def cluster() -> Iterator[BrokerCluster]:
         yield cluster
 
 
+@pytest.mark.spec("N2")
 def test_the_advertised_versions() -> None:
-    """N2: from version 0, so that old clients are served and librdkafka keeps compression on; nothing above 3.9."""
+    """From version 0, so that old clients are served and librdkafka keeps compression on; nothing above 3.9."""
     rows = {ApiKey(row.key): (row.min_version, row.max_version) for row in full_registry().advertised()}
     assert rows == ADVERTISED
     assert all(high <= MAX_VERSION_3_9[key] for key, (_, high) in rows.items())
@@ -167,9 +168,10 @@ def test_a_key_has_one_handler() -> None:
         Registry([handle, handle])
 
 
+@pytest.mark.spec("N2")
 @pytest.mark.parametrize(("key", "version"), WALKED, ids=lambda value: value.name if isinstance(value, ApiKey) else str(value))
 def test_every_version_is_answered(cluster: BrokerCluster, key: ApiKey, version: int) -> None:
-    """N2: the answer decodes by its own version's layout; no error but those that were asked for."""
+    """The answer decodes by its own version's layout; no error but those that were asked for."""
     topic_id = cluster.brokers[1].services.metadata.topic_id(TOPIC)
     answer = cluster.ask(1, key, version, payloads(topic_id, version)[key])
     assert _errors(answer) <= {ErrorCode.NONE, *EXPECTED.get(key, ())}, answer

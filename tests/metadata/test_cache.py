@@ -1,4 +1,4 @@
-"""What a broker knows of the cluster (SOURCES Z4)."""
+"""What a broker knows of the cluster."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from broker_core.metadata.cache import MetadataCache, PartitionState
 from broker_core.model import Endpoint, TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_request, encode_request
+
+pytestmark = pytest.mark.spec("Z4")
 
 ID, OTHER_ID = UUID(int=1), UUID(int=2)
 TP = TopicPartition("t", 0)

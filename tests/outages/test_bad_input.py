@@ -1,4 +1,4 @@
-"""What arrives at a broker's port may be anything: the sender hears an error or is cut off, everybody else goes on (SOURCES N1)."""
+"""What arrives at a broker's port may be anything: the sender hears an error or is cut off, everybody else goes on."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from broker_core.records.batch import Record, build_batch
 from tests.support.clients import produce, read_all
 from tests.support.cluster import TestCluster, eventually
 from tests.support.frames import RawConnection, bad_records, bad_streams, raw_connection, with_size
+
+pytestmark = pytest.mark.spec("N1")
 
 NewTopic = Callable[..., str]
 TIME_MS = 1_700_000_000_000

@@ -1,4 +1,4 @@
-"""A disk that takes no more, and data folders with rubbish in them (SOURCES S2, S6)."""
+"""A disk that takes no more, and data folders with rubbish in them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from broker_core.local import control
 from tests.support.clients import produce, read_all, whole
 from tests.support.cluster import TestCluster, eventually
 from tests.support.web import Web
+
+pytestmark = pytest.mark.spec("S2", "S6")
 
 MakeTopic = Callable[..., str]
 VICTIM = 2

@@ -1,4 +1,4 @@
-"""ZooKeeper stands still, dies and comes back: brokers live on what they know, and everything recovers alone (SOURCES Z1–Z3)."""
+"""ZooKeeper stands still, dies and comes back: brokers live on what they know, and everything recovers alone."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from tests.support.clients import produce, read_all, whole
 from tests.support.cluster import TestCluster, eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.web import Web
+
+pytestmark = pytest.mark.spec("Z1", "Z2", "Z3")
 
 NewTopic = Callable[..., str]
 SESSION_TIMEOUTS_S = 9.0

@@ -1,4 +1,4 @@
-"""The compiled codec against kio's own writer, for every key and version of Kafka 3.9 (SOURCES N2)."""
+"""The compiled codec against kio's own writer, for every key and version of Kafka 3.9."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from broker_core.protocol.reader import default_value, message_reader
 from broker_core.protocol.schema import EntitySpec, FieldSpec, Side, message_spec
 from broker_core.protocol.writer import EncodedItems, items_writer, message_writer
 from tests.support.payloads import every_message, kio_object, kio_type, sample, unknown_names
+
+pytestmark = pytest.mark.spec("N2")
 
 SAMPLES_PER_MESSAGE = 3
 

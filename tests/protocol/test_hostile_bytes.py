@@ -1,4 +1,4 @@
-"""Whatever bytes a peer sends, only `ProtocolViolation` comes out, and no memory goes (SOURCES N1)."""
+"""Whatever bytes a peer sends, only `ProtocolViolation` comes out, and no memory goes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from broker_core.protocol.reader_values import MAX_STRING_BYTES
 from broker_core.protocol.schema import Side, message_spec
 from broker_core.protocol.varint import write_unsigned
 from tests.support.payloads import sample
+
+pytestmark = pytest.mark.spec("N1")
 
 HUGE_INT32 = struct.pack(">i", 2**31 - 1)
 HUGE_COMPACT = b"\xff\xff\xff\xff\x0f"

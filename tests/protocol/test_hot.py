@@ -87,9 +87,10 @@ def test_fetch_response(version: int) -> None:
         assert b"".join(parts) == response_header(ApiKey.FETCH, version, 9) + body
 
 
+@pytest.mark.spec("S5")
 @pytest.mark.parametrize("version", [4, 11, 12, 17])
 def test_file_ranges_pass_unread_and_in_place(version: int) -> None:
-    """SOURCES S5: the shell sends them, by sendfile where that is faster."""
+    """The shell sends them, by sendfile where that is faster."""
     piece = FileRange(NoFile(), 100, 5000)
     results = [FetchPartitionResult(0, 0, 1, 1, 0, None, records=[piece, b"x" * 10], records_bytes=5010), FetchPartitionResult(1, 0)]
     parts = encode_fetch_response(version, 9, 0, 0, 0, [("t", TOPIC_ID, results)])

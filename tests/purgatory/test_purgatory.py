@@ -1,4 +1,4 @@
-"""Delayed operations: completed at once, by a check or by time, exactly once; bounded lists (SOURCES P1, P2, P3)."""
+"""Delayed operations: completed at once, by a check or by time, exactly once; bounded lists."""
 
 from __future__ import annotations
 
@@ -83,30 +83,34 @@ def purgatory(clock: HandClock) -> Purgatory[str]:
     return Purgatory("fetch", clock)
 
 
+@pytest.mark.spec("P1")
 def test_what_can_be_completed_is_answered_at_once(purgatory: Purgatory[str], clock: HandClock) -> None:
-    """P1: nothing is watched and no timer runs for it."""
+    """Nothing is watched and no timer runs for it."""
     operation = Operation()
     operation.ready = True
     assert purgatory.try_complete_else_watch(operation, ["a"])
     assert (operation.log, purgatory.watched, purgatory.delayed, clock.armed) == (["complete"], 0, 0, 0)
 
 
+@pytest.mark.spec("P1")
 def test_no_wait_allowed_is_answered_at_once(purgatory: Purgatory[str]) -> None:
-    """P1: with a delay of zero the answer is what there is now."""
+    """With a delay of zero the answer is what there is now."""
     operation = Operation(delay_ms=0)
     assert purgatory.try_complete_else_watch(operation, ["a"])
     assert operation.log == ["complete", "expired"]
 
 
+@pytest.mark.spec("P1")
 def test_the_second_try_sees_what_changed_during_the_registration(purgatory: Purgatory[str], clock: HandClock) -> None:
-    """P1: tried, watched, tried again: the second try completes it without a check ever coming."""
+    """Tried, watched, tried again: the second try completes it without a check ever coming."""
     operation = Operation(tries_before=1)
     assert purgatory.try_complete_else_watch(operation, ["a", "b"])
     assert (operation.tries, operation.log, purgatory.delayed, clock.armed) == (2, ["complete"], 0, 0)
 
 
+@pytest.mark.spec("P2")
 def test_a_check_of_any_key_completes_it_once(purgatory: Purgatory[str], clock: HandClock) -> None:
-    """P2: watched by partition; completed under one key it is gone from the other with its next check."""
+    """Watched by partition; completed under one key it is gone from the other with its next check."""
     operation = Operation()
     assert not purgatory.try_complete_else_watch(operation, ["a", "b"])
     assert (purgatory.watched, purgatory.delayed) == (2, 1)
@@ -120,8 +124,9 @@ def test_a_check_of_any_key_completes_it_once(purgatory: Purgatory[str], clock: 
     assert (purgatory.watched, purgatory.delayed, purgatory.expired, purgatory.keys) == (0, 0, 0, [])
 
 
+@pytest.mark.spec("P2")
 def test_time_completes_what_no_check_did(purgatory: Purgatory[str], clock: HandClock) -> None:
-    """P2: never before its time, and the timeout is told after the answer."""
+    """Never before its time, and the timeout is told after the answer."""
     operation = Operation(delay_ms=100)
     purgatory.try_complete_else_watch(operation, ["a"])
     clock.pass_ms(99.9)
@@ -141,8 +146,9 @@ def test_its_owner_may_complete_it_directly(purgatory: Purgatory[str], clock: Ha
     assert operation.log == ["complete"]
 
 
+@pytest.mark.spec("P2")
 def test_completed_entries_are_purged_so_the_lists_stay_bounded(clock: HandClock) -> None:
-    """P2: keys that are never checked again do not keep their entries: at most the interval's worth of them stays."""
+    """Keys that are never checked again do not keep their entries: at most the interval's worth of them stays."""
     purgatory: Purgatory[str] = Purgatory("produce", clock, purge_interval=10)
     for number in range(500):
         operation = Operation()
@@ -216,8 +222,9 @@ def test_a_key_that_goes_completes_what_waits_for_it(purgatory: Purgatory[str]) 
     assert other.log == ["complete"]
 
 
+@pytest.mark.spec("P3")
 def test_an_idle_timer_never_wakes_and_a_busy_one_has_one_alarm(clock: HandClock) -> None:
-    """P3: no ticking: one clock timer for the next bucket, none when nothing waits."""
+    """No ticking: one clock timer for the next bucket, none when nothing waits."""
     timer, fired = Timer(clock), []
     clock.pass_ms(60_000)
     assert (timer.wakeups, clock.armed) == (0, 0)

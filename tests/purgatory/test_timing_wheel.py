@@ -1,8 +1,10 @@
-"""The timing wheels against a plain sorted list, and their promise of no idle work (SOURCES P3)."""
+"""The timing wheels against a plain sorted list, and their promise of no idle work."""
 
 from __future__ import annotations
 
 import random
+
+import pytest
 
 from broker_core.purgatory.timing_wheel import TimerEntry, TimingWheels
 
@@ -15,8 +17,9 @@ def deadlines(entries: list[TimerEntry]) -> list[int]:
     return [each.deadline_ms for each in entries]
 
 
+@pytest.mark.spec("P3")
 def test_the_example_of_450_ms_goes_down_level_by_level() -> None:
-    """P3: 450 ms waits in [400, 800), then in [440, 460), then in [450, 451)."""
+    """450 ms waits in [400, 800), then in [440, 460), then in [450, 451)."""
     wheels = TimingWheels(0)
     assert wheels.add(entry(450))
     assert wheels.levels == 3
@@ -28,8 +31,9 @@ def test_the_example_of_450_ms_goes_down_level_by_level() -> None:
     assert wheels.next_due_ms() is None
 
 
+@pytest.mark.spec("P3")
 def test_overflow_wheels_are_made_when_first_needed() -> None:
-    """P3: each wheel reaches as far as a whole turn of the one below it makes a tick."""
+    """Each wheel reaches as far as a whole turn of the one below it makes a tick."""
     wheels = TimingWheels(0)
     for deadline_ms, levels in ((1, 1), (19, 1), (20, 2), (399, 2), (400, 3), (7_999, 3), (8_000, 4), (159_999, 4), (160_000, 5)):
         wheels.add(entry(deadline_ms))
@@ -44,8 +48,9 @@ def test_a_deadline_that_is_not_ahead_is_refused() -> None:
     assert wheels.count == 1
 
 
+@pytest.mark.spec("P3")
 def test_nothing_is_due_while_nothing_waits() -> None:
-    """P3: an empty queue of buckets is no reason to wake up, and buckets wake only once a turn."""
+    """An empty queue of buckets is no reason to wake up, and buckets wake only once a turn."""
     wheels = TimingWheels(0)
     assert wheels.next_due_ms() is None
     for _ in range(1_000):
@@ -81,8 +86,9 @@ def test_after_a_long_rest_and_a_jump_entries_still_fire_on_their_millisecond() 
     assert deadlines(wheels.advance(9_000_000)) == [1_000_500, 1_300_000]
 
 
+@pytest.mark.spec("P3")
 def test_against_a_sorted_list() -> None:
-    """P3: adds, cancels and steps of every size: the same entries fire, in the same millisecond, never early."""
+    """Adds, cancels and steps of every size: the same entries fire, in the same millisecond, never early."""
     for seed in range(30):
         chance = random.Random(seed)
         now_ms = chance.randint(0, 10**6)

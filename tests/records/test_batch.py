@@ -1,4 +1,4 @@
-"""Record batches against kafka-python's, and every way in which one can be damaged (SOURCES S3, S6, S7)."""
+"""Record batches against kafka-python's, and every way in which one can be damaged."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from broker_core.records.header import header_as_it_is, stamp_time
 from broker_core.records.legacy import down_convert
 from broker_core.records.record import encode_record
 from tests.support.kafka_records import MemoryRecords, MemoryRecordsBuilder
+
+pytestmark = pytest.mark.spec("S3", "S6", "S7")
 
 RECORDS = [
     Record(10, 1_700_000_000_000, b"key", b"value"),

@@ -1,4 +1,4 @@
-"""Codecs, their framings and their limits (SOURCES S7)."""
+"""Codecs, their framings and their limits."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import pytest
 from broker_core.errors import CorruptData
 from broker_core.records.compression import Codec, compress, decompress
 from broker_core.records.lz4_header import age_checksum, mend_checksum, short_xxh32
+
+pytestmark = pytest.mark.spec("S7")
 
 BOMB_BYTES = 64 << 20
 LIMIT_BYTES = 1 << 20

@@ -1,4 +1,4 @@
-"""Message sets of magic 0 and 1: read, written, converted up and down (SOURCES S3)."""
+"""Message sets of magic 0 and 1: read, written, converted up and down."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from broker_core.records.batch import Codec, Record, build_batch, check_batch, i
 from broker_core.records.legacy import build_message_set, down_convert, is_legacy, up_convert
 from broker_core.records.message_set import build_message, message_chunks
 from tests.support.kafka_records import MemoryRecords, MemoryRecordsBuilder
+
+pytestmark = pytest.mark.spec("S3")
 
 OLD_CODECS = [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 RECORDS = [

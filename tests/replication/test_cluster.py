@@ -14,8 +14,9 @@ from broker_core.replication.truncation import EpochEnd
 from tests.support.replica_world import LAG_MAX_MS, TP, ReplicaWorld
 
 
+@pytest.mark.spec("R1", "R2", "R5")
 def test_replication_commits_and_is_acknowledged() -> None:
-    """R1, R2, R5: acks=all answers once all in-sync replicas have the batch, and every replica learns the mark."""
+    """acks=all answers once all in-sync replicas have the batch, and every replica learns the mark."""
     with ReplicaWorld() as cluster:
         cluster.create()
         result = cluster.produce(1, "a", "b")
@@ -34,9 +35,10 @@ def test_a_leader_without_room_for_sessions_is_followed_all_the_same() -> None:
         assert cluster.values(2) == cluster.values(3) == ["a"]
 
 
+@pytest.mark.spec("R6")
 @pytest.mark.parametrize("seed", range(5))
 def test_failover_cuts_what_was_not_committed(seed: int) -> None:
-    """R6: the old leader's lonely tail goes, everything committed stays, and all logs become equal."""
+    """The old leader's lonely tail goes, everything committed stays, and all logs become equal."""
     with ReplicaWorld(seed) as cluster:
         cluster.create()
         cluster.produce(1, "a", "b")
@@ -54,8 +56,9 @@ def test_failover_cuts_what_was_not_committed(seed: int) -> None:
         cluster.until(lambda: cluster.isr(2) == (2, 3, 1))
 
 
+@pytest.mark.spec("R9")
 def test_a_chain_of_failovers_keeps_everything_acknowledged() -> None:
-    """R9's first steps: each broker leads in turn, dies and comes back."""
+    """Each broker leads in turn, dies and comes back."""
     with ReplicaWorld(3) as cluster:
         cluster.create()
         acknowledged: list[str] = []
@@ -80,8 +83,9 @@ def test_a_chain_of_failovers_keeps_everything_acknowledged() -> None:
 
 
 class TestIsr:
+    @pytest.mark.spec("R3", "R4")
     def test_a_dead_follower_leaves_and_comes_back(self) -> None:
-        """R3, R4: shrink by time, high watermark re-evaluated, expansion after catching up; both written and announced."""
+        """Shrink by time, high watermark re-evaluated, expansion after catching up; both written and announced."""
         with ReplicaWorld() as cluster:
             cluster.create()
             cluster.produce(1, "a")
@@ -168,8 +172,9 @@ class TestIsr:
 
 
 class TestMinimum:
+    @pytest.mark.spec("R5")
     def test_acks_all_needs_the_minimum_and_the_mark_stands_still(self) -> None:
-        """R5: NOT_ENOUGH_REPLICAS for acks=all only; reads below the mark go on; the mark does not move (KAFKA-15583)."""
+        """NOT_ENOUGH_REPLICAS for acks=all only; reads below the mark go on; the mark does not move (KAFKA-15583)."""
         with ReplicaWorld(overrides={"min.insync.replicas": "2"}) as cluster:
             cluster.create()
             cluster.produce(1, "a")
@@ -241,8 +246,9 @@ class TestAuthority:
             assert result is not None
             assert result.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
+    @pytest.mark.spec("R11")
     def test_a_controllers_order_is_obeyed_once(self) -> None:
-        """R11: strictly greater leader epochs only, and no former controller."""
+        """Strictly greater leader epochs only, and no former controller."""
         with ReplicaWorld() as cluster:
             cluster.create()
             cluster.produce(1, "a")
@@ -254,8 +260,9 @@ class TestAuthority:
             assert cluster.tell_metadata(1) == ErrorCode.STALE_CONTROLLER_EPOCH
             cluster.controller_epoch = 1
 
+    @pytest.mark.spec("B5")
     def test_the_same_leader_in_a_new_epoch_still_makes_followers_compare(self) -> None:
-        """REPLICATION B5 (KAFKA-7164): the follower missed the epoch between, in which its log was overtaken."""
+        """KAFKA-7164: the follower missed the epoch between, in which its log was overtaken."""
         with ReplicaWorld() as cluster:
             cluster.create()
             cluster.produce(1, "a")
@@ -310,8 +317,9 @@ def test_deleting_records_waits_for_every_live_replica() -> None:
         assert beyond.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
+@pytest.mark.spec("Z5")
 def test_stopping_and_deleting_a_replica() -> None:
-    """Z5: stopped replicas serve nothing, old epochs are fenced, deletion removes the log."""
+    """Stopped replicas serve nothing, old epochs are fenced, deletion removes the log."""
     with ReplicaWorld() as cluster:
         cluster.create()
         cluster.produce(1, "a")
@@ -330,8 +338,9 @@ def test_stopping_and_deleting_a_replica() -> None:
         assert cluster.brokers[2].logs.get(TP) is None
 
 
+@pytest.mark.spec("S6", "R2")
 def test_a_full_power_cycle_keeps_marks_and_logs() -> None:
-    """S6, R2: after all brokers stopped hard, the log and the checkpointed mark are what clients saw."""
+    """After all brokers stopped hard, the log and the checkpointed mark are what clients saw."""
     with ReplicaWorld() as cluster:
         cluster.create()
         cluster.produce(1, "a", "b")
@@ -368,8 +377,9 @@ class TestRaces:
             cluster.until(lambda: all(answer() is not None for answer in answers))
             assert (partition.role, partition.leader_epoch) == (Role.LEADER, 8)
 
+    @pytest.mark.spec("R6", "B2")
     def test_an_epoch_is_on_disk_before_it_is_served(self) -> None:
-        """R6, REPLICATION B2: also one in which nothing was ever written."""
+        """Also one in which nothing was ever written."""
         with ReplicaWorld() as cluster:
             cluster.create()
             cluster.produce(1, "a")

@@ -1,4 +1,4 @@
-"""Control requests of all versions as orders (SOURCES Z5)."""
+"""Control requests of all versions as orders."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from broker_core.replication.control_requests import (
     stop_orders,
     stop_replica_payload,
 )
+
+pytestmark = pytest.mark.spec("Z5")
 
 ID = UUID(int=4)
 TP = TopicPartition("t", 3)

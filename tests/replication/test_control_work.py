@@ -1,4 +1,4 @@
-"""Control requests in slices, and those that come again while they are carried out (SOURCES Z5)."""
+"""Control requests in slices, and those that come again while they are carried out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from broker_core.replication.control_work import ControlWork
+
+pytestmark = pytest.mark.spec("Z5")
 
 
 class Slow:

@@ -1,12 +1,16 @@
-"""What a fetcher asks for (SOURCES R7; KIP-227, the client's side)."""
+"""What a fetcher asks for (KIP-227, the client's side)."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
+import pytest
+
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.replication.fetch_plan import BY_ID_VERSION, BY_NAME_VERSION, FetchBody, FetchPlan, Followed, Position
+
+pytestmark = pytest.mark.spec("R7")
 
 ID = UUID(int=9)
 

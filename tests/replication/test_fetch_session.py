@@ -1,14 +1,18 @@
-"""Incremental fetch sessions, the server's side (KIP-227; REPLICATION B20)."""
+"""Incremental fetch sessions, the server's side (KIP-227)."""
 
 from __future__ import annotations
 
 from itertools import count
 from uuid import UUID
 
+import pytest
+
 from broker_core.errors import ErrorCode
 from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.replication.fetch_session import Answer, FetchContext, FetchSession, SessionWatch, WantedPartition
 from broker_core.replication.session_cache import EVICTION_MS, SessionCache
+
+pytestmark = pytest.mark.spec("B20")
 
 
 class Watched:

@@ -1,4 +1,4 @@
-"""R7: several fetchers per source broker share its partitions, and a change of their number loses nothing."""
+"""Several fetchers per source broker share its partitions, and a change of their number loses nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from broker_core.protocol.api import ApiKey
 from broker_core.replication.fetchers import fetcher_number
 from tests.support.broker_cluster import BrokerCluster
 from tests.support.replica_world import log_values
+
+pytestmark = pytest.mark.spec("R7")
 
 PARTITIONS = 6
 BROKER_RESOURCE = 4

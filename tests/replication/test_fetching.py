@@ -1,9 +1,10 @@
-"""What a fetch gets and when it is answered (SOURCES P1, R2, R10; REPLICATION B3, B7)."""
+"""What a fetch gets and when it is answered."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from msgspec.structs import replace
 
 from broker_core.errors import ErrorCode
@@ -54,8 +55,8 @@ def cut_off_leader() -> ReplicaWorld:
     return cluster
 
 
+@pytest.mark.spec("R2")
 def test_consumers_read_below_the_mark_followers_to_the_end() -> None:
-    """R2."""
     with cut_off_leader() as cluster:
         consumer = fetched(cluster, 1, NOW, want())
         assert (values(consumer), consumer.high_watermark, consumer.last_stable_offset) == (["committed"], 1, 1)
@@ -83,8 +84,9 @@ def test_read_committed_stops_at_an_open_transaction() -> None:
         assert (committed.records_bytes, committed.high_watermark, committed.last_stable_offset) == (0, 2, 1)
 
 
+@pytest.mark.spec("P1")
 def test_a_fetch_waits_for_data() -> None:
-    """P1: answered when an append gives it something, long before its time is over."""
+    """Answered when an append gives it something, long before its time is over."""
     with ReplicaWorld() as cluster:
         cluster.create()
         cluster.produce(1, "a")
@@ -121,8 +123,9 @@ def test_a_fetch_waits_for_its_least_bytes_or_the_end_of_its_time() -> None:
         assert len(values(reply.answers[0].result)) == 4
 
 
+@pytest.mark.spec("P1")
 def test_answered_at_once() -> None:
-    """P1: nothing named, an error, a divergence, or enough bytes."""
+    """Nothing named, an error, a divergence, or enough bytes."""
     with ReplicaWorld() as cluster:
         cluster.create()
         cluster.produce(1, "a")
@@ -147,8 +150,9 @@ def test_a_waiting_fetch_hears_of_a_new_leader() -> None:
         assert reply.answers[0].result.current_leader == (2, 1)
 
 
+@pytest.mark.spec("B3")
 def test_epochs_are_fenced() -> None:
-    """REPLICATION B3 (KIP-320)."""
+    """KIP-320."""
     with ReplicaWorld() as cluster:
         cluster.create()
         cluster.elect(leader=1, isr=(1, 2, 3))
@@ -170,8 +174,8 @@ def test_only_the_leader_serves_followers_and_old_consumers() -> None:
         assert stranger.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
+@pytest.mark.spec("R10")
 def test_the_leader_sends_consumers_to_their_rack() -> None:
-    """R10."""
     with ReplicaWorld(overrides={"replica.selector.class": RACK_AWARE}) as cluster:
         cluster.create()
         cluster.produce(1, "a")
@@ -184,8 +188,9 @@ def test_the_leader_sends_consumers_to_their_rack() -> None:
         assert (follower.preferred_read_replica, values(follower)) == (-1, ["a"]), "a follower never redirects"
 
 
+@pytest.mark.spec("R10")
 def test_the_leader_sends_consumers_anywhere() -> None:
-    """R10, MetaQ's choice at random: over many fetches every replica is named, the leader by serving itself."""
+    """MetaQ's choice at random: over many fetches every replica is named, the leader by serving itself."""
     with ReplicaWorld(overrides={"replica.selector.class": RANDOM}) as cluster:
         cluster.create()
         cluster.produce(1, "a")
@@ -209,8 +214,9 @@ def test_the_first_batch_comes_whatever_its_size() -> None:
         assert len(values(small)) == 1
 
 
+@pytest.mark.spec("B7")
 def test_a_diverging_fetch_is_no_acknowledgement() -> None:
-    """REPLICATION B7 (KAFKA-13141)."""
+    """KAFKA-13141."""
     with cut_off_leader() as cluster:
         leader = cluster.partition(1).leader
         assert leader is not None

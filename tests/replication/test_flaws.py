@@ -11,9 +11,10 @@ from broker_core.replication.flaws import NO_FLAWS, Flaws
 from tests.support.replica_world import ReplicaWorld
 
 
+@pytest.mark.spec("B1")
 @pytest.mark.parametrize("flawed", [False, True])
 def test_b1_high_watermark_truncation(flawed: bool) -> None:
-    """REPLICATION B1 (KIP-101): a follower restarts before it learned the mark, then leads."""
+    """KIP-101: a follower restarts before it learned the mark, then leads."""
     with ReplicaWorld(flaws=Flaws(truncate_to_high_watermark=flawed)) as cluster:
         cluster.create(isr=(1, 2), replicas=(1, 2))
         cluster.produce(1, "a")
@@ -31,9 +32,10 @@ def test_b1_high_watermark_truncation(flawed: bool) -> None:
         assert cluster.values(2) == (["a"] if flawed else ["a", "b"])
 
 
+@pytest.mark.spec("B4")
 @pytest.mark.parametrize("flawed", [False, True])
 def test_b4_joining_below_the_start_of_the_epoch(flawed: bool) -> None:
-    """REPLICATION B4 (KAFKA-7128): the new leader's mark lags behind what is committed; a follower at that mark may not join."""
+    """KAFKA-7128: the new leader's mark lags behind what is committed; a follower at that mark may not join."""
     with ReplicaWorld(flaws=Flaws(join_below_epoch_start=flawed)) as cluster:
         cluster.create(isr=(1, 2))
         cluster.world.cut("b1", "b3")
@@ -46,9 +48,10 @@ def test_b4_joining_below_the_start_of_the_epoch(flawed: bool) -> None:
         assert (cluster.leo(3) == 0) is flawed, "it may join only with all that the former leader may have committed"
 
 
+@pytest.mark.spec("B11")
 @pytest.mark.parametrize("flawed", [False, True])
 def test_b11_requests_for_an_earlier_registration(flawed: bool) -> None:
-    """REPLICATION B11 (KIP-380): after a fast bounce an order meant for the former life must not be obeyed."""
+    """KIP-380: after a fast bounce an order meant for the former life must not be obeyed."""
     with ReplicaWorld(flaws=Flaws(accept_old_generations=flawed)) as cluster:
         cluster.create()
         old = cluster.brokers[2].epoch
@@ -61,9 +64,10 @@ def test_b11_requests_for_an_earlier_registration(flawed: bool) -> None:
         assert cluster.order(2, broker_epoch=cluster.brokers[2].epoch)["error_code"] == ErrorCode.NONE
 
 
+@pytest.mark.spec("B11")
 @pytest.mark.parametrize("flawed", [False, True])
 def test_b11_requests_before_the_registration(flawed: bool) -> None:
-    """REPLICATION B11: until then an order may be meant for the predecessor, so the connection is closed and it comes again."""
+    """Until then an order may be meant for the predecessor, so the connection is closed and it comes again."""
     with ReplicaWorld(flaws=Flaws(obey_before_registration=flawed)) as cluster:
         cluster.create()
         old = cluster.brokers[2].epoch

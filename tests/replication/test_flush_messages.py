@@ -1,4 +1,4 @@
-"""S5 with replicas: with `log.flush.interval.messages` nobody acknowledges a record that a power loss could take."""
+"""With replicas: with `log.flush.interval.messages` nobody acknowledges a record that a power loss could take."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from broker_core.replication.leadership import Role
 from broker_core.storage.log import AppendOrigin
 from tests.simulation.kernel.disk import Inode
 from tests.support.replica_world import TP, MiniBroker, ReplicaWorld, batch
+
+pytestmark = pytest.mark.spec("S5")
 
 EACH = {"log.flush.interval.messages": "1"}
 

@@ -1,4 +1,4 @@
-"""The lastCaughtUp rule and who has to leave the ISR (SOURCES R3)."""
+"""The lastCaughtUp rule and who has to leave the ISR."""
 
 from __future__ import annotations
 
@@ -79,11 +79,13 @@ def test_the_leader_is_never_out_of_sync() -> None:
     assert out_of_sync((1,), 1, {}, 20, now_ms=1e9, lag_max_ms=LAG) == ()
 
 
+@pytest.mark.spec("B9")
 def test_a_member_that_is_no_longer_assigned_is_out_of_sync() -> None:
-    """REPLICATION B9: a reassignment's end leaves the ISR wider than the replicas."""
+    """A reassignment's end leaves the ISR wider than the replicas."""
     assert out_of_sync((1, 4), 1, {}, 20, now_ms=0, lag_max_ms=LAG) == (4,)
 
 
+@pytest.mark.spec("R3")
 @pytest.mark.parametrize(
     ("state", "alive", "word"),
     [
@@ -97,5 +99,5 @@ def test_a_member_that_is_no_longer_assigned_is_out_of_sync() -> None:
     ],
 )
 def test_why_a_replica_fell_out(state: FollowerState | None, alive: bool, word: str) -> None:
-    """R3: slow, stuck or dead, new."""
+    """Slow, stuck or dead, new."""
     assert why_behind(state, 100_000, LAG, alive=alive) == word

@@ -1,11 +1,15 @@
-"""Where the high watermark may stand (SOURCES R2, R5)."""
+"""Where the high watermark may stand."""
 
 from __future__ import annotations
+
+import pytest
 
 from broker_core.replication.follower_state import NEVER, FollowerState
 from broker_core.replication.high_watermark import committable_offset, effective_min_isr
 from broker_core.replication.isr import Committed, IsrState, PendingExpand, PendingShrink
 from tests.support.replica_model import ModelReplica, fetch
+
+pytestmark = pytest.mark.spec("R5")
 
 LAG = 10_000
 
@@ -50,8 +54,9 @@ def test_the_minimum_never_exceeds_the_replicas() -> None:
     assert effective_min_isr(2, 3) == 2
 
 
+@pytest.mark.spec("R2")
 def test_the_steps_of_document_d() -> None:
-    """R2: 0/0/0 → append → fetch 0 → fetch 1 → HW 1 on both sides."""
+    """0/0/0 → append → fetch 0 → fetch 1 → HW 1 on both sides."""
     leader, follower = ModelReplica(1), ModelReplica(2)
     leader.lead(0, isr=(1, 2), others=(2,))
     fetch(follower, leader)

@@ -1,8 +1,12 @@
-"""The states of the ISR, its maximal form, and who may join (SOURCES R3; KIP-497)."""
+"""The states of the ISR, its maximal form, and who may join (KIP-497)."""
 
 from __future__ import annotations
 
+import pytest
+
 from broker_core.replication.isr import Committed, PendingExpand, PendingShrink, expand, may_join, shrink
+
+pytestmark = pytest.mark.spec("R3")
 
 
 def test_expanding_counts_the_newcomer_at_once() -> None:
@@ -34,8 +38,9 @@ def test_nothing_to_change() -> None:
     assert shrink(Committed((1, 2)), ()) is None
 
 
+@pytest.mark.spec("B4")
 def test_joining_takes_the_high_watermark_and_the_epoch_start() -> None:
-    """KAFKA-7128 / REPLICATION B4: right after an election the mark may lag behind what is committed."""
+    """KAFKA-7128: right after an election the mark may lag behind what is committed."""
     assert may_join(10, high_watermark=10, epoch_start=10)
     assert not may_join(9, high_watermark=10, epoch_start=0)
     assert not may_join(9, high_watermark=5, epoch_start=10)

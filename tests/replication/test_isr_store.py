@@ -1,4 +1,4 @@
-"""Writing and announcing ISR changes (SOURCES R4)."""
+"""Writing and announcing ISR changes."""
 
 from __future__ import annotations
 
@@ -121,8 +121,9 @@ def test_a_newcomer_is_registered_as_it_said(store: StoreWorld) -> None:
     assert store.write((1, 2, 3), 0, Newcomer(3, epoch)) == Written((1, 2, 3), 1)
 
 
+@pytest.mark.spec("R4")
 def test_when_to_announce() -> None:
-    """R4: 5 s of quiet, or 60 s since the last announcement."""
+    """5 s of quiet, or 60 s since the last announcement."""
     assert not may_announce(100_000, 99_000, 104_999)
     assert may_announce(100_000, 99_000, 105_000)
     assert not may_announce(158_900, 99_000, 158_999)

@@ -1,12 +1,16 @@
-"""One leadership's decisions: who joins, who leaves, what the store's answers mean (SOURCES R3, R4)."""
+"""One leadership's decisions: who joins, who leaves, what the store's answers mean."""
 
 from __future__ import annotations
+
+import pytest
 
 from broker_core.model import LeaderAndIsr
 from broker_core.replication.fetch_session import FetchClock
 from broker_core.replication.flaws import NO_FLAWS
 from broker_core.replication.isr import Committed, PendingExpand, PendingShrink
 from broker_core.replication.leader_state import Acknowledgement, LeaderState
+
+pytestmark = pytest.mark.spec("R3", "R4")
 
 LAG = 10_000
 

@@ -1,4 +1,4 @@
-"""Which orders of a controller are obeyed (SOURCES R11; REPLICATION B3, B11)."""
+"""Which orders of a controller are obeyed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 
 from broker_core.errors import ErrorCode
 from broker_core.replication.leadership import is_old_generation, judge_client_epoch, judge_leader_and_isr, judge_stop_replica
+
+pytestmark = pytest.mark.spec("R11")
 
 A, B = UUID(int=1), UUID(int=2)
 
@@ -49,16 +51,18 @@ def test_stop_replica(current: int, new: int, expected: ErrorCode) -> None:
     assert judge_stop_replica(current, new, offline=True) is ErrorCode.KAFKA_STORAGE_ERROR
 
 
+@pytest.mark.spec("B11")
 def test_requests_for_an_earlier_registration() -> None:
-    """B11 (KIP-380): smaller is old, -1 names none, greater is known to the controller before to us."""
+    """KIP-380: smaller is old, -1 names none, greater is known to the controller before to us."""
     assert is_old_generation(6, 7)
     assert not is_old_generation(7, 7)
     assert not is_old_generation(8, 7)
     assert not is_old_generation(-1, 7)
 
 
+@pytest.mark.spec("B3")
 def test_clients_of_another_epoch() -> None:
-    """B3 (KIP-320): the side that is behind learns that it is."""
+    """KIP-320: the side that is behind learns that it is."""
     assert judge_client_epoch(-1, 5) is ErrorCode.NONE
     assert judge_client_epoch(5, 5) is ErrorCode.NONE
     assert judge_client_epoch(4, 5) is ErrorCode.FENCED_LEADER_EPOCH

@@ -1,8 +1,12 @@
-"""Reading from a follower (SOURCES R10; KIP-392)."""
+"""Reading from a follower (KIP-392)."""
 
 from __future__ import annotations
 
+import pytest
+
 from broker_core.replication.replica_selector import RACK_AWARE, RANDOM, Candidate, select
+
+pytestmark = pytest.mark.spec("R10")
 
 LEADER = Candidate(1, "a", 100, 0)
 NEAR = Candidate(2, "b", 90, 500)

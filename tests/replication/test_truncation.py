@@ -1,4 +1,4 @@
-"""Where logs part and what is cut (SOURCES R6; REPLICATION B1, B2, B5; the seven divergence cases)."""
+"""Where logs part and what is cut (the seven divergence cases)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from broker_core.replication.truncation import (
     cut_for,
 )
 from tests.support.replica_model import ModelReplica, catch_up, fetch
+
+pytestmark = pytest.mark.spec("B1", "B5")
 
 
 def log(*epochs: int) -> list[tuple[str, int]]:
@@ -50,8 +52,9 @@ def test_divergence_cases(leader_epochs: tuple[int, ...], follower_epochs: tuple
     assert follower.log == leader.log
 
 
+@pytest.mark.spec("B2")
 def test_fast_double_failover_with_uneven_epochs() -> None:
-    """B2 (KIP-279): the follower has epochs the leader never saw, several of them; one cut per fetch until they agree."""
+    """KIP-279: the follower has epochs the leader never saw, several of them; one cut per fetch until they agree."""
     leader = ModelReplica(1).holding(*log(1, 1, 4, 4, 4))
     follower = ModelReplica(2).holding(*log(1, 2, 3, 3, 3))
     leader.lead(6, isr=(1,), others=(2,))
@@ -81,8 +84,9 @@ def test_logs_become_equal_after_any_elections(seed: int) -> None:
             assert replica.log == leader.log
 
 
+@pytest.mark.spec("R6")
 class TestDocumentD:
-    """R6: D's two failures, with truncation by high watermark and by epoch."""
+    """The two failures, with truncation by high watermark and by epoch."""
 
     def replicas(self, follower_leo: int) -> tuple[ModelReplica, ModelReplica]:
         """Leader A at LEO 1, HW 1; follower B with `follower_leo` records and HW 0."""
@@ -131,8 +135,9 @@ class TestDocumentD:
         assert a.log == b.log == [("other", 1)]
 
 
+@pytest.mark.spec("R6")
 def test_document_b_three_replicas() -> None:
-    """R6, B's picture: A leads at LEO 5, B has 4, C has 3 (so HW 3); A dies, B leads; A returns and must not keep its own tail."""
+    """A leads at LEO 5, B has 4, C has 3 (so HW 3); A dies, B leads; A returns and must not keep its own tail."""
     a, b, c = ModelReplica(1), ModelReplica(2), ModelReplica(3)
     a.lead(0, isr=(1, 2, 3), others=(2, 3))
     a.produce("m0", "m1", "m2", "m3", "m4")

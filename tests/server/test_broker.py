@@ -12,8 +12,9 @@ from broker_core.server.broker import Broker
 from tests.support.broker_cluster import BrokerCluster
 
 
+@pytest.mark.spec("G1")
 def test_one_broker_serves_what_it_was_given() -> None:
-    """B, G1: a topic is created, written and read; the broker is its own controller."""
+    """A topic is created, written and read; the broker is its own controller."""
     with BrokerCluster(brokers=1) as cluster:
         cluster.start_all()
         cluster.create("t", partitions=2)
@@ -22,8 +23,9 @@ def test_one_broker_serves_what_it_was_given() -> None:
         assert cluster.consume("t") == ["a", "b", "c"]
 
 
+@pytest.mark.spec("R1", "R2", "Z4")
 def test_three_brokers_replicate() -> None:
-    """R1, R2, Z4: what is acknowledged by all is on all, and every broker knows the topic."""
+    """What is acknowledged by all is on all, and every broker knows the topic."""
     with BrokerCluster() as cluster:
         cluster.start_all()
         cluster.create("t", partitions=3, configs={"min.insync.replicas": "2"})
@@ -35,8 +37,9 @@ def test_three_brokers_replicate() -> None:
             assert cluster.brokers[broker_id].services.config.topic("t").min_insync_replicas == 2
 
 
+@pytest.mark.spec("Z3", "R8", "B1")
 def test_a_killed_leader_is_replaced_and_comes_back() -> None:
-    """Z3, R8, B1: nothing acknowledged is lost over a kill of leader and controller, and the killed broker catches up."""
+    """Nothing acknowledged is lost over a kill of leader and controller, and the killed broker catches up."""
     with BrokerCluster() as cluster:
         cluster.start_all()
         cluster.create("t")
@@ -50,8 +53,9 @@ def test_a_killed_leader_is_replaced_and_comes_back() -> None:
         assert cluster.consume("t") == ["before", "during"]
 
 
+@pytest.mark.spec("Z5")
 def test_a_controlled_stop_moves_leaderships_first() -> None:
-    """Z5: the stopped broker leads nothing when it goes, and its log is clean at the next start."""
+    """The stopped broker leads nothing when it goes, and its log is clean at the next start."""
     with BrokerCluster() as cluster:
         cluster.start_all()
         cluster.create("t", partitions=3)
@@ -63,8 +67,9 @@ def test_a_controlled_stop_moves_leaderships_first() -> None:
         cluster.until(lambda: len(cluster.isr(stopped, "t")) == 3)
 
 
+@pytest.mark.spec("B13")
 def test_an_expired_session_is_renewed() -> None:
-    """B13: the broker registers anew with a larger epoch and is a replica again."""
+    """The broker registers anew with a larger epoch and is a replica again."""
     with BrokerCluster() as cluster:
         cluster.start_all()
         cluster.create("t")
@@ -79,8 +84,9 @@ def test_an_expired_session_is_renewed() -> None:
         assert code == ErrorCode.NONE
 
 
+@pytest.mark.spec("Z3")
 def test_the_controller_is_replaced() -> None:
-    """Z3: another broker takes the office and serves the controller's keys."""
+    """Another broker takes the office and serves the controller's keys."""
     with BrokerCluster() as cluster:
         cluster.start_all()
         first = cluster.controller()
@@ -93,8 +99,9 @@ def test_the_controller_is_replaced() -> None:
         assert sorted(broker.broker_id for broker in answer.brokers) == sorted(cluster.brokers)
 
 
+@pytest.mark.spec("S6")
 def test_a_start_that_fails_leaves_the_folder_clean() -> None:
-    """S6: a broker that cannot register has opened its logs, and closes them as a stopped one does."""
+    """A broker that cannot register has opened its logs, and closes them as a stopped one does."""
     with BrokerCluster(brokers=1) as cluster:
         cluster.start_all()
         cluster.create("t")

@@ -1,4 +1,4 @@
-"""One client's connection: versions, bad bytes, unexpected failures, and that others do not suffer (SOURCES N1)."""
+"""One client's connection: versions, bad bytes, unexpected failures, and that others do not suffer."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from broker_core.server.adapters.clock import RealClock
 from broker_core.server.connection import Connection
 from broker_core.server.strangers import Strangers
 from broker_core.telemetry.metrics import STAGES, BrokerMetrics
+
+pytestmark = pytest.mark.spec("N1")
 
 WAITED: list[asyncio.Future[None]] = []
 

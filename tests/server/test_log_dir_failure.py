@@ -1,4 +1,4 @@
-"""An I/O error takes a broker's data folder offline; the cluster goes on without it, and a restart brings it back (SOURCES S6)."""
+"""An I/O error takes a broker's data folder offline; the cluster goes on without it, and a restart brings it back."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from broker_core.replication.leadership import Role
 from broker_core.seams import Node
 from tests.simulation.kernel.disk import SimDisk
 from tests.support.broker_cluster import BrokerCluster
+
+pytestmark = pytest.mark.spec("S6")
 
 T0 = TopicPartition("t", 0)
 FIELDS: dict[str, Any] = {"min.insync.replicas": "2", "log.flush.offset.checkpoint.interval.ms": "3000"}

@@ -1,4 +1,4 @@
-"""What a request keeps the loop for is told apart from what it waits (SOURCES N1), and the stopwatch is in nobody's way."""
+"""What a request keeps the loop for is told apart from what it waits, and the stopwatch is in nobody's way."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import asyncio
 import pytest
 
 from broker_core.server.loop_time import LoopTime
+
+pytestmark = pytest.mark.spec("N1")
 
 
 class HandClock:

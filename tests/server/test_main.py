@@ -98,8 +98,9 @@ async def ask(port: int, key: ApiKey, version: int, payload: dict[str, Any]) -> 
         await spawn.close()
 
 
+@pytest.mark.spec("O1", "N1", "S6", "Z1")
 async def test_a_broker_process_from_start_to_stop(broker: Process) -> None:
-    """O1 and N1 (metrics), S6 (clean stop), Z1."""
+    """Metrics over HTTP, a clean stop."""
     ready = broker.start()
     answer = await ask(ready["port"], ApiKey.METADATA, 12, {"topics": None, "allow_auto_topic_creation": False})
     assert [(row.node_id, row.port) for row in answer.brokers] in ([], [(1, ready["port"])])
@@ -115,8 +116,9 @@ async def test_a_broker_process_from_start_to_stop(broker: Process) -> None:
     assert (broker.folder / ".kafka_cleanshutdown").exists()
 
 
+@pytest.mark.spec("B13")
 async def test_a_killed_broker_registers_at_once_again(broker: Process) -> None:
-    """B13: the folder's lock proves the predecessor dead, so nobody waits for its session to end."""
+    """The folder's lock proves the predecessor dead, so nobody waits for its session to end."""
     first = broker.start()
     broker.end(signal.SIGKILL)
     second = broker.start()

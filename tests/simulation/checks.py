@@ -1,4 +1,4 @@
-"""What must hold while brokers run, and what must hold once everything is mended (REPLICATION A, C)."""
+"""What must hold while brokers run, and what must hold once everything is mended (spec A, C)."""
 
 from __future__ import annotations
 

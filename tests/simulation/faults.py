@@ -1,7 +1,7 @@
 """The menu of faults. Each strikes one broker and is mended after a while; a broker has one at a time.
 
 A loss of power is only ordered while every partition has its full ISR and nothing else is wrong: unflushed records are
-safe as long as another member of the ISR keeps running, and only then (REPLICATION B15). A disk error takes the broker's
+safe as long as another member of the ISR keeps running, and only then (spec B15). A disk error takes the broker's
 data folder offline, and its leaders move; the broker is started again as soon as the disk is sound, or at the end.
 Two kinds strike no broker: a partition is moved, and a member of the consumer group crashes.
 """

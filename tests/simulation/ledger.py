@@ -1,10 +1,10 @@
-"""Everything that was ever committed, and who must hold it: checked after the steps that changed a leader (REPLICATION A).
+"""Everything that was ever committed, and who must hold it: checked after the steps that changed a leader (spec A).
 
 - *LeaderCompleteness*: who begins to lead in epoch e holds all that was committed in epochs up to e.
 - *StrongIsr*: when a high watermark rises or an ISR is written, each running member of the ISR in the store holds it too.
 
 A member that lost power since the registration in which it joined is not asked: what it lost is the risk of unflushed logs
-(REPLICATION B15). Nor is one whose data folder is offline, until it runs again.
+(spec B15). Nor is one whose data folder is offline, until it runs again.
 """
 
 from __future__ import annotations

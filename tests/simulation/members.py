@@ -1,4 +1,4 @@
-"""A consumer group under test: members that join, share the partitions out, commit and look at what is committed (REPLICATION B19).
+"""A consumer group under test: members that join, share the partitions out, commit and look at what is committed (spec B19).
 
 - A partition has at most one owner in a generation.
 - What is acknowledged as committed never goes back. Commits are numbered, so a fetch that begins after number n was

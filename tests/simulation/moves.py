@@ -1,4 +1,4 @@
-"""Reassignments that an operator asks for while all else goes on, and sometimes takes back (KIP-455; REPLICATION B9, B14)."""
+"""Reassignments that an operator asks for while all else goes on, and sometimes takes back (KIP-455; spec B9, B14)."""
 
 from __future__ import annotations
 

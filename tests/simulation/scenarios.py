@@ -38,7 +38,7 @@ def start_if_down(cluster: BrokerCluster, name: str) -> None:
 
 
 def bounce(cluster: BrokerCluster, tp: TopicPartition) -> bool:
-    """REPLICATION B11: a broker loses power and is back at once while it is told, in its former life, to lead.
+    """spec B11: a broker loses power and is back at once while it is told, in its former life, to lead.
 
     The order to lead waits at a cut; the controller hears late of the new life and repeats the order to it. That one's own
     way to the store is slow too, so the order may come before it has registered. False when there is no such broker.
@@ -80,7 +80,7 @@ def _make_leader(
 
 
 def failover_at_join(cluster: BrokerCluster, tp: TopicPartition) -> bool:
-    """REPLICATION B4: the leader dies when its ISR takes in a follower that was left behind.
+    """spec B4: the leader dies when its ISR takes in a follower that was left behind.
 
     Both followers bounce and stay cut off, one after the other, so that the first one lacks what was committed with the
     second; the leader bounces too and comes back with the high watermark of its last checkpoint. The first follower

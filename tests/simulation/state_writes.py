@@ -1,7 +1,7 @@
 """What must hold of a partition's state in the coordination store, checked at each write of it, whoever made it.
 
 A leader changes its ISR, the controller elects, takes brokers out that died or shut down, moves replicas. After each of
-them (REPLICATION A): the leader is in the ISR (*LeaderInIsr*), the ISR is a part of the replicas (KAFKA-9672), epochs never
+them (spec A): the leader is in the ISR (*LeaderInIsr*), the ISR is a part of the replicas (KAFKA-9672), epochs never
 fall and an epoch keeps its leader, a leader of that epoch counts on every member (its maximal ISR holds the ISR), and every
 member holds all that was ever committed (*StrongIsr*; `Ledger`).
 """

@@ -1,4 +1,4 @@
-"""Whole clusters under faults keep every invariant; `make simulate` runs more seeds of the same (REPLICATION A, B, C)."""
+"""Whole clusters under faults keep every invariant; `make simulate` runs more seeds of the same."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from tests.simulation import control_faults
 from tests.simulation.chaos import run
 from tests.support.broker_cluster import BrokerCluster
 
+pytestmark = pytest.mark.spec("A", "C")
+
 
 @pytest.mark.parametrize("seed", [1, 5, 8])
 def test_a_run_under_faults_keeps_every_invariant(seed: int) -> None:
@@ -18,19 +20,21 @@ def test_a_run_under_faults_keeps_every_invariant(seed: int) -> None:
     assert outcome.acked > 100
 
 
+@pytest.mark.spec("Z5")
 def test_control_requests_that_take_long_and_late_answers_keep_every_invariant() -> None:
-    """Z5: by the time one is carried out it may have been sent again, or a newer controller been heard of (`ARGS=--control`)."""
+    """By the time one is carried out it may have been sent again, or a newer controller been heard of (`ARGS=--control`)."""
     outcome = run(11, control=True)
     assert outcome.violations == []
     assert all(outcome.faults[kind] for kind in control_faults.KINDS), outcome.faults
 
 
+@pytest.mark.spec("R6", "B1", "B4", "B11")
 @pytest.mark.parametrize(
     ("flaw", "seed"),
     [("truncate_to_high_watermark", 1), ("join_below_epoch_start", 2), ("accept_old_generations", 13), ("obey_before_registration", 13)],
 )
 def test_a_flaw_put_in_on_purpose_would_be_noticed(flaw: str, seed: int) -> None:
-    """R6, B1, B4, B11: acknowledged records are lost, and the run says so.
+    """Acknowledged records are lost, and the run says so.
 
     The seeds belong to the hundred of `test_seeds`: counted from 1, so many seeds are needed until the flaw is found
     (`python -m tests.simulation.find_flaw FLAW` finds them anew).
@@ -43,8 +47,9 @@ def test_a_run_is_repeated_by_its_seed() -> None:
     assert run(4, faults=4).digest == run(4, faults=4).digest
 
 
+@pytest.mark.spec("B11", "B15")
 def test_a_leader_and_controller_that_loses_power_and_is_back_at_once_loses_nothing_acknowledged() -> None:
-    """B11, B15: the controller elected meanwhile must treat the broker as bounced, though it never saw it gone."""
+    """The controller elected meanwhile must treat the broker as bounced, though it never saw it gone."""
     with BrokerCluster(brokers=3, seed=11, **{"min.insync.replicas": "2"}) as cluster:
         cluster.start_all()
         cluster.create("t", partitions=3)

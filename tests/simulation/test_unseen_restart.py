@@ -1,4 +1,4 @@
-"""A broker loses power and is back while no controller looks, and others write the states it is a member in (REPLICATION B11, B15).
+"""A broker loses power and is back while no controller looks, and others write the states it is a member in.
 
 What it had not flushed is gone, so it may not lead before it has fetched it again, though the ISR names it.
 """
@@ -14,6 +14,8 @@ from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from tests.simulation.scenarios import stored_state
 from tests.support.broker_cluster import BrokerCluster
+
+pytestmark = pytest.mark.spec("B11", "B15")
 
 CONTROLLER, LEADER, VICTIM = 1, 2, 3
 TP = TopicPartition("t", 0)

@@ -1,4 +1,4 @@
-"""Clients under test: producers of numbered values and readers that remember what they saw (REPLICATION C)."""
+"""Clients under test: producers of numbered values and readers that remember what they saw (spec C)."""
 
 from __future__ import annotations
 

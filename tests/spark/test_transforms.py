@@ -1,4 +1,4 @@
-"""Throughput and lag from samples, on frames small enough to check by hand (SOURCES: the design card's Spark pipeline)."""
+"""Throughput and lag from samples, on frames small enough to check by hand."""
 
 from __future__ import annotations
 

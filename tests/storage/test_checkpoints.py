@@ -1,4 +1,4 @@
-"""The text files of a data folder, as Kafka writes them (S6)."""
+"""The text files of a data folder, as Kafka writes them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from broker_core.storage.checkpoints import (
     encode_offsets,
     encode_partition_metadata,
 )
+
+pytestmark = pytest.mark.spec("S6")
 
 TOPIC_ID = uuid.UUID("f7d1a5c2-0b3e-4f6a-9c8d-7e6f5a4b3c2d")
 
@@ -69,8 +71,9 @@ def test_clean_shutdown_mark() -> None:
     assert encode_clean_shutdown(42) == b'{"version":0,"brokerEpoch":42}'
 
 
+@pytest.mark.spec("S1")
 def test_names() -> None:
-    """S1: folders `topic-N`, files of 20 digits."""
+    """Folders `topic-N`, files of 20 digits."""
     assert names.segment_path("/d/t-0", 170410, names.LOG) == "/d/t-0/00000000000000170410.log"
     assert names.parse_file("00000000000000170410.timeindex.swap") == (170410, ".timeindex", ".swap")
     assert names.parse_file("leader-epoch-checkpoint") is None

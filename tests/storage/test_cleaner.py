@@ -1,4 +1,4 @@
-"""Compaction: the last record of each key stays (S4, B21)."""
+"""Compaction: the last record of each key stays."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from broker_core.storage.segment import Segment
 from broker_core.storage.slices import SLICE_MS
 from tests.support.bombs import many_records
 from tests.support.log_world import FOLDER, PARTITION, START_MS, Crash, MemoryDisk, World, all_bytes, at_time, sized_batch
+
+pytestmark = pytest.mark.spec("S4")
 
 DAY_MS = 86_400_000
 COMPACT = {"cleanup_policy": frozenset({"compact"}), "segment_bytes": 400, "min_cleanable_dirty_ratio": 0.0, "delete_retention_ms": DAY_MS}
@@ -151,8 +153,9 @@ async def test_compressed_batches_stay_compressed(codec: int) -> None:
     assert {header.compression for _, header in iter_headers(all_bytes(c.log))} == {codec}
 
 
+@pytest.mark.spec("B21")
 async def test_nothing_above_the_stable_offset_is_touched() -> None:
-    """B21, KAFKA-13194: neither unreplicated records nor open transactions are compacted."""
+    """KAFKA-13194: neither unreplicated records nor open transactions are compacted."""
     c = await cleaning(segment_bytes=100_000)
     c.put(("a", "1"))
     c.put(("a", "2"))

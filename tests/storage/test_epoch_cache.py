@@ -1,4 +1,4 @@
-"""Leader epochs and where they end (R6)."""
+"""Leader epochs and where they end."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from broker_core.storage.epoch_cache import UNDEFINED, EpochCache
 CACHE = [(2, 5), (4, 10), (7, 20)]
 
 
+@pytest.mark.spec("R6")
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [
@@ -25,7 +26,7 @@ CACHE = [(2, 5), (4, 10), (7, 20)]
     ],
 )
 def test_end_offset_of_an_epoch(asked: int, answer: tuple[int, int]) -> None:
-    """R6: known, between, above and below the known epochs."""
+    """Known, between, above and below the known epochs."""
     assert EpochCache(CACHE).end_offset_for(asked, 30) == answer
 
 

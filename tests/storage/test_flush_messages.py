@@ -1,4 +1,4 @@
-"""S5: what `flush.messages` asks for is on disk before it is acknowledged, and holds up nothing else."""
+"""What `flush.messages` asks for is on disk before it is acknowledged, and holds up nothing else."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
 from tests.support.log_world import FOLDER, START_MS, MemoryDisk, MemoryFile, World, batch
+
+pytestmark = pytest.mark.spec("S5")
 
 LOG = f"{FOLDER}/{0:020d}.log"
 

@@ -1,12 +1,16 @@
-"""How much room is left and when it is gone: the forecast by its numbers, and how it comes to the feed and the metrics (S6)."""
+"""How much room is left and when it is gone: the forecast by its numbers, and how it comes to the feed and the metrics."""
 
 from __future__ import annotations
+
+import pytest
 
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.storage.headroom import FORECAST_FROM_MS, SAMPLE_MS, WINDOW_MS, Headroom, Space
 from broker_core.storage.manager import LogManager
 from tests.support.broker_cluster import BrokerCluster
 from tests.support.log_world import World
+
+pytestmark = pytest.mark.spec("S6")
 
 
 def filled(*free: int, every_ms: int = FORECAST_FROM_MS) -> Headroom:

@@ -43,8 +43,9 @@ async def test_offsets_outside_of_the_log_are_refused() -> None:
         assert caught.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
+@pytest.mark.spec("S1")
 async def test_reading_across_segments() -> None:
-    """S1: segment files are named by their base offset, 20 digits."""
+    """Segment files are named by their base offset, 20 digits."""
     world = World(segment_bytes=1000)
     log = await world.open()
     for _ in range(10):

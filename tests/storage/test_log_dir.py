@@ -1,4 +1,4 @@
-"""What takes a data folder offline, and what an offline folder still does: nothing (S6)."""
+"""What takes a data folder offline, and what an offline folder still does: nothing."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from broker_core.storage.log import AppendOrigin, PartitionLog
 from broker_core.storage.log_dir import LogDirFailure
 from broker_core.storage.manager import LogManager
 from tests.support.log_world import START_MS, World, batch
+
+pytestmark = pytest.mark.spec("S6")
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 3)
 

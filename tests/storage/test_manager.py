@@ -1,4 +1,4 @@
-"""All logs of a broker: start, stop, checkpoints, creation and deletion (S6)."""
+"""All logs of a broker: start, stop, checkpoints, creation and deletion."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from broker_core.storage.log import AppendOrigin
 from broker_core.storage.manager import LogManager
 from broker_core.storage.names import CLEANER_CHECKPOINT
 from tests.support.log_world import START_MS, Crash, MemoryDisk, World, all_bytes, batch, sized_batch
+
+pytestmark = pytest.mark.spec("S6")
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 3)
 TOPIC_ID = uuid.UUID(int=77)

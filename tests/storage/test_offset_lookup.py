@@ -1,8 +1,10 @@
-"""From an offset to a position, through the sparse index: the write-ups' examples (S2)."""
+"""From an offset to a position, through the sparse index: worked examples."""
 
 from __future__ import annotations
 
 import struct
+
+import pytest
 
 from broker_core.records.batch import iter_headers
 from broker_core.storage.files import FilePool
@@ -22,8 +24,9 @@ def append(log: PartitionLog, base_offset: int, *sizes: int) -> None:
         log.append_as_follower(sized_batch(size_bytes, base_offset=base_offset + index), START_MS)
 
 
+@pytest.mark.spec("S2")
 async def test_b_three_segments_and_the_entry_of_170418() -> None:
-    """S2, B: segments 0, 170410, 239430; 170418 is found through [8, 1325], and [3, 348] is 170413."""
+    """Segments 0, 170410, 239430; 170418 is found through [8, 1325], and [3, 348] is 170413."""
     world = World(index_interval_bytes=340)
     log = await world.open()
     append(log, 170409, 100)
@@ -47,8 +50,9 @@ async def test_b_three_segments_and_the_entry_of_170418() -> None:
     assert (found.base_offset, found.position) == (170413, 348)
 
 
+@pytest.mark.spec("S2")
 async def test_c_offset_7_through_the_entry_of_6() -> None:
-    """S2, C: the largest entry at most 7 is 6, at position 9807; from there the log is scanned for 7."""
+    """The largest entry at most 7 is 6, at position 9807; from there the log is scanned for 7."""
     world = World(index_interval_bytes=4096)
     log = await world.open()
     append(log, 0, 1634, 1634, 1635, 1634, 1634, 1636, 500, 400, 300)
@@ -64,8 +68,9 @@ async def test_c_offset_7_through_the_entry_of_6() -> None:
     assert [header.base_offset for _, header in iter_headers(data)] == [7, 8]
 
 
+@pytest.mark.spec("S2")
 async def test_index_lookup_agrees_with_a_full_scan() -> None:
-    """S2: every offset is found, in memory, in the warm end and in the rest of a long index."""
+    """Every offset is found, in memory, in the warm end and in the rest of a long index."""
     world = World(index_interval_bytes=0)
     index = OffsetIndex(FilePool(world.disk), "/data/0.index", 1000)
     index.create()
@@ -92,8 +97,9 @@ async def test_time_index_lookup_and_truncation() -> None:
     assert index.last() == (START_MS + 4990, 599)
 
 
+@pytest.mark.spec("S1")
 async def test_index_bytes_are_kafkas() -> None:
-    """S1: 8-byte offset entries and 12-byte time entries, big-endian, relative to the base."""
+    """8-byte offset entries and 12-byte time entries, big-endian, relative to the base."""
     world = World(index_interval_bytes=0)
     log = await world.open()
     append(log, 0, 100, 120, 140)

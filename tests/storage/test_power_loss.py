@@ -1,4 +1,4 @@
-"""Random histories on a disk that loses what was not flushed (S6): below the recovery point nothing goes, above it no lies."""
+"""Random histories on a disk that loses what was not flushed: below the recovery point nothing goes, above it no lies."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from broker_core.records.batch import build_batch, check_batch, iter_headers, re
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from tests.simulation.kernel.disk import DiskState, SimDisk
 from tests.support.log_world import FOLDER, START_MS, ManualClock, World, all_bytes, record
+
+pytestmark = pytest.mark.spec("S6")
 
 
 class HastyClock(ManualClock):
@@ -106,9 +108,10 @@ async def test_a_power_loss_takes_only_what_was_not_flushed(seed: int) -> None:
         assert FOLDER in state.folders
 
 
+@pytest.mark.spec("S5")
 @pytest.mark.parametrize("seed", range(20))
 async def test_what_flush_messages_let_be_acknowledged_is_never_lost(seed: int) -> None:
-    """S5: several producers at once, each told of its record only after `settle`; the power goes at any moment."""
+    """Several producers at once, each told of its record only after `settle`; the power goes at any moment."""
     chance = random.Random(seed)
     state = DiskState()
     state.folders["/data"] = None

@@ -1,4 +1,4 @@
-"""Sequence numbers, duplicates, epochs and open transactions (G4, G5)."""
+"""Sequence numbers, duplicates, epochs and open transactions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.records.batch import BatchHeader
 from broker_core.storage.producer_state import AppendOrigin, BatchMeta, EndMarker, ProducerEntry, ProducerState, ProducerUpdate
 from broker_core.storage.snapshot import decode_snapshot, encode_snapshot
+
+pytestmark = pytest.mark.spec("G4")
 
 CLIENT, REPLICATION, TXN = AppendOrigin.CLIENT, AppendOrigin.REPLICATION, AppendOrigin.TXN_COORDINATOR
 PID = 9
@@ -84,23 +86,26 @@ def test_a_new_epoch_starts_with_zero_and_fences_the_old_one() -> None:
     append(state, header(6, 77, epoch=1), REPLICATION)
 
 
+@pytest.mark.spec("R12")
 def test_replication_is_not_checked() -> None:
-    """R12: what the leader has accepted, a follower takes."""
+    """What the leader has accepted, a follower takes."""
     state = ProducerState()
     append(state, header(0, 0), REPLICATION)
     append(state, header(1, 500), REPLICATION)
     assert state.entries[PID].last_sequence == 500
 
 
+@pytest.mark.spec("R12")
 def test_coordinators_are_not_checked_for_sequences() -> None:
-    """R12: offset commits of a transaction carry no sequence numbers."""
+    """Offset commits of a transaction carry no sequence numbers."""
     state = ProducerState()
     append(state, header(0, 3, attributes=0x10), AppendOrigin.GROUP_COORDINATOR)
     append(state, header(1, -1, attributes=0x10), AppendOrigin.GROUP_COORDINATOR)
 
 
+@pytest.mark.spec("G5")
 def test_a_transaction_from_first_batch_to_replicated_marker() -> None:
-    """G5: the last stable offset waits for the marker to be below the high watermark."""
+    """The last stable offset waits for the marker to be below the high watermark."""
     state = ProducerState()
     append(state, header(0, 0))
     append(state, header(1, 1, 2, attributes=0x10))

@@ -24,8 +24,9 @@ async def world() -> AsyncIterator[World]:
     disk.close()
 
 
+@pytest.mark.spec("S1")
 async def test_append_roll_restart_truncate(world: World, tmp_path: Path) -> None:
-    """S1: the folder has Kafka's files, and nothing but them."""
+    """The folder has Kafka's files, and nothing but them."""
     folder = f"{tmp_path}/events-0"
     log = await world.open(folder=folder)
     for number in range(100):

@@ -1,4 +1,4 @@
-"""What a log is after the process died (S6)."""
+"""What a log is after the process died."""
 
 from __future__ import annotations
 
@@ -116,9 +116,10 @@ async def test_a_good_batch_in_the_wrong_place_is_no_part_of_the_log(stale: tupl
     assert [header.base_offset for _, header in iter_headers(all_bytes(again))][:10] == list(range(10))
 
 
+@pytest.mark.spec("S6", "R6")
 @pytest.mark.parametrize("producer_id", [0, 7])
 async def test_epochs_and_producers_come_back_from_the_batches(producer_id: int) -> None:
-    """S6, R6: epoch entries and producer state are rebuilt with the indexes."""
+    """Epoch entries and producer state are rebuilt with the indexes."""
     world = World(segment_bytes=1000)
     log = await world.open()
     for number in range(8):
@@ -185,8 +186,9 @@ def old_message(offset: int, value: bytes, timestamp_ms: int) -> bytes:
     return struct.pack(">qi", offset, len(body)) + body
 
 
+@pytest.mark.spec("S3")
 async def test_segments_of_the_old_format_are_read() -> None:
-    """S3: a log written with magic 1 opens, answers by offset and time, and goes on in magic 2."""
+    """A log written with magic 1 opens, answers by offset and time, and goes on in magic 2."""
     world = World(
         MemoryDisk({LOG: bytearray(b"".join(old_message(n, b"x" * 100, START_MS + n) for n in range(50)))}, folders=["/data", FOLDER])
     )
@@ -363,8 +365,9 @@ async def test_a_failed_flush_does_not_move_the_recovery_point() -> None:
     assert not [path for path in world.disk.files if path.endswith(".snapshot")]
 
 
+@pytest.mark.spec("S5")
 async def test_flush_by_message_count() -> None:
-    """S5: `flush.messages`."""
+    """`flush.messages`."""
     world, log = await filled(0, segment_bytes=10_000, flush_messages=3)
     append(log, 2)
     await world.spawn.settle()

@@ -1,4 +1,4 @@
-"""When segments are rolled and when they go (S4)."""
+"""When segments are rolled and when they go."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ async def hourly(count: int = 9, **settings: Any) -> tuple[World, PartitionLog]:
     return world, log
 
 
+@pytest.mark.spec("S4")
 async def test_retention_by_time() -> None:
-    """S4: consumed or not, a segment goes when its newest record is too old."""
+    """Consumed or not, a segment goes when its newest record is too old."""
     _world, log = await hourly(retention_ms=4 * HOUR_MS)
     assert await log.delete_expired(START_MS + 9 * HOUR_MS) == 1
     assert (log.log_start_offset, log.segments.bases) == (3, [3, 6])

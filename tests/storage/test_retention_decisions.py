@@ -1,4 +1,4 @@
-"""S4 as pure decisions, at their edges: when an append needs a new segment, and how many of the oldest may go."""
+"""As pure decisions, at their edges: when an append needs a new segment, and how many of the oldest may go."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from broker_core.config import BrokerConfig, TopicConfig
 from broker_core.storage.retention import RollState, SegmentAge, expired_count, should_roll
+
+pytestmark = pytest.mark.spec("S4")
 
 DEFAULTS = TopicConfig.from_overrides(BrokerConfig(), {})
 NOW_MS = 1_000_000

@@ -1,12 +1,16 @@
-"""The last stable offset and aborted transactions of a log (G5)."""
+"""The last stable offset and aborted transactions of a log."""
 
 from __future__ import annotations
 
 import struct
 
+import pytest
+
 from broker_core.records.batch import Record, build_batch
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from tests.support.log_world import FOLDER, START_MS, World, all_bytes, batch
+
+pytestmark = pytest.mark.spec("G5")
 
 CLIENT, TXN = AppendOrigin.CLIENT, AppendOrigin.TXN_COORDINATOR
 

@@ -1,4 +1,4 @@
-"""Cutting a log at its end: what a follower does before it follows a new leader (R6)."""
+"""Cutting a log at its end: what a follower does before it follows a new leader."""
 
 from __future__ import annotations
 
@@ -75,8 +75,9 @@ async def test_truncation_into_a_batch_takes_the_whole_batch() -> None:
     assert [header.last_offset for _, header in iter_headers(all_bytes(log))] == [2]
 
 
+@pytest.mark.spec("R6")
 async def test_d_first_failure_a_record_cut_at_the_high_watermark_is_kept_with_epochs() -> None:
-    """R6, D (1): the follower restarts before it learns the high watermark, then the leader dies."""
+    """The follower restarts before it learns the high watermark, then the leader dies."""
     leader, follower = await two()
     append(leader, 0, "m1", "m2")
     copy(leader, follower)
@@ -90,8 +91,9 @@ async def test_d_first_failure_a_record_cut_at_the_high_watermark_is_kept_with_e
     assert same(leader, follower)
 
 
+@pytest.mark.spec("R6")
 async def test_d_second_failure_logs_that_diverge_become_equal() -> None:
-    """R6, D (2): a follower that lost an unflushed record is elected; the old leader's record is cut."""
+    """A follower that lost an unflushed record is elected; the old leader's record is cut."""
     leader, follower = await two()
     append(leader, 0, "m1", "m2")
     copy(leader, follower)
@@ -105,8 +107,9 @@ async def test_d_second_failure_logs_that_diverge_become_equal() -> None:
     assert leader.log_end_offset == 2
 
 
+@pytest.mark.spec("B2")
 async def test_fast_double_failover_with_uneven_epochs() -> None:
-    """B2, KIP-279: the leader's answer names an epoch the follower does not know, so it asks again."""
+    """KIP-279: the leader's answer names an epoch the follower does not know, so it asks again."""
     one, other = await two()
     append(one, 0, "a", "b")
     copy(one, other)

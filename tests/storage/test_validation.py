@@ -1,4 +1,4 @@
-"""What a leader accepts from whom (R12, S7)."""
+"""What a leader accepts from whom."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from broker_core.errors import ErrorCode, KafkaError
 from broker_core.records.batch import build_batch, check_batch, iter_headers, read_records
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from tests.support.log_world import START_MS, World, all_bytes, at_time, batch, record, sized_batch
+
+pytestmark = pytest.mark.spec("R12")
 
 HOUR_MS = 3_600_000
 CLIENT = AppendOrigin.CLIENT
@@ -91,9 +93,10 @@ async def test_the_brokers_time_is_stamped_where_the_topic_wants_it() -> None:
     assert at_time(log, START_MS - 5) == (0, START_MS, 2)
 
 
+@pytest.mark.spec("S7")
 @pytest.mark.parametrize(("wanted", "codec"), [("uncompressed", 0), ("gzip", 1), ("snappy", 2), ("lz4", 3), ("zstd", 4)])
 async def test_a_topics_own_compression(wanted: str, codec: int) -> None:
-    """S7: stored as they came, unless the topic says otherwise."""
+    """Stored as they came, unless the topic says otherwise."""
     log, plain = await log_with(compression_type=wanted), await log_with()
     for came in range(5):
         data = batch(3, value="v" * 50, compression=came, producer_id=9, producer_epoch=0, base_sequence=came * 3)
@@ -118,8 +121,9 @@ async def test_a_topics_own_level_of_compression() -> None:
     assert sizes[1] < sizes[0]
 
 
+@pytest.mark.spec("G4")
 async def test_duplicates_answer_with_the_old_offset() -> None:
-    """G4: an idempotent producer's retry is not written again."""
+    """An idempotent producer's retry is not written again."""
     log = await log_with()
     first = batch(2, producer_id=9, producer_epoch=0, base_sequence=0)
     log.append_as_leader(first, 0, CLIENT, START_MS)

@@ -1,4 +1,4 @@
-"""A replica as a list of (value, epoch) pairs, ruled by the pure modules alone: for D's and B's pictures and the divergence cases."""
+"""A replica as a list of (value, epoch) pairs, ruled by the pure modules alone: for the failures of spec R6 and the divergence cases."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ModelReplica:
         self.truncate(offset)
 
     def end_of(self, epoch: int) -> EpochEnd:
-        """The look-up of REPLICATION's endOffsetFor."""
+        """The look-up of Kafka's endOffsetFor."""
         if not self.epochs or epoch > self.epochs[-1][0] or epoch < 0:
             return EpochEnd(-1, -1)
         if epoch == self.epochs[-1][0]:

@@ -127,8 +127,9 @@ def test_the_verdict_names_the_cause_first(story: Story) -> None:
     assert story.back["verdict"]["parts"][0]["level"] == "ok"
 
 
+@pytest.mark.spec("O3")
 def test_who_returns_leads_nothing_until_an_election(story: Story) -> None:
-    """O3: a restarted broker leads no partition; a preferred election gives it its own back."""
+    """A restarted broker leads no partition; a preferred election gives it its own back."""
     assert story.broker not in story.back_leaders
     job = story.election
     assert job["state"] == "succeeded"
@@ -149,8 +150,9 @@ def test_reports_tell_what_changed(story: Story) -> None:
     assert "leader balance" not in story.end_report["message"]
 
 
+@pytest.mark.spec("O2")
 def test_settings_that_can_lose_records_are_found(system: ConsoleSystem, rest: Rest, make_topic: MakeTopic) -> None:
-    """O2: fewer than 3 replicas, and acks other than all, are named."""
+    """Fewer than 3 replicas, and acks other than all, are named."""
     topic = make_topic("thin", [[1]])
     produce(system, topic, [b"x"], acks="1")
     eventually(

@@ -1,4 +1,4 @@
-"""REST of the running system: paths, shapes, roles, errors, cursors, and what watches it (SOURCES O1)."""
+"""REST of the running system: paths, shapes, roles, errors, cursors, and what watches it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.rest import LOCAL, Answer, Rest, Visitor
 from tests.system.conftest import MakeTopic, make_token
+
+pytestmark = pytest.mark.spec("O1")
 
 PARTITION = {"partition", "leader", "leader_epoch", "isr", "high_watermark", "log_end_offset", "replicas"}
 REPLICA = {"broker_id", "in_isr", "log_end_offset", "high_watermark", "age_ms"}

@@ -1,4 +1,4 @@
-"""The state feed of whole brokers, read by its client (R2, R3, G3 as the console sees them)."""
+"""The state feed of whole brokers, read by its client (spec R2, R3, G3 as the console sees them)."""
 
 from __future__ import annotations
 
@@ -58,8 +58,9 @@ def test_assignments_are_told_within_a_limit() -> None:
     assert [member["assignment"] for member in group_row(group)["members"]] == [{"t": [3]}, None, {"t": [3]}]
 
 
+@pytest.mark.spec("R2", "R3")
 def test_a_leader_tells_its_followers() -> None:
-    """R2, R3: LEO and HW of every replica, and why one is out of the ISR."""
+    """LEO and HW of every replica, and why one is out of the ISR."""
     with BrokerCluster() as cluster:
         cluster.start_all()
         cluster.create("t")
@@ -79,8 +80,9 @@ def test_a_leader_tells_its_followers() -> None:
         assert (follower["broker_id"], follower["reason"]) == (dead, "dead")
 
 
+@pytest.mark.spec("N1")
 def test_the_stages_of_requests_are_told() -> None:
-    """N1: an acks=all produce waits for its followers, and that is no work of the loop."""
+    """An acks=all produce waits for its followers, and that is no work of the loop."""
     with BrokerCluster() as cluster:
         cluster.start_all()
         cluster.create("t")
@@ -110,8 +112,9 @@ def _append(cluster: BrokerCluster) -> None:
     cluster.world.life("b1").loop.call_soon(replicas.append_now, TopicPartition("t", 0), data, AppendOrigin.CLIENT)
 
 
+@pytest.mark.spec("G3")
 def test_groups_and_their_offsets() -> None:
-    """G3: what a group has committed is told by its coordinator."""
+    """What a group has committed is told by its coordinator."""
     with BrokerCluster(brokers=1) as cluster:
         cluster.start_all()
         cluster.create("t")
@@ -133,8 +136,9 @@ def test_groups_and_their_offsets() -> None:
         assert [(row["topic"], row["partition"], row["offset"]) for row in group["offsets"]] == [("t", 0, 5)]
 
 
+@pytest.mark.spec("P2", "G2")
 def test_the_purgatories_of_groups_are_told() -> None:
-    """P2, G2: a rebalance waits for its members under `join`, a member's session under `heartbeat`."""
+    """A rebalance waits for its members under `join`, a member's session under `heartbeat`."""
     join = {"group_id": "g", "member_id": "", "session_timeout": 20_000, "rebalance_timeout": 60_000, "protocol_type": "consumer"}
     join |= {"protocols": [{"name": "range", "metadata": b"\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff"}]}
 

@@ -1,9 +1,13 @@
-"""What consumers read and what followers copy are counted apart: the console's "Read" must not grow by replication (SOURCES O1)."""
+"""What consumers read and what followers copy are counted apart: the console's "Read" must not grow by replication."""
 
 from __future__ import annotations
 
+import pytest
+
 from broker_core.telemetry.metrics import BrokerMetrics
 from tests.support.broker_cluster import BrokerCluster
+
+pytestmark = pytest.mark.spec("O1")
 
 
 def test_bytes_sent_to_followers_are_not_bytes_read() -> None:

@@ -1,9 +1,13 @@
-"""Retention on an idle log is a change that watchers hear of (SOURCES S4)."""
+"""Retention on an idle log is a change that watchers hear of."""
 
 from __future__ import annotations
 
+import pytest
+
 from broker_core.model import TopicPartition
 from tests.support.broker_cluster import BrokerCluster
+
+pytestmark = pytest.mark.spec("S4")
 
 
 def test_watchers_hear_of_a_log_start_that_retention_moved() -> None:

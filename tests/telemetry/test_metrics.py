@@ -1,9 +1,13 @@
-"""Counters, histograms and their Prometheus text (SOURCES N1, O1)."""
+"""Counters, histograms and their Prometheus text."""
 
 from __future__ import annotations
 
+import pytest
+
 from broker_core.telemetry.metrics import BrokerMetrics, Histogram
 from broker_core.telemetry.prometheus import render
+
+pytestmark = pytest.mark.spec("N1", "O1")
 
 
 def test_histogram_buckets_and_quantiles() -> None:

@@ -1,4 +1,4 @@
-"""Producer ids in blocks of a thousand (SOURCES G4), from a store that races, loses replies and goes away."""
+"""Producer ids in blocks of a thousand, from a store that races, loses replies and goes away."""
 
 import pytest
 
@@ -46,8 +46,9 @@ def test_blocks_follow_each_other_to_the_end():
         next_block(IdBlock(0, MAX_PRODUCER_ID - 100))
 
 
+@pytest.mark.spec("G4")
 def test_two_brokers_never_share_an_id():
-    """G4: each takes its own block, the next one when it is used up."""
+    """Each takes its own block, the next one when it is used up."""
 
     async def scenario(node):
         one, two = ProducerIds(node, 1), ProducerIds(node, 2)

@@ -97,8 +97,9 @@ def test_a_killed_worker_loses_nothing(local: Cluster, kafka: FakeKafka, killed_
 # --- elections
 
 
+@pytest.mark.spec("O3")
 def test_an_election_moves_leaders_home(local: Cluster, kafka: FakeKafka) -> None:
-    """O3: one partition moves."""
+    """One partition moves."""
     kafka.leaders = {("orders", 1): 2}
     job = finish(make(local, "preferred_leader_election"))
     assert (job.state, job.result) == ("succeeded", {"elected": 1, "not_needed": 0, "failed": []})
@@ -310,8 +311,9 @@ def test_an_error_of_ours_ends_the_job_with_a_word(local: Cluster, monkeypatch: 
 # --- health
 
 
+@pytest.mark.spec("O2", "O3")
 def test_a_health_report_and_its_change(local: Cluster, shown: Any, redis: Any) -> None:
-    """O2, O3: what changed since the last one."""
+    """What changed since the last one."""
     assert finish(make(local, "health_report")).state == "succeeded"
     first = HealthReport.objects.get()
     assert [c["id"] for c in first.checks] == [

@@ -1,4 +1,4 @@
-"""The rules, each by its number: partitions, lag (Burrow's, mended), no loss (O2), balance (O3), verdict, report, moves."""
+"""The rules, each by its number: partitions, lag (Burrow's, mended), no loss, balance, verdict, report, moves."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from workers.rules.report import changes, report
 from workers.rules.verdict import verdict
 
 
+@pytest.mark.spec("R5", "R8")
 @pytest.mark.parametrize(
     ("leader", "isr", "assignment", "least", "state"),
     [
@@ -24,7 +25,6 @@ from workers.rules.verdict import verdict
     ],
 )
 def test_partition_states(leader: int | None, isr: list[int], assignment: list[int], least: int | None, state: str) -> None:
-    """R5, R8."""
     assert partition_state(leader, isr, assignment, least) == state
 
 
@@ -160,8 +160,9 @@ def test_a_groups_sentence() -> None:
     )
 
 
+@pytest.mark.spec("O2")
 def test_no_loss_settings() -> None:
-    """O2: replication.factor ≥ 3, 2 ≤ min.insync.replicas < replication.factor, unclean election off, acks other than all seen."""
+    """Replication.factor ≥ 3, 2 ≤ min.insync.replicas < replication.factor, unclean election off, acks other than all seen."""
     assert no_loss.topic_findings("t", 3, 2, False) == []
     assert len(no_loss.topic_findings("t", 1, 1, True)) == 3
     assert "one broker down stops all writes" in no_loss.topic_findings("t", 3, 3, False)[0]
@@ -172,8 +173,9 @@ def test_no_loss_settings() -> None:
     assert no_loss.findings([{"topic": "__x", "internal": True, "replication_factor": 1}]) == []
 
 
+@pytest.mark.spec("O3")
 def test_seven_partitions_that_broker_7_no_longer_leads() -> None:
-    """O3: C's listing: broker 7 restarted and leads nothing."""
+    """Broker 7 restarted and leads nothing."""
     assert not_preferred(8, [7, 8, 9])
     assert not not_preferred(None, [7, 8])
     said = imbalance.leader_findings({7: 0, 8: 4, 9: 3}, {7: 3, 8: 2, 9: 2})
@@ -318,6 +320,7 @@ def test_the_verdict_takes_deletions_for_no_alarm() -> None:
     assert found["parts"][1]["text"] == "Topic z is being deleted; this waits for broker 2, which is down and holds copies of it."
 
 
+@pytest.mark.spec("Z4")
 @pytest.mark.parametrize(
     ("dead", "moving", "text"),
     [
@@ -327,7 +330,6 @@ def test_the_verdict_takes_deletions_for_no_alarm() -> None:
     ],
 )
 def test_why_a_deletion_waits(dead: list[int], moving: bool, text: str) -> None:
-    """Z4."""
     assert deletion_sentence("t", dead, moving=moving) == text
 
 
@@ -354,8 +356,9 @@ def test_a_report_and_what_changed_since() -> None:
     assert changes(None, after) == {"new": [], "gone": []}
 
 
+@pytest.mark.spec("O2")
 def test_weak_producers_that_go_on_are_no_news() -> None:
-    """O2: more requests of the same kind do not make another finding."""
+    """More requests of the same kind do not make another finding."""
     before, after = (report({**FACTS, "produce_by_acks": {"-1": 10, "1": count}}) for count in (2, 5_000))
     assert before["level"] == "notice"
     assert changes(before, after) == {"new": [], "gone": []}

@@ -1,4 +1,4 @@
-"""How evenly leaders and replicas lie on the brokers (O3)."""
+"""How evenly leaders and replicas lie on the brokers (spec O3)."""
 
 from __future__ import annotations
 

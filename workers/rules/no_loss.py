@@ -1,4 +1,4 @@
-"""The settings without which an acknowledged record can be lost (SOURCES O2).
+"""The settings without which an acknowledged record can be lost (spec O2).
 
 Rules for one topic:
 1. replication factor ≥ 3.          2. 2 ≤ min.insync.replicas < replication factor.

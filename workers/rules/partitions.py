@@ -52,7 +52,7 @@ def worst_state(topic: Mapping[str, Any]) -> str:
 
 
 def not_preferred(leader: int | None, assignment: Sequence[int]) -> bool:
-    """Led by another than the first assigned replica (O3)."""
+    """Led by another than the first assigned replica (spec O3)."""
     return leader is not None and leader >= 0 and bool(assignment) and leader != assignment[0]
 
 
@@ -76,7 +76,7 @@ def partition_sentence(value: Mapping[str, Any]) -> str:
 
 
 def deletion_sentence(topic: str, dead: Sequence[int], *, moving: bool, offline: Sequence[int] = ()) -> str:
-    """What a deletion waits for (Z4): `dead` are the brokers that hold a copy and are down, `offline` those whose data folder is
+    """What a deletion waits for (spec Z4): `dead` are the brokers that hold a copy and are down, `offline` those whose data folder is
     offline; `moving`: a reassignment is not over."""
     why = []
     if dead:

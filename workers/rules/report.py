@@ -1,6 +1,6 @@
 """The health report: eight numbered checks over a cluster's facts, and what changed since the last one.
 
-1. offline partitions   2. under min ISR   3. under-replicated   4. leader imbalance   5. group lag   6. "no loss" settings (O2)
+1. offline partitions   2. under min ISR   3. under-replicated   4. leader imbalance   5. group lag   6. "no loss" settings (spec O2)
 7. data folders: offline, filling up, nearly full (disk.py has the thresholds)
 8. clients of our own
 A check is {id, title, level, sentence, items}; its items are sentences that stay the same while the finding does, so that

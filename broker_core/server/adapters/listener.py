@@ -1,4 +1,4 @@
-"""Accepts connections on one port, within the limits, and closes the idle ones (SOURCES N1)."""
+"""Accepts connections on one port, within the limits, and closes the idle ones (spec N1)."""
 
 from __future__ import annotations
 

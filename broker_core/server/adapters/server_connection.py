@@ -1,4 +1,4 @@
-"""The server's side of one connection: frames in, one at a time, answers out (SOURCES N1).
+"""The server's side of one connection: frames in, one at a time, answers out (spec N1).
 
 Bytes arrive in a scratch buffer that all connections of a listener share (it is used up before the next one reads), so
 an idle connection holds no memory. A frame that does not fit in one read gets a buffer of its own (one used before,

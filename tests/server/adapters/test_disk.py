@@ -1,4 +1,4 @@
-"""The real disk keeps the seam's promises; what a simulated one shares is tested on both (SOURCES S5, S6)."""
+"""The real disk keeps the seam's promises; what a simulated one shares is tested on both."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from broker_core.seams import Disk
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.adapters.disk import RealDisk
 from tests.simulation.kernel.disk import DiskState, SimDisk
+
+pytestmark = pytest.mark.spec("S5")
 
 
 @pytest.fixture(params=["real", "simulated"])
@@ -104,8 +106,9 @@ async def test_write_atomic_replaces_and_leaves_nothing_else(disk: Disk, tmp_pat
         await disk.write_atomic(f"{tmp_path}/absent/checkpoint", b"x")
 
 
+@pytest.mark.spec("S6")
 async def test_a_short_write_is_cut_off_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S6: a full disk takes half of an append: the half goes, the error stays, and later appends are whole."""
+    """A full disk takes half of an append: the half goes, the error stays, and later appends are whole."""
     disk = RealDisk()
     file = disk.open(f"{tmp_path}/log", create=True)
     file.append(b"before")

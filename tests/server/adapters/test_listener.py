@@ -1,4 +1,4 @@
-"""The listener against clients of every kind: well-behaved, slow, broken, hostile, too many (SOURCES N1)."""
+"""The listener against clients of every kind: well-behaved, slow, broken, hostile, too many."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from broker_core.server.adapters.disk import RealDisk
 from broker_core.server.adapters.listener import NetworkLimits
 from broker_core.server.adapters.network import RealNetwork
 from broker_core.server.adapters.response_writer import SENDFILE_FROM_BYTES
+
+pytestmark = pytest.mark.spec("N1")
 
 Answer = Callable[[memoryview], list[Part] | None]
 

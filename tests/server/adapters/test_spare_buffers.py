@@ -1,14 +1,18 @@
-"""Frame buffers that are used again (SOURCES N1)."""
+"""Frame buffers that are used again."""
 
 from __future__ import annotations
 
 import asyncio
 import struct
 
+import pytest
+
 from broker_core.seams import Part
 from broker_core.server.adapters.listener import NetworkLimits
 from broker_core.server.adapters.network import RealNetwork
 from broker_core.server.adapters.spare_buffers import SPARE_BYTES_MAX, SPARES_MAX, SpareBuffers
+
+pytestmark = pytest.mark.spec("N1")
 
 
 def test_a_buffer_that_somebody_looks_into_is_not_kept() -> None:
