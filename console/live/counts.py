@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from workers.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, UNKNOWN, not_preferred
+from workers.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, UNKNOWN, missing, not_preferred
 
 Key = tuple[str, Any, str]
 EVERYWHERE = (
     *("partitions", "offline", "under_min_isr", "under_replicated", "out_of_sync_replicas", "not_preferred"),
-    *("deleting", "starting", "unknown"),
+    *("deleting", "starting", "unknown", "under_min_isr_moving"),
 )
+"""`under_min_isr_moving`: under min ISR and not under-replicated, since min.insync.replicas counts the replicas that a move adds."""
 OF_TOPIC = ("end_sum", "messages", "size_bytes")
 
 
@@ -32,19 +33,20 @@ NOTHING = Share((0,) * len(EVERYWHERE), (0,) * len(OF_TOPIC), (), 0, (), None, F
 def share(value: dict[str, Any]) -> Share:
     leader, assignment, state = value["leader"], value["assignment"], value["state"]
     deleting = state == DELETING
-    missing = () if state in (DELETING, STARTING) else tuple(r["broker_id"] for r in value["replicas"] if not r["in_isr"])
-    under = leader is not None and state != UNKNOWN and bool(missing)
+    adding = value["reassigning"]["adding"] if value["reassigning"] else ()
+    lacking = () if state in (DELETING, STARTING) else tuple(missing(value["isr"], assignment, adding))
+    under = leader is not None and state != UNKNOWN and bool(lacking)
     away = not deleting and not_preferred(leader, assignment)
     end, size = value["log_end_offset"], value["size_bytes"] or 0
     return Share(
         (
-            *(1, int(state == OFFLINE), int(state == UNDER_MIN_ISR), int(under), len(missing), int(away)),
-            *(int(deleting), int(state == STARTING), int(state == UNKNOWN)),
+            *(1, int(state == OFFLINE), int(state == UNDER_MIN_ISR), int(under), len(lacking), int(away)),
+            *(int(deleting), int(state == STARTING), int(state == UNKNOWN), int(state == UNDER_MIN_ISR and not under)),
         ),
         (0, 0, size) if end is None else (end, end - (value["log_start_offset"] or 0), size),
         tuple(assignment),
         size,
-        missing,
+        lacking,
         leader,
         under,
     )

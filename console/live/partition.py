@@ -104,6 +104,7 @@ def merge_partition(facts: PartitionFacts, brokers: Brokers, min_isr: int | None
             isr,
             assignment,
             min_isr,
+            adding=facts.adding,
             deleting=deleting,
             starting=_is_starting(facts, leader, brokers.silent),
             silent=leader in brokers.silent,
@@ -147,6 +148,7 @@ def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now
     in_isr = broker in led.isr
     gone = alive and claim is not None and claim.get("role") == "offline"
     behind = None if in_isr else _aged(seen, "caught_up_age_ms", led.claim, now_ms)
+    new = "a new copy: " if broker in facts.adding else ""
     return {
         "broker_id": broker,
         "is_leader": broker == led.leader,
@@ -155,7 +157,7 @@ def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now
         "high_watermark": known.high_watermark,
         "age_ms": age,
         "last_seen_ms": known.last_seen_ms,
-        "reason": None if in_isr else FOLDER_OFFLINE if gone else _reason(alive, led.leader, seen, behind, fetch_age),
+        "reason": None if in_isr else FOLDER_OFFLINE if gone else new + _reason(alive, led.leader, seen, behind, fetch_age),
         "truncated": cut if cut and now_ms - cut["at_ms"] < TRUNCATION_SHOWN_MS else None,
     }
 

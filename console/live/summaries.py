@@ -143,7 +143,7 @@ def cluster_value(state: ClusterState, now_ms: int) -> Value:
         "messages_per_s": state.rates.sum("messages_in", heard),
         "requests_per_s": state.rates.sum("requests", heard),
         "verdict": verdict(
-            counts,
+            counts | {"under_min_isr_moving": state.counts.get("cluster", None, "under_min_isr_moving")},
             dead,
             state.groups.values_behind(),
             None if dead else state.worst(),

@@ -452,6 +452,38 @@ def test_a_reassignment_shows_what_is_added_and_removed(state: ClusterState) -> 
     assert [r["broker_id"] for r in value["replicas"]] == [1, 4, 2, 3]
 
 
+def test_a_healthy_reassignment_is_not_under_replicated(state: ClusterState) -> None:
+    """O1: the copy that is being made is not one that is missing, on any page, in REST, the report or the metrics."""
+    moving = {0: {"replicas": [1, 4, 2, 3], "adding": [4], "removing": [2]}}
+    topic = {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False}
+    state.set_brokers({**BROKERS, 4: BROKERS[1]}, 1200)
+    state.apply_batch(batch(4, [claim("orders", 0, 4, [1, 4, 2, 3], leader=1, isr=[], end=10)], 1300), 1300)
+    state.set_topic("orders", {**topic, "partitions": moving}, 1500)
+    values = state.take(1500)[0]
+    partition, whole, cluster = values["partition/orders/0"], values["topic/orders"], values["cluster"]
+    assert partition is not None and whole is not None and cluster is not None
+    assert partition["state"] == "safe"
+    copying = next(r for r in partition["replicas"] if r["broker_id"] == 4)
+    assert (copying["in_isr"], copying["reason"]) == (False, "a new copy: has not fetched yet")
+    for value in (whole, cluster):
+        assert (value["under_replicated"], value["out_of_sync_replicas"]) == (0, 0)
+    assert values["broker/4"]["out_of_sync"] == 0  # type: ignore[index]
+    assert cluster["verdict"]["level"] == "ok"
+
+
+def test_a_move_to_more_copies_than_min_isr_is_told_once(state: ClusterState) -> None:
+    """min.insync.replicas counts the new replicas from the start, as in Kafka: acks=all is refused until they are in sync."""
+    moving = {0: {"replicas": [1, 2, 3], "adding": [2, 3], "removing": []}}
+    state.set_topic("grows", {"topic_id": "g", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": moving}, 1500)
+    state.set_partition("grows", 0, 1, 5, [1])
+    state.apply_batch(batch(1, [claim("grows", 0, 1, [1, 2, 3], leader=1, isr=[1], end=10)], 1500), 1500)
+    state.set_partition("orders", 0, 1, 6, [1, 2])
+    cluster = state.take(1600)[0]["cluster"]
+    assert cluster is not None
+    assert (cluster["under_min_isr"], cluster["under_replicated"]) == (1, 1)
+    assert cluster["verdict"]["text"].startswith("1 partition refuses acks=all writes; 1 partition has fewer copies than wanted.")
+
+
 def test_a_reassignment_is_told_when_it_begins_and_ends(state: ClusterState) -> None:
     topic = {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False}
     state.set_topic("orders", {**topic, "partitions": {0: {"replicas": [4, 1, 2, 3], "adding": [4], "removing": [1]}}}, 1500)

@@ -6,7 +6,7 @@ import pytest
 
 from workers.rules import imbalance, lag, moves, no_loss
 from workers.rules.lag import Behind, Commit, RecordTime, Sample
-from workers.rules.partitions import deletion_sentence, not_preferred, partition_sentence, partition_state
+from workers.rules.partitions import deletion_sentence, missing, not_preferred, partition_sentence, partition_state
 from workers.rules.report import changes, report
 from workers.rules.verdict import verdict
 
@@ -26,6 +26,30 @@ from workers.rules.verdict import verdict
 )
 def test_partition_states(leader: int | None, isr: list[int], assignment: list[int], least: int | None, state: str) -> None:
     assert partition_state(leader, isr, assignment, least) == state
+
+
+@pytest.mark.parametrize(
+    ("isr", "assignment", "adding", "lacks"),
+    [
+        ([1, 2, 3], [4, 1, 2, 3], [4], []),
+        ([4, 1, 2, 3], [4, 1, 2, 3], [4], []),
+        ([1, 2], [4, 1, 2, 3], [4], [3]),
+        ([4, 1, 2], [4, 1, 2, 3], [4], []),
+        ([1], [1, 2, 3], [2, 3], []),
+        ([2, 3], [1, 2, 3], [], [1]),
+    ],
+    ids=["copying", "copied", "one fell out", "as many as wanted", "more copies", "no move"],
+)
+def test_what_a_reassignment_adds_is_not_missing(isr: list[int], assignment: list[int], adding: list[int], lacks: list[int]) -> None:
+    """O1: as Kafka's UnderReplicatedPartitions and `kafka-topics --under-replicated-partitions` count."""
+    assert missing(isr, assignment, adding) == lacks
+    assert partition_state(1, isr, assignment, 1, adding=adding) == ("under_replicated" if lacks else "safe")
+
+
+def test_of_a_moving_partition_only_who_is_missing_is_named() -> None:
+    value = {"topic": "t", "partition": 0, "state": "under_replicated", "isr": [1, 2], "assignment": [4, 1, 2, 3], "min_insync_replicas": 1}
+    said = partition_sentence({**value, "reassigning": {"adding": [4], "removing": [1]}})
+    assert said == "t-0 has fewer copies than wanted: broker 3 out of the ISR."
 
 
 def test_a_partitions_sentence_says_where_and_why() -> None:

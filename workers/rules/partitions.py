@@ -6,18 +6,25 @@ Rules, first match wins:
 2. OFFLINE: no leader: neither reads nor writes.
 3. UNKNOWN: its leader is registered and silent: what was last known may be true no more.
 4. UNDER MIN ISR: fewer in-sync replicas than `min.insync.replicas`: producers with acks=all are refused, the HW stands still.
-5. UNDER REPLICATED: fewer in-sync replicas than assigned ones: one copy less than wanted.
+5. UNDER REPLICATED: `missing` names someone: fewer copies than wanted.
 6. SAFE: all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 SAFE, UNDER_REPLICATED, UNDER_MIN_ISR, OFFLINE, DELETING = "safe", "under_replicated", "under_min_isr", "offline", "deleting"
 STARTING, UNKNOWN = "starting", "unknown"
 LEVEL = {DELETING: "ok", SAFE: "ok", STARTING: "ok", UNKNOWN: "ok", UNDER_REPLICATED: "warn", UNDER_MIN_ISR: "bad", OFFLINE: "bad"}
+
+
+def missing(isr: Collection[int], assignment: Sequence[int], adding: Collection[int] = ()) -> list[int]:
+    """The replicas that a partition lacks in sync: none while the ISR has as many as are wanted. Those that a reassignment adds are
+    not wanted yet (`isUnderReplicated` of Kafka's Partition, `kafka-topics --under-replicated-partitions`)."""
+    wanted = [broker for broker in assignment if broker not in adding]
+    return [broker for broker in wanted if broker not in isr] if len(isr) < len(wanted) else []
 
 
 def partition_state(
@@ -26,6 +33,7 @@ def partition_state(
     assignment: Sequence[int],
     min_insync_replicas: int | None,
     *,
+    adding: Collection[int] = (),
     deleting: bool = False,
     starting: bool = False,
     silent: bool = False,
@@ -39,7 +47,7 @@ def partition_state(
         return UNKNOWN
     if min_insync_replicas is not None and len(isr) < min(min_insync_replicas, max(len(assignment), 1)):
         return UNDER_MIN_ISR
-    if len(isr) < len(assignment):
+    if missing(isr, assignment, adding):
         return UNDER_REPLICATED
     return SAFE
 
@@ -60,13 +68,14 @@ def partition_sentence(value: Mapping[str, Any]) -> str:
     """Why a partition {topic, partition, state, isr, assignment, min_insync_replicas} is not safe."""
     name, state, isr = f"{value['topic']}-{value['partition']}", value["state"], value["isr"]
     who, min_insync_replicas = brokers([b for b in value["assignment"] if b not in isr]), value["min_insync_replicas"]
+    adding = (value.get("reassigning") or {}).get("adding", ())
     if state == OFFLINE:
         back = f" until {'one of ' if len(isr) > 1 else ''}{brokers(isr)} serves it again" if isr else ""
         return f"{name} has no leader: it takes no reads and no writes{back}."
     if state == UNDER_MIN_ISR:
         return f"{name} refuses acks=all: {who} out of the ISR and min.insync.replicas is {min_insync_replicas}."
     if state == UNDER_REPLICATED:
-        return f"{name} has fewer copies than wanted: {who} out of the ISR."
+        return f"{name} has fewer copies than wanted: {brokers(missing(isr, value['assignment'], adding))} out of the ISR."
     words = {
         DELETING: "is being deleted",
         STARTING: "is starting: whoever is to lead it has not reported on it yet",

@@ -127,7 +127,7 @@ def _kept(counts: Mapping[str, Any]) -> int:
 def _effects(counts: Mapping[str, Any]) -> tuple[list[str], str]:
     """What is wrong with partitions, the worst first, and how bad that is; each partition is counted once."""
     offline, below = counts.get("offline") or 0, counts.get("under_min_isr") or 0
-    under = (counts.get("under_replicated") or 0) - below
+    under = (counts.get("under_replicated") or 0) - (below - (counts.get("under_min_isr_moving") or 0))
     said = []
     if offline:
         said.append(f"{counted(offline, 'partition')} {_have(offline)} no leader, so no reads and no writes")
