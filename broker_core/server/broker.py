@@ -172,7 +172,7 @@ class Broker:
         return [
             ("partitions", "Replicas hosted.", row["partitions"]),
             ("leaders", "Partitions led.", row["leaders"]),
-            ("under_replicated_partitions", "Led partitions with too few in sync; replicas being added do not count.", row["under_replicated"]),
+            ("under_replicated_partitions", "Led partitions with fewer replicas in sync than wanted.", row["under_replicated"]),
             ("log_bytes", "Bytes of all logs.", row["log_bytes"]),
             *_folder_gauges(row["log_dir"]),
             ("active_controller", "1 on the controller.", int(row["is_controller"])),
