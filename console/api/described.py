@@ -1,26 +1,32 @@
-"""The OpenAPI description: what each route answers, and with which problems (`/api/v1/openapi.json`).
+"""The OpenAPI description: what each route takes and answers, and with which problems (`/api/v1/openapi.json`).
 
 A route says its answers by `answers`. They describe and do not check: a figure that becomes null at night must not make an answer fail.
-That all answers are as described is checked where tests ask (`tests/support/openapi.py`).
+That all answers are as described is checked where tests ask (`tests/support/openapi.py`). What is asked for is checked: a name in the
+query that a route does not have is refused, since a list that leaves a misspelt filter out answers another question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
-from ninja import NinjaAPI
+from django.http import HttpRequest
+from ninja import NinjaAPI, Router
 from ninja.openapi.schema import OpenAPISchema
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from console.api.answers import Problem
+from console.queries import BadQuery
 
 View = TypeVar("View", bound=Callable[..., Any])
 Answers = Mapping[int, type[BaseModel] | None]
+NAME_CHARS_LIMIT = 60
+"""Of a name that is repeated to whoever sent it."""
 REFS = "#/components/schemas/{model}"
 PROBLEMS = {
-    400: "The body is not JSON; or a value of the query is none that can be asked for: `field` names it.",
+    400: "The body is not JSON; or a name or value of the query is none that can be asked for: `field` names the parameter.",
     401: "No token, or one that is not valid.",
     403: "The token's role may not do this.",
     404: "What the path names is not there.",
@@ -42,7 +48,12 @@ def answers(model: type[BaseModel] | None = None, /, **by_status: type[BaseModel
 
 
 class Described(NinjaAPI):
-    """The routes' own description, with the answers' shapes and problems put in."""
+    """The routes' own description, with the answers' shapes and problems put in; each refuses query parameters that it does not have."""
+
+    def add_router(self, prefix: str, router: Router | str, **options: Any) -> None:
+        super().add_router(prefix, router, **options)
+        for operation in _operations_of(self._routers[-1][1]):
+            operation.view_func = _only(_query_names(operation), operation.view_func)
 
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
         found = super().get_openapi_schema(**options)
@@ -60,8 +71,30 @@ class Described(NinjaAPI):
 
     def _operations(self) -> Iterator[Any]:
         for _, router in self._routers:
-            for path in router.path_operations.values():
-                yield from path.operations
+            yield from _operations_of(router)
+
+
+def _operations_of(router: Router) -> Iterator[Any]:
+    for path in router.path_operations.values():
+        yield from path.operations
+
+
+def _query_names(operation: Any) -> list[str]:
+    return [name for model in operation.models if model.__ninja_param_source__ == "query" for name in model.__ninja_flatten_map__]
+
+
+def _only(known: Sequence[str], view: View) -> View:
+    """The route with those names in its query. Asked after token, role and the values of what is known."""
+
+    @functools.wraps(view)
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        unknown = next((name for name in request.GET if name not in known), None)
+        if unknown is not None:
+            takes = f"parameters in the query are {', '.join(known)}" if known else "it takes no parameters in the query"
+            raise BadQuery(unknown[:NAME_CHARS_LIMIT], f"{unknown[:NAME_CHARS_LIMIT]!r} is nothing that this can be asked for: {takes}.")
+        return view(request, *args, **kwargs)
+
+    return cast(View, checked)
 
 
 def _answers(found: Answers, shapes: Mapping[type[BaseModel], Any]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
@@ -14,7 +15,7 @@ from console.models import AuditEntry, Event, Job
 from console.snapshot import keys
 from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS, batch, claim
-from tests.support.openapi import check_answer
+from tests.support.openapi import check_answer, document
 
 pytestmark = pytest.mark.spec("O1")
 
@@ -377,3 +378,37 @@ def test_what_is_read_says_how_old_it_is(tokens: dict[str, dict[str, str]], redi
     cluster = json.loads(ask(tokens["viewer"], "GET", BASE).content)
     assert (cluster["feed"]["state"], cluster["verdict"]["level"]) == ("lost", "unknown")
     assert cluster["verdict"]["text"].startswith("The live feed has been silent for ")
+
+
+OPERATIONS = [(method.upper(), shape) for shape, found in document()["paths"].items() for method in found]
+PLACES = {"cluster_id": "local", "name": "orders", "group_id": "billing", "broker_id": "1", "job_id": "1", "action": "pause"}
+
+
+@pytest.mark.parametrize(("method", "shape"), OPERATIONS)
+def test_a_query_parameter_that_a_route_does_not_have_is_refused(tokens: dict[str, dict[str, str]], method: str, shape: str) -> None:
+    """By every one of them, with the names that it knows, before anything is done: `?sate=offline` is no wish for everything."""
+    path = re.sub(r"{(\w+)}", lambda name: PLACES[name[1]], shape)
+    body = WRITES.get((method, path), (None,))[0]
+    answer = ask(tokens["admin"], method, f"{path}?sate=offline", body)
+    said = assert_problem(answer, 400)
+    assert said["field"] == "sate"
+    known = [p["name"] for p in document()["paths"][shape][method.lower()].get("parameters", ()) if p["in"] == "query"]
+    assert "'sate'" in said["detail"]
+    assert all(name in said["detail"] for name in known)
+    assert not AuditEntry.objects.exists()
+
+
+def test_every_write_that_is_tried_is_described() -> None:
+    """The walk above sends each write the body that it would take."""
+    fits = {(method, re.sub(r"{(\w+)}", lambda name: PLACES[name[1]], shape)) for method, shape in OPERATIONS}
+    assert set(WRITES) <= fits
+
+
+def test_who_may_not_is_told_so_before_the_query_is_looked_at(tokens: dict[str, dict[str, str]]) -> None:
+    assert_problem(ask({}, "GET", f"{BASE}/topics?sate=offline"), 401)
+    assert_problem(ask(tokens["viewer"], "DELETE", f"{BASE}/topics/orders?sate=offline"), 403)
+
+
+def test_a_very_long_name_in_the_query_is_not_repeated_whole(tokens: dict[str, dict[str, str]]) -> None:
+    said = assert_problem(ask(tokens["viewer"], "GET", f"{BASE}/topics?{'x' * 3000}=1&limit=2"), 400)
+    assert len(said["field"]) + len(said["detail"]) < 300
