@@ -113,6 +113,8 @@ class AuditEntry(models.Model):
     KEEP = 50_000
     KEEP_FAILED_SIGN_INS = 5_000
     SIGN_IN = "sign in"
+    ASKED = "asked"
+    """The outcome of what wants a confirmation first: nothing was done, and nothing went wrong."""
 
     at = models.DateTimeField(default=timezone.now)
     actor = models.CharField(max_length=150)

@@ -1,4 +1,4 @@
-"""The audit row around a change: who, what, to what, from and to, and how it ended. A refused or failed one is kept too."""
+"""The audit row around a change: who, what, to what, from and to, and how it ended; also of one that was refused, failed or asked about."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ class Invalid(Exception):
 
 
 class Unconfirmed(Invalid):
-    """What was asked for can be done, and can do harm: `risks` says which, in sentences. Asked again with `confirm` it is done."""
+    """What was asked for can be done, and can do harm: whoever asked is asked back, and confirms it by `confirm`."""
+
+
+class Risky(Unconfirmed):
+    """`risks` says in sentences which harm."""
 
     def __init__(self, risks: Sequence[str]) -> None:
         self.risks = list(risks)
@@ -52,7 +56,7 @@ def audited(actor: Actor, role: str, action: str, target: str, *, before: Any = 
     try:
         yield entry
     except BaseException as error:
-        _end(entry, "failed", error)
+        _end(entry, AuditEntry.ASKED if isinstance(error, Unconfirmed) else "failed", error)
         raise
     _end(entry, "done")
 

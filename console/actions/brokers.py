@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.actions.audit import Invalid, audited
+from console.actions.audit import Invalid, Unconfirmed, audited
 from console.gateway import local
 from console.models import Cluster
 from console.roles import ADMIN, Actor
@@ -18,5 +18,5 @@ def act_on_broker(actor: Actor, cluster: Cluster, broker_id: int, action: str, *
         if not cluster.is_local:
             raise Invalid("cluster", f"{cluster.pk} is not the local cluster: its processes are not ours to control.")
         if confirm is not None and action in CONFIRMED and confirm != str(broker_id):
-            raise Invalid("confirm", f"Type the broker's id, {broker_id}, to {action} it.")
+            raise Unconfirmed("confirm", f"Type the broker's id, {broker_id}, to {action} it.")
         local.act(action, broker_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from console.actions.audit import Conflict, Invalid, audited
+from console.actions.audit import Conflict, Invalid, Unconfirmed, audited
 from console.actions.offsets import chosen, target
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
@@ -57,14 +57,14 @@ def _refuse_beyond(plan: list[dict[str, Any]], *, confirm: bool) -> None:
         return
     first, more = beyond[0], len(beyond) - 1
     others = f" ({counted(more, 'other partition')} likewise)" if more else ""
-    raise Invalid("to", f"{first['topic']}-{first['partition']}: {first['note']}{others}. Confirm that, or give another offset.")
+    raise Unconfirmed("to", f"{first['topic']}-{first['partition']}: {first['note']}{others}. Confirm that, or give another offset.")
 
 
 def delete_group(actor: Actor, cluster: Cluster, group: str, *, confirm: str) -> None:
     with audited(actor, ADMIN, "delete group", group) as entry:
         entry.before = _known(cluster, group)
         if confirm != group:
-            raise Invalid("confirm", f"Type the group's name, {group}, to delete it with its committed offsets.")
+            raise Unconfirmed("confirm", f"Type the group's name, {group}, to delete it with its committed offsets.")
         KafkaCluster(cluster.bootstrap_servers).delete_group(group)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from console.actions.audit import Conflict, Invalid, Unconfirmed, audited
+from console.actions.audit import Conflict, Invalid, Risky, Unconfirmed, audited
 from console.actions.jobs import follow
 from console.actions.risks import MIN_ISR, setting_risks
 from console.gateway.errors import GatewayError, Unfinished
@@ -46,7 +46,7 @@ def create_topic(
     configs: Mapping[str, str],
     confirm: bool = False,
 ) -> Job | None:
-    """Without `confirm` settings that put records at risk, and more replicas than brokers should have, are refused (`Unconfirmed`).
+    """Without `confirm` settings that put records at risk, and more replicas than brokers should have, are refused (`Risky`).
     What the cluster did not finish in time is followed by the job that is returned."""
     after = {"partitions": partitions, "replication_factor": replication_factor, "configs": dict(configs)}
     with audited(actor, OPERATOR, "create topic", name, after=after):
@@ -65,7 +65,7 @@ def create_topic(
 
 def _refuse(risks: list[str]) -> None:
     if risks:
-        raise Unconfirmed(risks)
+        raise Risky(risks)
 
 
 def _load_risks(cluster: Cluster, kafka: KafkaCluster, name: str, added: int, copies: int | None) -> list[str]:
@@ -130,7 +130,7 @@ def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> 
         topic = _known(cluster, name)
         entry.before = topic and {key: topic[key] for key in ("topic_id", "partitions", "messages", "size_bytes")}
         if confirm != name:
-            raise Invalid("confirm", f"Type the topic's name, {name}, to delete it with all its records.")
+            raise Unconfirmed("confirm", f"Type the topic's name, {name}, to delete it with all its records.")
         try:
             KafkaCluster(cluster.bootstrap_servers).delete_topic(name)
         except Unfinished:
@@ -192,7 +192,7 @@ def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: i
 
 
 def set_config(actor: Actor, cluster: Cluster, name: str, changes: Mapping[str, str | None], *, confirm: bool = False) -> None:
-    """None takes an override away. Without `confirm` what puts records at risk is refused (`Unconfirmed`)."""
+    """None takes an override away. Without `confirm` what puts records at risk is refused (`Risky`)."""
     with audited(actor, OPERATOR, "change topic settings", name, after=dict(changes)) as entry:
         if not changes:
             raise Invalid("key", "Name a setting.")

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console import queries
-from console.actions.audit import Unconfirmed
+from console.actions.audit import Risky
 from console.actions.topics import add_partitions, delete_topic, set_config
 from console.context import live_needs
 from console.gateway.errors import GatewayError
@@ -92,7 +92,7 @@ def topic_partitions(request: Any, name: str) -> HttpResponse:
         now = (Snapshot(request.cluster.pk).topic(name) or {}).get("partitions")
         count = required_number(request, "count")
         job = add_partitions(actor_of(request), request.cluster, name, count, now, confirm=is_confirmed(request))
-    except Unconfirmed as error:
+    except Risky as error:
         return ask_first(request, f"Add partitions to {name}?", error.risks, button="Add partitions", back=reverse("topic", args=[name]))
     except KNOWN as error:
         return _refused(request, name, error, "add-partitions")
@@ -107,7 +107,7 @@ def topic_config(request: Any, name: str) -> HttpResponse:
     key, value = request.POST.get("key", "").strip()[:200], request.POST.get("value", "").strip()
     try:
         set_config(actor_of(request), request.cluster, name, {key: value or None} if key else {}, confirm=is_confirmed(request))
-    except Unconfirmed as error:
+    except Risky as error:
         return ask_first(request, f"Set {key} to {value}?", error.risks, button="Set it", back=reverse("topic", args=[name]))
     except KNOWN as error:
         return _refused(request, name, error, key)

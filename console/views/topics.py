@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console import queries
-from console.actions.audit import Unconfirmed
+from console.actions.audit import Risky
 from console.actions.topics import create_topic, preview_topic
 from console.context import live_needs
 from console.gateway.topic_keys import CREATE_KEYS
@@ -59,7 +59,7 @@ def topic_create(request: Any) -> HttpResponse:
         if request.POST.get("preview") == "1":
             return show_form(request, values, configs, diff=preview_topic(request.cluster, values["name"], **asked))
         job = create_topic(actor_of(request), request.cluster, values["name"], **asked, confirm=is_confirmed(request))
-    except Unconfirmed as error:
+    except Risky as error:
         return ask_first(request, f"Create {values['name']} so?", error.risks, button="Create topic", back=reverse("topics"))
     except KNOWN as error:
         status, shown = explain(error)

@@ -59,3 +59,38 @@ def test_the_page_tells_who_from_where_and_what_changed(people: dict[str, Client
     AuditEntry.objects.create(actor="", via="page", address="192.0.2.1", action="sign in", target="t", outcome="failed")
     page = people["admin"].get("/audit").content.decode()
     assert "token ci" in page and "&lt;b&gt; → &amp;" in page and "somebody unknown" in page
+
+
+ASKS_FIRST: dict[str, dict[str, str]] = {
+    "/topics/orders/config": {"key": "unclean.leader.election.enable", "value": "true"},
+    "/topics/orders/partitions": {"count": "9999"},
+    "/new-topic": {"name": "new", "partitions": "1", "replication_factor": "1", "config.min.insync.replicas": "2"},
+    "/group-offsets/billing": {"topic": "orders", "partition": "0", "to": "999999999"},
+    "/topics/orders/delete": {},
+    "/group-delete/billing": {"confirm": "bil"},
+    "/brokers/1/kill": {},
+    "/jobs/new": {"kind": "preferred_leader_election"},
+}
+
+
+@pytest.mark.parametrize("path", ASKS_FIRST)
+def test_what_is_asked_back_is_no_failure(people: dict[str, Client], shown: Any, kafka: Any, path: str) -> None:
+    kafka.topics_ = {"orders": {p: [1, 2, 3] for p in range(3)}}
+    assert people["admin"].post(path, ASKS_FIRST[path]).status_code in (200, 422)
+    assert set(AuditEntry.objects.values_list("outcome", flat=True)) <= {"asked"}
+    assert "failed" not in people["admin"].get("/audit").content.decode()
+
+
+def test_rest_that_asks_back_leaves_the_question(
+    tokens: dict[str, dict[str, str]], people: dict[str, Client], shown: Any, kafka: Any
+) -> None:
+    kafka.topics_ = {"orders": {p: [1, 2, 3] for p in range(3)}}
+    headers, path = tokens["operator"], "/api/v1/clusters/local/topics/orders"
+    body = {"configs": {"unclean.leader.election.enable": "true"}}
+    assert Client().patch(path, body, content_type="application/json", headers=headers).status_code == 422
+    entry = AuditEntry.objects.get()
+    assert (entry.outcome, "may lead orders" in entry.error) == ("asked", True)
+    page = people["admin"].get("/audit").content.decode()
+    assert '<span class="state" data-level="off">asked for a confirmation</span>' in page
+    assert Client().patch(path, {**body, "confirm": True}, content_type="application/json", headers=headers).status_code == 200
+    assert AuditEntry.objects.latest("id").outcome == "done"
