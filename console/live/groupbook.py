@@ -10,13 +10,16 @@ from typing import Any
 from console.live import events
 from console.live.changes import offset_moves
 from console.live.groups import End, Ends, GroupFacts, TopicPartition, Value, by_topic, end_offset, group_value, lag_rows
+from console.live.learnt import Learnt
 from console.snapshot import keys
 from workers.rules.lag import KEEPING_UP_S, RecordTime
+from workers.rules.rhythm import Rhythm
 
 
 class GroupBook:
-    def __init__(self, partition_of: End) -> None:
+    def __init__(self, partition_of: End, rhythms: Mapping[str, Rhythm]) -> None:
         self._partition_of = partition_of
+        self.learnt = Learnt(rhythms)
         self.groups: dict[str, GroupFacts] = {}
         self.values: dict[str, Value] = {}
         self.rows: dict[str, dict[TopicPartition, Value]] = {}
@@ -34,7 +37,7 @@ class GroupBook:
         group = claim["group"]
         facts = self.groups.get(group)
         if facts is None:
-            facts = self.groups[group] = GroupFacts(group, coordinator, claim)
+            facts = self.groups[group] = GroupFacts(group, coordinator, claim, rhythm=self.learnt.of(group))
         before, old, told_by = facts.claim, facts.offsets(), facts.coordinator
         facts.take(claim, coordinator, lambda tp: end_offset(self._partition_of(tp)), now_ms)
         if told_by == coordinator:
@@ -50,6 +53,7 @@ class GroupBook:
         if facts is None or facts.coordinator != coordinator:
             return
         del self.groups[group]
+        self.learnt.put_by(group, facts.rhythm)
         self._index(group, set())
         self._gone.append(group)
         self.dirty.discard(group)
@@ -72,6 +76,7 @@ class GroupBook:
             lag = value.get("lag")
             if lag is not None:
                 facts.look(lag, value["lag_s"], now_ms)
+                self.learnt.note(group, facts.rhythm)
             if lag or len({s.value for s in facts.totals}) > 1:
                 self.dirty.add(group)
 
@@ -87,6 +92,7 @@ class GroupBook:
         dirty, self.dirty, self._gone = sorted(self.dirty), set(), []
         for group in dirty:
             yield from self._group_changes(group, now_ms)
+        yield from ((key, value, None) for key, value in self.learnt.take_changes())
 
     def _group_changes(self, group: str, now_ms: int) -> Iterator[tuple[str, Value | None, Value | None]]:
         facts = self.groups[group]

@@ -1,5 +1,5 @@
-"""What the owner before knew of the replicas: read from the snapshot before it is written anew, so that a restart of `live` does
-not forget where the log of a broker that is down ended."""
+"""What the owner before knew of the replicas and had learnt of groups: read from the snapshot before it is written anew, so that a
+restart of `live` forgets neither where the log of a broker that is down ended nor how far behind a reader usually is."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import redis
 
 from console.live.sight import Sight
 from console.snapshot import keys
+from workers.rules.rhythm import Rhythm, taken_up
 
 log = logging.getLogger(__name__)
 Recalled = dict[str, tuple[str | None, dict[int, dict[int, Sight]]]]
@@ -44,3 +45,15 @@ def _sight(replica: dict[str, Any], beat_ms: int) -> Sight:
     """What was current was so until the owner's last beat."""
     seen_ms = replica.get("last_seen_ms")
     return Sight(replica["log_end_offset"], replica["high_watermark"], beat_ms if seen_ms is None else seen_ms)
+
+
+async def recall_rhythms(client: Any, cluster_id: str, now_ms: int) -> dict[str, Rhythm]:
+    """{group: its rhythm}; as `recall`."""
+    try:
+        beat = await client.get(keys.named(cluster_id, "beat"))
+        kept = await client.hgetall(keys.named(cluster_id, "rhythms"))
+        away_ms = now_ms - int(beat or 0)
+        return {group: taken_up(json.loads(text), away_ms) for group, text in kept.items()}
+    except (redis.RedisError, OSError, ValueError, KeyError, TypeError) as error:
+        log.warning("what was learnt of groups is not read: %s", error)
+        return {}

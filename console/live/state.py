@@ -22,6 +22,7 @@ from console.live.troubled import Troubled
 from console.snapshot import keys
 from console.snapshot.freshness import part
 from workers.rules.partitions import partition_sentence
+from workers.rules.rhythm import Rhythm
 from workers.rules.words import counted
 
 Value = dict[str, Any]
@@ -32,8 +33,8 @@ SETTLED_MS = 500
 
 
 class ClusterState:
-    def __init__(self, cluster_id: str, recalled: Recalled | None = None) -> None:
-        """`recalled` is what an owner before knew of the replicas."""
+    def __init__(self, cluster_id: str, recalled: Recalled | None = None, rhythms: Mapping[str, Rhythm] | None = None) -> None:
+        """`recalled` is what an owner before knew of the replicas, `rhythms` what it had learnt of groups."""
         self.cluster_id = cluster_id
         self._recalled = recalled or {}
         self.controller: tuple[int | None, int | None] = (None, None)
@@ -42,7 +43,7 @@ class ClusterState:
         self.deleting: set[str] = set()
         self.partitions = PartitionBook(lambda name: self.topics.get(name, {}).get("min_insync_replicas"), self._partition_changed)
         self.values, self.counts = self.partitions.values, self.partitions.counts
-        self.groups = GroupBook(self.values.get)
+        self.groups = GroupBook(self.values.get, rhythms or {})
         self.troubled = Troubled()
         self.feeds = FeedWatch()
         self.rates = RateBook()
@@ -330,7 +331,7 @@ class ClusterState:
         values |= {keys.topic(name): summaries.topic_value(self, name) for name in sorted(names)}
         values |= {keys.broker(b): summaries.broker_value(self, b, now_ms) for b in self.known_brokers()}
         values |= {keys.group(group): value for group, value in self.groups.values.items()}
-        values |= self.groups.readers()
+        values |= self.groups.readers() | self.groups.learnt.everything()
         values |= {keys.lag(group, *tp): row for group, rows in self.groups.rows.items() for tp, row in rows.items()}
         return {**values, keys.CLUSTER: summaries.cluster_value(self, now_ms)}
 

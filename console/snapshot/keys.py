@@ -25,6 +25,11 @@ def group(name: str) -> str:
     return f"group/{quote(name, safe=SAFE)}"
 
 
+def rhythm(name: str) -> str:
+    """What was learnt of a group's rhythm: for the next owner, no page reads it."""
+    return f"rhythm/{quote(name, safe=SAFE)}"
+
+
 def lag(name: str, topic_name: str, number: int) -> str:
     return f"lag/{quote(name, safe=SAFE)}/{topic_name}/{number}"
 
@@ -55,8 +60,8 @@ def place(cluster_id: str, key: str) -> tuple[str, str]:
     if kind == "lag":
         name, topic_name, number = rest.split("/")
         return f"{base}lag:{unquote(name)}", f"{topic_name}/{number}"
-    if kind == "group":
-        return f"{base}groups", unquote(rest)
+    if kind in ("group", "rhythm"):
+        return f"{base}{kind}s", unquote(rest)
     if kind == "reader":
         topic_name, _, name = rest.partition("/")
         return f"{base}readers:{topic_name}", unquote(name)
@@ -72,8 +77,8 @@ def key_at(cluster_id: str, name: str, field: str) -> str | None:
         return f"lag/{quote(whose, safe=SAFE)}/{field}"
     if kind == "readers":
         return reader(whose, field)
-    if kind == "groups":
-        return group(field)
+    if kind in ("groups", "rhythms"):
+        return group(field) if kind == "groups" else rhythm(field)
     return {"clusters": CLUSTER, "brokers": f"broker/{field}", "topics": f"topic/{field}"}.get(kind)
 
 

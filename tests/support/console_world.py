@@ -7,6 +7,7 @@ from typing import Any
 
 from console.gateway.errors import ClusterUnreachable, from_code
 from console.live.state import ClusterState
+from workers.rules.rhythm import Rhythm
 
 PEOPLE = ("viewer", "operator", "admin")
 BROKERS = {b: {"host": "127.0.0.1", "port": 9091 + b, "rack": None, "epoch": 100 + b} for b in (1, 2, 3)}
@@ -186,9 +187,9 @@ def add_topic(state: ClusterState, name: str, partitions: int, at_ms: int, min_i
         state.set_partition(name, p, a["replicas"][0], 5, a["replicas"])
 
 
-def cluster_state(at_ms: int, topics: Mapping[str, int] | None = None) -> ClusterState:
+def cluster_state(at_ms: int, topics: Mapping[str, int] | None = None, rhythms: Mapping[str, Rhythm] | None = None) -> ClusterState:
     """Three brokers, controller 2 in epoch 14, topics `orders` (3 partitions) and `clicks` (2), all safe; group `billing` 40 behind."""
-    state = ClusterState("local")
+    state = ClusterState("local", rhythms=rhythms)
     state.set_brokers(BROKERS, at_ms)
     state.set_controller(2, 14, at_ms)
     for name, count in (topics or {"orders": 3, "clicks": 2}).items():

@@ -10,11 +10,14 @@ catches up again and again, and an alarm each time would be worse than none.
 4. Without a known rhythm it is out from `LEARNING_S` on, and in again when it is caught up.
 5. Attention: none while caught up, or in a known rhythm; `notice` while the rhythm is not known yet and the lag is not out; out:
    `warn` where the group falls behind or stalls, and from then on until it catches up, `notice` where it does neither.
+6. What was learnt outlives who learnt it. The cycle under way goes on where nobody looked for `KEEPING_UP_S` at most; after more the group
+   may have caught up unseen, so the next cycle begins with its next catching-up.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from workers.rules.lag import KEEPING_UP_S
 
@@ -22,6 +25,8 @@ CYCLES_KEPT = 6
 CYCLES_KNOWN = 2
 OUT_SHARE = 1.5
 LEARNING_S = 300.0
+KEPT_STEP_S = 10.0
+"""So finely the peak of a cycle under way is kept: not each second anew."""
 WORSE = ("falling_behind", "stalled")
 
 
@@ -95,3 +100,25 @@ def attention(rhythm: Rhythm, lag: int | None, lag_s: float | None, trend: str) 
     if rhythm.is_out and (trend in WORSE or (rhythm.is_warned and trend != "catching_up")):
         return "warn"
     return "notice"
+
+
+# --- rule 6
+
+
+def to_keep(rhythm: Rhythm) -> Rhythm | None:
+    """None of a group that was never behind."""
+    if not rhythm.cycles and not rhythm.peak_s:
+        return None
+    return rhythm._replace(peak_s=rhythm.peak_s // KEPT_STEP_S * KEPT_STEP_S)
+
+
+def kept_value(rhythm: Rhythm) -> dict[str, Any]:
+    return rhythm._asdict() | {"cycles": [list(cycle) for cycle in rhythm.cycles]}
+
+
+def taken_up(kept: Mapping[str, Any], away_ms: int) -> Rhythm:
+    """From `kept_value`, last written `away_ms` ago; raises KeyError, TypeError or ValueError where it is none."""
+    cycles = tuple(Cycle(float(length_s), float(peak_s)) for length_s, peak_s in kept["cycles"][-CYCLES_KEPT:])
+    goes_on = kept["caught_up_ms"] is not None and away_ms <= KEEPING_UP_S * 1000
+    began, peak_s = (int(kept["caught_up_ms"]), float(kept["peak_s"])) if goes_on else (None, 0.0)
+    return Rhythm(cycles, began, peak_s, bool(kept["is_out"]), bool(kept["is_warned"]))

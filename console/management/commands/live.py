@@ -25,8 +25,8 @@ from console.live.ending import end_all
 from console.live.endings import run_endings
 from console.live.lease import RENEW_S, Lease, LeaseLost
 from console.live.owner import GC_THRESHOLD, LiveOwner
-from console.live.publisher import Publisher
-from console.live.recall import Recalled, recall
+from console.live.publisher import Publisher, now_ms
+from console.live.recall import recall, recall_rhythms
 from console.live.sampler import Sampler
 from console.live.samples import SAMPLES_CONFIG, SAMPLES_PARTITIONS, SAMPLES_TOPIC
 from console.live.spool import Spool
@@ -61,7 +61,8 @@ async def run(cluster_id: str) -> None:
         while True:
             await _wait_for(lease)
             log.info("owner of %s", cluster_id)
-            await _own(cluster, lease, await recall(client, cluster_id))
+            known, rhythms = await recall(client, cluster_id), await recall_rhythms(client, cluster_id, now_ms())
+            await _own(cluster, lease, ClusterState(cluster_id, known, rhythms))
             log.warning("the lease of %s is lost", cluster_id)
     except asyncio.CancelledError:
         log.info("stopped")
@@ -83,9 +84,8 @@ async def _wait_for(lease: Lease) -> None:
         await asyncio.sleep(1)
 
 
-async def _own(cluster: Cluster, lease: Lease, recalled: Recalled) -> None:
+async def _own(cluster: Cluster, lease: Lease, state: ClusterState) -> None:
     """Runs all tasks until the lease is lost or one of them fails."""
-    state = ClusterState(cluster.pk, recalled)
     owner = LiveOwner(cluster.pk, Publisher(state, lease), state, batches)
     store = open_store(cluster.zookeeper)
     view = ZooKeeperView(store, owner, lambda: owner.broker_defaults)
