@@ -49,12 +49,12 @@ class GroupCoordinator:
         self._active = False
         self.broker_id = broker_id
         self.topic = OffsetsTopic(node.spawn, config, metadata)
-        self._engine = Engine(node, config, Journal(node.clock, config, replicas), self.topic)
-        self.elections = Elections(node, config, replicas, self._engine)
+        self._engine = Engine(node, config, Journal(node.clock, config, replicas.appending), self.topic)
+        self.elections = Elections(node, config, replicas.hosting, self._engine)
         self.offsets = OffsetService(node, config, self._engine)
         self.timers = self._engine.timers
         self.hosted = self._engine.hosted
-        replicas.add_role_listener(self.elections.on_role)
+        replicas.roles.add_listener(self.elections.on_role)
         metadata.on_deletion(self.offsets.topics_deleted)
 
     def start(self) -> None:

@@ -18,7 +18,7 @@ from broker_core.model import TopicPartition
 from broker_core.seams import Node
 
 if TYPE_CHECKING:
-    from broker_core.replication.manager import ReplicaManager
+    from broker_core.replication.hosting import Hosting
 
 log = logging.getLogger(__name__)
 
@@ -29,10 +29,10 @@ GROUPS_PER_SLICE = 100
 class Elections:
     """Told of every change of role of this broker's replicas of the topic."""
 
-    def __init__(self, node: Node, config: ConfigHolder, replicas: ReplicaManager, engine: Engine) -> None:
+    def __init__(self, node: Node, config: ConfigHolder, hosting: Hosting, engine: Engine) -> None:
         self._node = node
         self._config = config
-        self._replicas = replicas
+        self._hosting = hosting
         self._engine = engine
 
     def on_role(self, tp: TopicPartition, role: Literal["leader", "follower", "none"], leader_epoch: int) -> None:
@@ -72,7 +72,7 @@ class Elections:
         return self._engine.hosted.is_current(partition, ticket)
 
     async def _load_once(self, partition: int, ticket: LoadTicket) -> None:
-        leader_log = self._replicas.leader_log(TopicPartition(OFFSETS_TOPIC, partition))
+        leader_log = self._hosting.leader_log(TopicPartition(OFFSETS_TOPIC, partition))
         loader = Loader(self._node, leader_log, lambda: self._is_current(partition, ticket))
         started_ms = self._node.clock.monotonic_ms()
         if not await loader.run(self._config.current.offsets_load_buffer_size):

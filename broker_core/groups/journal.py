@@ -20,7 +20,7 @@ from broker_core.seams import Clock
 from broker_core.storage.log import AppendInfo, AppendOrigin
 
 if TYPE_CHECKING:
-    from broker_core.replication.manager import ReplicaManager
+    from broker_core.replication.appending import Appending
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -62,10 +62,10 @@ def tombstones(group_id: str, partitions: Iterable[TopicPartition], *, with_grou
 
 
 class Journal:
-    def __init__(self, clock: Clock, config: ConfigHolder, replicas: ReplicaManager) -> None:
+    def __init__(self, clock: Clock, config: ConfigHolder, appending: Appending) -> None:
         self._clock = clock
         self._config = config
-        self._replicas = replicas
+        self._appending = appending
 
     def append(self, partition: int, epoch: int, records: Iterable[KeyValue]) -> AppendInfo:
         """Raises `KafkaError` with the append's own code."""
@@ -75,13 +75,13 @@ class Journal:
             timestamp_ms=now_ms,
         )
         tp = TopicPartition(OFFSETS_TOPIC, partition)
-        return self._replicas.append_now(tp, batch, AppendOrigin.GROUP_COORDINATOR, epoch)
+        return self._appending.append_now(tp, batch, AppendOrigin.GROUP_COORDINATOR, epoch)
 
     async def replicated(self, partition: int, info: AppendInfo) -> ErrorCode:
         """NONE once all in-sync replicas have the batch, else why that is not (yet) so."""
         tp = TopicPartition(OFFSETS_TOPIC, partition)
         try:
-            await self._replicas.wait_replicated(tp, info.last_offset, self._config.current.offsets_commit_timeout_ms)
+            await self._appending.wait_replicated(tp, info.last_offset, self._config.current.offsets_commit_timeout_ms)
         except KafkaError as error:
             return error.code
         return ErrorCode.NONE

@@ -16,7 +16,7 @@ from broker_core.protocol.codec import millis
 async def handle(request: Request) -> Answer:
     """Answers once every replica's log starts at or after the offset, or the timeout has passed."""
     wanted = {TopicPartition(t.name, p.partition_index): p.offset for t in request.body.topics for p in t.partitions}
-    results = await request.broker.replicas.delete_records(wanted, millis(request.body.timeout))
+    results = await request.broker.replicas.deletions.delete_records(wanted, millis(request.body.timeout))
     rows = {tp: _row(tp, results[tp]) for tp in wanted}
     return {"throttle_time": 0, "topics": [{"name": topic, "partitions": list(of.values())} for topic, of in by_topic(rows).items()]}
 

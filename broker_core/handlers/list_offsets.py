@@ -66,7 +66,7 @@ async def _look_up(request: Request, tp: TopicPartition, row: Any, budget: Budge
     timestamp = row.timestamp
     if timestamp < 0 and (timestamp < LATEST_TIERED or request.version < _SINCE.get(timestamp, 0)):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {timestamp} means nothing in ListOffsets v{request.version}")
-    found = await request.broker.replicas.list_offsets(
+    found = await request.broker.replicas.lookups.list_offsets(
         tp,
         timestamp,
         budget,

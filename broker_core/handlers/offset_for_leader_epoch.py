@@ -24,7 +24,7 @@ async def handle(request: Request) -> Answer:
 
 def _row(request: Request, partition: TopicPartition, row: Any) -> dict[str, Any]:
     try:
-        epoch, end_offset = request.broker.replicas.offset_for_leader_epoch(
+        epoch, end_offset = request.broker.replicas.lookups.offset_for_leader_epoch(
             partition, row.leader_epoch, field(row, "current_leader_epoch", -1)
         )
         code = ErrorCode.NONE

@@ -58,7 +58,7 @@ async def handle(request: Request) -> Answer:
                     batches[tp] = records
             except KafkaError as error:
                 rows[tp] = ProducedPartition(tp.partition, int(error.code), error_message=error.message)
-    results = await request.broker.replicas.append(
+    results = await request.broker.replicas.appending.append(
         batches, acks=body.acks, timeout_ms=millis(body.timeout), origin=AppendOrigin.CLIENT, budget=budget, made_here=converted
     )
     _count(request, batches, results)

@@ -6,6 +6,7 @@ from broker_core.errors import ErrorCode, KafkaError
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import TopicPartition
 from broker_core.replication.partition import Partition, Surroundings
+from broker_core.storage.log import PartitionLog
 
 
 class Hosting:
@@ -51,3 +52,7 @@ class Hosting:
         if self._metadata.partition(tp) is not None:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{tp} is not on broker {self._surroundings.broker_id}")
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {tp}")
+
+    def leader_log(self, tp: TopicPartition) -> PartitionLog:
+        """The log of a partition led here; the errors of `hosted`, and NOT_LEADER_OR_FOLLOWER on a follower."""
+        return self.hosted(tp).leading()[1]

@@ -1,28 +1,27 @@
-"""The replica manager: the one door to the partitions a broker hosts.
+"""The replica manager: the partitions a broker hosts, and the parts that do what is asked of them.
 
-It owns no rule of its own but the two that stand before every control request: it has to be meant for this registration
-of the broker (KIP-380) and to come from the newest controller. The rest is delegated:
+It owns no rule but the two that stand before every control request: it has to be meant for this registration of the broker
+(KIP-380) and to come from the newest controller. All else is asked of its parts, by name:
 
     control   → roles        LeaderAndIsr, StopReplica       periodic → upkeep      ISR shrink, stalled high watermarks
     produce   → appending    append and wait for replicas    fetchers → following   what we replicate from others
     fetch     → fetching     read now or wait; sessions      ISR      → isr_changes writes to the store
-    questions → lookups, deletions                           waiting  → progress    purgatories, sessions, watchers
+    questions → lookups, deletions, hosting                  waiting  → progress    purgatories, sessions, watchers
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_core.client.pool import ChannelPool
 from broker_core.config import ConfigHolder
-from broker_core.errors import CloseConnection, ErrorCode, KafkaError
+from broker_core.errors import CloseConnection, ErrorCode
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.codec import field
-from broker_core.records.budget import Budget
 from broker_core.replication.appending import Appending, AppendResult
 from broker_core.replication.control_requests import leader_and_isr_payload, leader_orders, stop_orders, stop_replica_payload
 from broker_core.replication.control_work import ControlWork
@@ -36,16 +35,15 @@ from broker_core.replication.hosting import Hosting
 from broker_core.replication.isr_changes import IsrChanges
 from broker_core.replication.leadership import is_old_generation
 from broker_core.replication.log_dir_event import announce_log_dir_failure
-from broker_core.replication.lookups import FoundOffset, Lookups
-from broker_core.replication.partition import Partition, Surroundings
+from broker_core.replication.lookups import Lookups
+from broker_core.replication.partition import Surroundings
 from broker_core.replication.partition_reader import PartitionReader
 from broker_core.replication.progress import Progress, topic_of
 from broker_core.replication.quota import follower_quota, leader_quota
-from broker_core.replication.roles import RoleListener, Roles
+from broker_core.replication.roles import Roles
 from broker_core.replication.session_cache import SessionCache
 from broker_core.replication.upkeep import Upkeep
 from broker_core.seams import Node
-from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
 from broker_core.storage.log_dir import LogDirFailure
 from broker_core.storage.manager import LogManager
 
@@ -96,14 +94,14 @@ class ReplicaManager:
             moved=self.progress.moved,
             quota=follower_quota(broker_id, config),
         )
-        self._roles = Roles(broker_id, node, logs, hosting=self.hosting, fetchers=self.fetchers, progress=self.progress)
+        self.roles = Roles(broker_id, node, logs, hosting=self.hosting, fetchers=self.fetchers, progress=self.progress)
         self.control_work = ControlWork()
         self.workbench = logs.workbench
-        self._appending = Appending(node, self.progress, self.hosting.hosted, self.workbench)
+        self.appending = Appending(node, self.progress, self.hosting.hosted, self.workbench)
         reader = PartitionReader(node, config, metadata, self.progress, hosted=self.hosting.hosted, quota=leader_quota(broker_id, config))
         self._fetching = Fetching(config, self.progress, reader)
-        self._lookups = Lookups(self.hosting.hosted, self.workbench)
-        self._deletions = Deletions(config, self.progress, self.hosting.hosted, metadata.is_alive)
+        self.lookups = Lookups(self.hosting.hosted, self.workbench)
+        self.deletions = Deletions(config, self.progress, self.hosting.hosted, metadata.is_alive)
         self._upkeep = Upkeep(node, config, self.hosting, self.progress)
         logs.on_settled = self._settled
         logs.on_offline = self._log_dir_failed
@@ -127,14 +125,6 @@ class ReplicaManager:
             task.cancel()
         self.progress.close()
 
-    def add_role_listener(self, listener: RoleListener) -> None:
-        """Calls `listener(tp, "leader" | "follower" | "none", leader_epoch)` after every change of role here."""
-        self._roles.add_listener(listener)
-
-    def watch_changes(self, watcher: Callable[[TopicPartition], None]) -> Callable[[], None]:
-        """Calls `watcher(tp)` when offsets, ISR or role of a partition changed; returns how to stop that."""
-        return self.progress.watch(watcher)
-
     # The controller's requests
 
     async def become_leader_or_follower(self, request: Any) -> dict[str, Any]:
@@ -146,7 +136,7 @@ class ReplicaManager:
             return leader_and_isr_payload(refused)
         for leader in field(request, "live_leaders", None) or ():
             self.fetchers.learn(leader.broker_id, leader.host_name, leader.port)
-        verdicts = await self._roles.lead_and_follow(leader_orders(request), lambda: self._overtaken(request))
+        verdicts = await self.roles.lead_and_follow(leader_orders(request), lambda: self._overtaken(request))
         return leader_and_isr_payload(ErrorCode.NONE, verdicts)
 
     async def stop_replicas(self, request: Any) -> dict[str, Any]:
@@ -156,7 +146,7 @@ class ReplicaManager:
         refused = self._refuse(request)
         if refused is not ErrorCode.NONE:
             return stop_replica_payload(refused)
-        return stop_replica_payload(ErrorCode.NONE, await self._roles.stop(stop_orders(request), lambda: self._overtaken(request)))
+        return stop_replica_payload(ErrorCode.NONE, await self.roles.stop(stop_orders(request), lambda: self._overtaken(request)))
 
     def update_metadata(self, request: Any) -> dict[str, Any]:
         refused = self._refuse(request)
@@ -189,52 +179,14 @@ class ReplicaManager:
         self.controller_epoch = request.controller_epoch
         return ErrorCode.NONE
 
-    # Partitions
-
-    def partition(self, tp: TopicPartition) -> Partition | None:
-        return self.hosting.get(tp)
-
-    def partitions(self) -> list[Partition]:
-        return self.hosting.all()
-
-    def leader_log(self, tp: TopicPartition) -> PartitionLog:
-        """The log of a partition led here; NOT_LEADER_OR_FOLLOWER otherwise."""
-        return self.hosting.hosted(tp).leading()[1]
-
-    def replica_log(self, tp: TopicPartition) -> PartitionLog:
-        """The log of a partition led or followed here; NOT_LEADER_OR_FOLLOWER otherwise."""
-        return self.hosting.hosted(tp).replica()
-
-    # Producing
-
-    async def append(
-        self,
-        entries: Mapping[TopicPartition, bytes | memoryview],
-        *,
-        acks: int,
-        timeout_ms: float,
-        origin: AppendOrigin,
-        budget: Budget | None = None,
-        made_here: Collection[TopicPartition] = (),
-    ) -> dict[TopicPartition, AppendResult]:
-        return await self._appending.append(entries, acks=acks, timeout_ms=timeout_ms, origin=origin, budget=budget, made_here=made_here)
-
-    def append_now(
-        self, tp: TopicPartition, data: bytes | memoryview, origin: AppendOrigin, expected_leader_epoch: int = NO_EPOCH
-    ) -> AppendInfo:
-        """Appends at once under the conditions of acks=all; `KafkaError` when that may not be."""
-        return self._appending.append_now(tp, data, origin, expected_leader_epoch)
-
-    async def wait_replicated(self, tp: TopicPartition, last_offset: int, timeout_ms: float) -> None:
-        """Returns once `last_offset` is committed; `KafkaError` when it is not in time or the leadership ended."""
-        await self._appending.wait_replicated(tp, last_offset, timeout_ms)
+    # A failed or busy disk
 
     def _log_dir_failed(self, failure: LogDirFailure) -> None:
         """In a task of its own: whoever met the error is in the middle of one of the partitions."""
         self._node.spawn(self._go_offline(), name="log dir offline")
 
     async def _go_offline(self) -> None:
-        await self._roles.go_offline()
+        await self.roles.go_offline()
         await announce_log_dir_failure(self._node, self.broker_id)
 
     def _settled(self, tp: TopicPartition) -> None:
@@ -276,25 +228,3 @@ class ReplicaManager:
         partition = self.hosting.get(tp) if tp is not None else None
         if partition is not None:
             partition.session_ended(session.clock)
-
-    # Questions
-
-    async def list_offsets(
-        self,
-        tp: TopicPartition,
-        timestamp: int,
-        budget: Budget,
-        *,
-        read_committed: bool = False,
-        leader_epoch: int = NO_EPOCH,
-        from_consumer: bool = True,
-    ) -> FoundOffset:
-        return await self._lookups.list_offsets(
-            tp, timestamp, budget, read_committed=read_committed, leader_epoch=leader_epoch, from_consumer=from_consumer
-        )
-
-    def offset_for_leader_epoch(self, tp: TopicPartition, epoch: int, current_leader_epoch: int = NO_EPOCH) -> tuple[int, int]:
-        return self._lookups.offset_for_leader_epoch(tp, epoch, current_leader_epoch)
-
-    async def delete_records(self, wanted: Mapping[TopicPartition, int], timeout_ms: float) -> dict[TopicPartition, int | KafkaError]:
-        return await self._deletions.delete_records(wanted, timeout_ms)

@@ -193,7 +193,7 @@ class Broker:
         controller = Controller(node, broker_id, config, ChannelSender(channels, config))
         self.source = BrokerStateSource(broker_id, replicas, groups, controller, logs, self.metrics, epoch)
         feed = StateFeed(node, self.source, epoch)
-        replicas.add_role_listener(partial(_note_role, feed))
+        replicas.roles.add_listener(partial(_note_role, feed))
         return BrokerServices(
             node=node,
             broker_id=broker_id,

@@ -43,7 +43,7 @@ class BrokerStateSource(Struct):
     _stop_watching: tuple[Callable[[], None], ...] = ()
 
     def watch(self, partition_changed: Callable[[TopicPartition], None], group_changed: Callable[[str], None]) -> None:
-        self._stop_watching = (self.replicas.watch_changes(partition_changed), self.groups.watch_changes(group_changed))
+        self._stop_watching = (self.replicas.progress.watch(partition_changed), self.groups.watch_changes(group_changed))
 
     def unwatch(self) -> None:
         stops, self._stop_watching = self._stop_watching, ()
@@ -51,7 +51,7 @@ class BrokerStateSource(Struct):
             stop()
 
     def broker(self) -> Row:
-        hosted = self.replicas.partitions()
+        hosted = self.replicas.hosting.all()
         return {
             "id": self.broker_id,
             "epoch": self.broker_epoch(),
@@ -91,10 +91,10 @@ class BrokerStateSource(Struct):
         return None if epoch == NO_EPOCH else epoch
 
     def partition_keys(self) -> Iterable[TopicPartition]:
-        return [partition.tp for partition in self.replicas.partitions()]
+        return [partition.tp for partition in self.replicas.hosting.all()]
 
     def partition(self, tp: TopicPartition) -> Row | None:
-        partition = self.replicas.partition(tp)
+        partition = self.replicas.hosting.get(tp)
         if partition is None:
             return None
         return _partition_head(partition) | _partition_offsets(partition) | _leadership(partition)

@@ -93,7 +93,7 @@ async def test_a_produce_that_has_to_be_converted(codec: Codec) -> None:
     data = memoryview(build_message_set(RECORDS, 1, codec))
     rows = [SimpleNamespace(index=index, records=data) for index in (1, 0)]
     body = SimpleNamespace(acks=1, timeout=1_000, topic_data=[SimpleNamespace(name="t", partition_data=rows)])
-    answer, turns = await answer_beside_others(produce.handle, 2, body, SimpleNamespace(append=append))
+    answer, turns = await answer_beside_others(produce.handle, 2, body, SimpleNamespace(appending=SimpleNamespace(append=append)))
     assert answer is not None
     assert list(appended) == [TopicPartition("t", 1), TopicPartition("t", 0)]
     for batch in appended.values():

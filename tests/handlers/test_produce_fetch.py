@@ -200,7 +200,7 @@ def _append(cluster: BrokerCluster, topic: str) -> None:
     leader = cluster.known_leader(topic)
     replicas = cluster.brokers[leader].services.replicas
     life = cluster.world.life(f"b{leader}")
-    life.loop.call_soon(replicas.append_now, TopicPartition(topic, 0), records("a"), AppendOrigin.CLIENT)
+    life.loop.call_soon(replicas.appending.append_now, TopicPartition(topic, 0), records("a"), AppendOrigin.CLIENT)
 
 
 def test_fetch_sessions(cluster: BrokerCluster, topic: str) -> None:

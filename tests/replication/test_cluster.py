@@ -227,7 +227,7 @@ class TestAuthority:
             assert cluster.hw(1) == 1, "nothing of the zombie's was called committed"
             assert cluster.produce(1, "again", acks=1).error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
             with pytest.raises(KafkaError):
-                cluster.brokers[1].replicas.leader_log(TP)
+                cluster.brokers[1].replicas.hosting.leader_log(TP)
             cluster.announce(tell=(1,))
             cluster.until(cluster.caught_up)
             assert cluster.values(1) == cluster.values(2) == ["a", "b"]
@@ -294,7 +294,7 @@ def test_a_follower_far_behind_starts_over() -> None:
         cluster.produce(1, "c", acks=1)
         cluster.until(lambda: cluster.isr(1) == (1, 2), 4 * LAG_MAX_MS)
         cluster.tell_metadata(1)
-        deleted = cluster.on(1, lambda broker: broker.replicas.delete_records({TP: 2}, 1_000))
+        deleted = cluster.on(1, lambda broker: broker.replicas.deletions.delete_records({TP: 2}, 1_000))
         assert deleted == {TP: 2}
         cluster.start(3)
         cluster.announce()
@@ -309,10 +309,10 @@ def test_deleting_records_waits_for_every_live_replica() -> None:
         cluster.create()
         cluster.produce(1, "a")
         cluster.produce(1, "b")
-        result = cluster.on(1, lambda broker: broker.replicas.delete_records({TP: 1}, 5_000))
+        result = cluster.on(1, lambda broker: broker.replicas.deletions.delete_records({TP: 1}, 5_000))
         assert result == {TP: 1}
         assert [cluster.log(broker).log_start_offset for broker in (1, 2, 3)] == [1, 1, 1]
-        beyond = cluster.on(1, lambda broker: broker.replicas.delete_records({TP: 9}, 5_000))[TP]
+        beyond = cluster.on(1, lambda broker: broker.replicas.deletions.delete_records({TP: 9}, 5_000))[TP]
         assert isinstance(beyond, KafkaError)
         assert beyond.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
@@ -334,7 +334,7 @@ def test_stopping_and_deleting_a_replica() -> None:
         cluster.settle(1_000)
         assert cluster.leo(2) == 1
         cluster.stop_replica(2, delete=True, leader_epoch=-2)
-        assert cluster.brokers[2].replicas.partition(TP) is None
+        assert cluster.brokers[2].replicas.hosting.get(TP) is None
         assert cluster.brokers[2].logs.get(TP) is None
 
 

@@ -75,7 +75,7 @@ def test_read_committed_stops_at_an_open_transaction() -> None:
             batch = build_batch(
                 [Record(0, 1, None, b"tx", ())], timestamp_ms=1, producer_id=5, producer_epoch=0, base_sequence=0, transactional=True
             )
-            await broker.replicas.append({TP: batch}, acks=-1, timeout_ms=5_000, origin=AppendOrigin.CLIENT)
+            await broker.replicas.appending.append({TP: batch}, acks=-1, timeout_ms=5_000, origin=AppendOrigin.CLIENT)
 
         cluster.on(1, transactional)
         uncommitted = fetched(cluster, 1, NOW, want(1))

@@ -102,9 +102,9 @@ def test_a_coordinators_append_hears_of_a_failed_flush() -> None:
     """Group coordinators append at once and wait afterwards."""
 
     async def commit(broker: MiniBroker) -> ErrorCode:
-        info = broker.replicas.append_now(TP, batch(("a",)), AppendOrigin.GROUP_COORDINATOR)
+        info = broker.replicas.appending.append_now(TP, batch(("a",)), AppendOrigin.GROUP_COORDINATOR)
         try:
-            await broker.replicas.wait_replicated(TP, info.last_offset, 60_000)
+            await broker.replicas.appending.wait_replicated(TP, info.last_offset, 60_000)
         except KafkaError as error:
             return error.code
         return ErrorCode.NONE

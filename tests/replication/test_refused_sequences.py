@@ -26,7 +26,7 @@ def numbered(sequence: int, producer_id: int = 7, epoch: int = 0) -> bytes:
 def send(cluster: ReplicaWorld, sequence: int) -> AppendResult:
     data = {TP: numbered(sequence)}
     origin = AppendOrigin.CLIENT
-    return cluster.on(1, lambda broker: broker.replicas.append(data, acks=-1, timeout_ms=5_000, origin=origin))[TP]
+    return cluster.on(1, lambda broker: broker.replicas.appending.append(data, acks=-1, timeout_ms=5_000, origin=origin))[TP]
 
 
 @pytest.mark.parametrize("before", [0, 1], ids=["a producer the log knows not", "a producer that has written"])

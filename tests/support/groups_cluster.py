@@ -42,14 +42,15 @@ def simulate(scenario: Scenario, **settings: str) -> None:
 
 
 class SharedReplicas:
-    """The replica manager of one broker: every record is on all brokers as soon as `cluster.hold` is not set."""
+    """The replica manager of one broker, and those its parts too: every record is everywhere as soon as `cluster.hold` is not set."""
 
     def __init__(self, cluster: OffsetsCluster, broker_id: int) -> None:
         self.cluster = cluster
         self.broker_id = broker_id
         self.listeners: list[Callable[[TopicPartition, str, int], None]] = []
+        self.appending = self.hosting = self.roles = self
 
-    def add_role_listener(self, listener: Callable[[TopicPartition, str, int], None]) -> None:
+    def add_listener(self, listener: Callable[[TopicPartition, str, int], None]) -> None:
         self.listeners.append(listener)
 
     def tell(self, partition: int, role: str, epoch: int) -> None:

@@ -297,7 +297,7 @@ class ReplicaWorld:
         return self.world.spawn(f"b{broker_id}", lambda node: append(broker, values, acks, timeout_ms))
 
     def partition(self, broker_id: int) -> Partition:
-        partition = self.brokers[broker_id].replicas.partition(TP)
+        partition = self.brokers[broker_id].replicas.hosting.get(TP)
         assert partition is not None
         return partition
 
@@ -332,7 +332,7 @@ def batch(values: tuple[str, ...]) -> bytes:
 
 
 async def append(broker: MiniBroker, values: tuple[str, ...], acks: int, timeout_ms: float) -> AppendResult:
-    results = await broker.replicas.append({TP: batch(values)}, acks=acks, timeout_ms=timeout_ms, origin=AppendOrigin.CLIENT)
+    results = await broker.replicas.appending.append({TP: batch(values)}, acks=acks, timeout_ms=timeout_ms, origin=AppendOrigin.CLIENT)
     return results[TP]
 
 

@@ -109,7 +109,7 @@ def test_a_batch_follows_each_change() -> None:
 def _append(cluster: BrokerCluster) -> None:
     data = build_batch([Record(0, 1_000, None, b"x", ())])
     replicas = cluster.brokers[1].services.replicas
-    cluster.world.life("b1").loop.call_soon(replicas.append_now, TopicPartition("t", 0), data, AppendOrigin.CLIENT)
+    cluster.world.life("b1").loop.call_soon(replicas.appending.append_now, TopicPartition("t", 0), data, AppendOrigin.CLIENT)
 
 
 @pytest.mark.spec("G3")
