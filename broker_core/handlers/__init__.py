@@ -1,1 +1,1 @@
-"""One file per API key; `registry.py` holds what they share, `table.py` lists them all."""
+"""One file per API key; `registry.py` finds them."""

@@ -1,6 +1,7 @@
-"""What a handler is, what it is given, and the table of all of them that ApiVersions is computed from.
+"""What a handler is, what it is given, and the registry of all of them that ApiVersions is computed from.
 
-A handler is a coroutine function in the file of its API key, marked with its version range:
+A handler is a coroutine function `handle` in a file of this package, marked with its key and its version range; the file is
+all it takes to serve and advertise the key:
 
     @handler(ApiKey.HEARTBEAT, versions=range(0, 5))
     async def handle(request: Request) -> Answer: ...
@@ -12,6 +13,8 @@ frame, undecoded.
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -92,9 +95,9 @@ class Registry:
     def __init__(self, handlers: Iterable[ApiHandler]) -> None:
         self._by_key: dict[int, ApiHandler] = {}
         for entry in handlers:
-            if int(entry.key) in self._by_key:
-                raise ValueError(f"two handlers for API key {entry.key!r}")
-            self._by_key[int(entry.key)] = entry
+            other = self._by_key.setdefault(int(entry.key), entry)
+            if other is not entry:
+                raise ValueError(f"{other.function.__module__} and {entry.function.__module__} both claim API key {entry.key!r}")
 
     def __contains__(self, key: int) -> bool:
         return key in self._by_key
@@ -108,3 +111,10 @@ class Registry:
         """What ApiVersions answers, ordered by key; vendor keys are nobody's business."""
         rows = [ApiRange(key, entry.versions[0], entry.versions[-1]) for key, entry in sorted(self._by_key.items())]
         return [row for row in rows if row.key < VENDOR_KEY_MIN]
+
+
+def full_registry() -> Registry:
+    """The registry of a broker: what the files of this package have marked, in the order of their names."""
+    names = sorted(module.name for module in pkgutil.iter_modules(importlib.import_module(__package__).__path__))
+    modules = [importlib.import_module(f"{__package__}.{name}") for name in names]
+    return Registry(module.handle for module in modules if hasattr(module, "handle"))

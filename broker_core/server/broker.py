@@ -27,8 +27,8 @@ from broker_core.coordination.registration import Registration
 from broker_core.coordination.store import ConnectionLoss, SessionExpired
 from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.handlers.encoded import EncodedCache
+from broker_core.handlers.registry import full_registry
 from broker_core.handlers.services import BrokerServices
-from broker_core.handlers.table import full_registry
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import BrokerInfo, Endpoint, TopicPartition
 from broker_core.replication.flaws import NO_FLAWS, Flaws

@@ -21,7 +21,7 @@ SETTLE_SECONDS = 5.0
 BARE = """
 import sys, time
 import broker_core.server.main
-from broker_core.handlers.table import full_registry
+from broker_core.handlers.registry import full_registry
 full_registry()
 print("there", flush=True)
 sys.stdin.read()

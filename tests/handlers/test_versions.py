@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from broker_core.errors import ErrorCode
-from broker_core.handlers.registry import Registry, handler
-from broker_core.handlers.table import full_registry
+from broker_core.handlers import heartbeat
+from broker_core.handlers.registry import Registry, full_registry, handler
 from broker_core.protocol.api import MAX_VERSION_3_9, ApiKey
 from broker_core.records.batch import Record, build_batch
+from broker_core.telemetry.feed_wire import STATE_FEED_KEY
 from tests.support.broker_cluster import BrokerCluster
 
 ADVERTISED = {
@@ -164,8 +167,17 @@ def test_a_key_has_one_handler() -> None:
     @handler(ApiKey.HEARTBEAT, versions=range(0, 2))
     async def handle(request: object) -> None: ...
 
-    with pytest.raises(ValueError, match="two handlers"):
-        Registry([handle, handle])
+    with pytest.raises(ValueError, match=rf"{heartbeat.__name__} and {__name__} both claim API key .*HEARTBEAT"):
+        Registry([heartbeat.handle, handle])
+
+
+def test_a_file_is_all_a_key_takes() -> None:
+    """Every file that marks a handler is found, under one key; the others in the folder hold what several share."""
+    folder = Path(heartbeat.__file__).parent
+    marked = {path.stem for path in folder.glob("*.py") if re.search(r"^@handler\(", path.read_text(), re.MULTILINE)}
+    registry = full_registry()
+    found = [registry.find(key, version) for key in (*ApiKey, STATE_FEED_KEY) for version in (0, 1) if key in registry]
+    assert {entry.function.__module__.rpartition(".")[2] for entry in found if entry is not None} == marked
 
 
 @pytest.mark.spec("N2")
