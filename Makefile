@@ -8,7 +8,7 @@ DEMO ?= 1
 SEED ?= 1
 RUNS ?= 1
 
-.PHONY: up down test bench simulate chaos lint setup setup-dev tools lock clean
+.PHONY: up down test specification bench simulate chaos lint setup setup-dev tools lock clean
 
 up: setup
 	@$(BIN)/highwater --data "$(DATA)" up $(if $(filter 0,$(DEMO)),--no-demo)
@@ -18,6 +18,10 @@ down:
 
 test: setup-dev tools
 	@$(BIN)/python -m pytest $(ARGS)
+
+# Which tests show which row of docs/specification.md; ARGS=R6 names them one by one.
+specification: setup-dev
+	@$(BIN)/python -m tests.specification $(ARGS)
 
 bench: setup-dev
 	@$(BIN)/python -m tests.bench $(ARGS)

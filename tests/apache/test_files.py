@@ -26,6 +26,8 @@ from tests.support.broker_process import ApacheKafka, BrokerProcess, Highwater
 from tests.support.kafka_jars import classpath
 from tests.support.zookeeper import free_port, running_zookeeper
 
+pytestmark = pytest.mark.spec("S1", "S6")
+
 LOG_FILES = (".log", ".index", ".timeindex", ".snapshot")
 COMPLAINTS = ("isvalid: false", "Mismatches in", "Non-consecutive", "Found timestamp mismatch", "Found out of order", "index is corrupt")
 PRODUCER = 5

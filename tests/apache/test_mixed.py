@@ -21,6 +21,8 @@ from tests.support.clients import produce, read_all, whole
 from tests.support.cluster import eventually
 from tests.support.zookeeper import free_port, running_zookeeper
 
+pytestmark = pytest.mark.spec("R4", "Z5")
+
 KAFKA, OURS = 4, (1, 2)
 TOPIC = "mixed"
 ASSIGNMENT = [[1, KAFKA, 2], [KAFKA, 1, 2], [2, KAFKA, 1]]

@@ -12,6 +12,8 @@ from broker_core.records.legacy import build_message_set
 from tests.apache.comparison import Case, Pair
 from tests.apache.side import AN_HOUR_MS, TIME_MS, Side, batch
 
+pytestmark = pytest.mark.spec("S3")
+
 OLD_FETCHES = (0, 1, 2, 3)
 
 

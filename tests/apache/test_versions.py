@@ -14,6 +14,8 @@ from tests.apache.comparison import Case, Pair
 from tests.apache.differences import NOT_SERVED
 from tests.apache.side import Side
 
+pytestmark = pytest.mark.spec("N2")
+
 
 def asked(version: int, name: str = "tool", software: str = "1.0") -> Any:
     def script(side: Side) -> Any:

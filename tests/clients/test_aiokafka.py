@@ -13,6 +13,8 @@ from aiokafka.structs import TopicPartition
 
 from tests.support.cluster import TestCluster
 
+pytestmark = pytest.mark.spec("G1")
+
 NewTopic = Callable[..., str]
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient
 
 from tests.support.cluster import TestCluster, eventually
+
+pytestmark = pytest.mark.spec("G1")
 
 NewTopic = Callable[..., str]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from broker_core.errors import ErrorCode, KafkaError
@@ -56,6 +58,25 @@ def test_failover_cuts_what_was_not_committed(seed: int) -> None:
         cluster.until(lambda: cluster.isr(2) == (2, 3, 1))
 
 
+@pytest.mark.spec("B6")
+def test_an_answer_that_diverges_raises_no_mark_before_the_cut(caplog: pytest.LogCaptureFixture) -> None:
+    """KAFKA-14704: the answer's mark, taken over first, would count the lonely tail among what is committed."""
+    caplog.set_level(logging.INFO)
+    with ReplicaWorld() as cluster:
+        cluster.create()
+        cluster.produce(1, "a", "b")
+        cluster.world.cut("b1", "b2")
+        cluster.world.cut("b1", "b3")
+        cluster.produce(1, "lost", acks=1)
+        cluster.elect(leader=2, isr=(2, 3), tell=(2, 3))
+        cluster.produce(2, "c", "d")
+        cluster.world.rejoin("b1")
+        cluster.announce(tell=(1,))
+        cluster.until(cluster.caught_up)
+    (cut,) = [vars(record) for record in caplog.records if record.message == "log truncated" and vars(record)["at"] < 3]
+    assert (cut["at"], cut["log_end"], cut["high_watermark"]) == (2, 3, 2)
+
+
 @pytest.mark.spec("R9")
 def test_a_chain_of_failovers_keeps_everything_acknowledged() -> None:
     """Each broker leads in turn, dies and comes back."""
@@ -83,7 +104,7 @@ def test_a_chain_of_failovers_keeps_everything_acknowledged() -> None:
 
 
 class TestIsr:
-    @pytest.mark.spec("R3", "R4")
+    @pytest.mark.spec("R3", "R4", "B8")
     def test_a_dead_follower_leaves_and_comes_back(self) -> None:
         """Shrink by time, high watermark re-evaluated, expansion after catching up; both written and announced."""
         with ReplicaWorld() as cluster:
@@ -143,6 +164,7 @@ class TestIsr:
             assert leader.zk_version == cluster.stored().zk_version == 1
             assert cluster.hw(1) == 2
 
+    @pytest.mark.spec("B10")
     def test_a_dead_broker_does_not_join(self) -> None:
         """KAFKA-14140: only who is alive in the metadata may join."""
         with ReplicaWorld() as cluster:
@@ -158,6 +180,7 @@ class TestIsr:
             cluster.tell_metadata(1)
             cluster.until(lambda: cluster.isr(1) == (1, 2, 3))
 
+    @pytest.mark.spec("B11")
     def test_a_rebooted_follower_is_not_taken_in_by_its_old_fetch(self) -> None:
         """KAFKA-15221: the registration at the moment of the write is not the one that fetched."""
         with ReplicaWorld() as cluster:
@@ -418,6 +441,7 @@ class TestRaces:
             leader.isr = Committed((1,))
             cluster.until(lambda: set(cluster.isr(1)) == {1, 2, 3}, 3_000)
 
+    @pytest.mark.spec("R2")
     def test_a_mark_that_waited_for_a_joiner_who_died(self) -> None:
         """A caught-up outsider is waited for; once it is dead, or late, no event would tell."""
         with ReplicaWorld() as cluster:

@@ -55,7 +55,7 @@ def test_the_minimum_never_exceeds_the_replicas() -> None:
 
 
 @pytest.mark.spec("R2")
-def test_the_steps_of_document_d() -> None:
+def test_an_append_and_two_fetches_raise_both_marks() -> None:
     """0/0/0 → append → fetch 0 → fetch 1 → HW 1 on both sides."""
     leader, follower = ModelReplica(1), ModelReplica(2)
     leader.lead(0, isr=(1, 2), others=(2,))

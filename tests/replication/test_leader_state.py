@@ -40,6 +40,7 @@ def test_a_change_and_its_answer() -> None:
     assert (leader.isr, leader.zk_version) == (Committed((1, 2, 3)), 8)
 
 
+@pytest.mark.spec("B8")
 def test_an_answer_to_an_earlier_change_is_not_taken() -> None:
     """KAFKA-12686."""
     leader = leadership()

@@ -29,6 +29,7 @@ def send(cluster: ReplicaWorld, sequence: int) -> AppendResult:
     return cluster.on(1, lambda broker: broker.replicas.appending.append(data, acks=-1, timeout_ms=5_000, origin=origin))[TP]
 
 
+@pytest.mark.spec("G10", "G4")
 @pytest.mark.parametrize("before", [0, 1], ids=["a producer the log knows not", "a producer that has written"])
 def test_what_comes_after_a_refused_batch_does_not_overtake_it(before: int) -> None:
     with ReplicaWorld(1, SETTINGS) as cluster:

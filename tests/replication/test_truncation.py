@@ -136,7 +136,7 @@ class TestDocumentD:
 
 
 @pytest.mark.spec("R6")
-def test_document_b_three_replicas() -> None:
+def test_of_three_replicas_the_first_dies_and_comes_back() -> None:
     """A leads at LEO 5, B has 4, C has 3 (so HW 3); A dies, B leads; A returns and must not keep its own tail."""
     a, b, c = ModelReplica(1), ModelReplica(2), ModelReplica(3)
     a.lead(0, isr=(1, 2, 3), others=(2, 3))

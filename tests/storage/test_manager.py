@@ -78,6 +78,7 @@ async def test_a_kill_is_not_clean_and_the_torn_tail_goes() -> None:
     await stop(next_world, again)
 
 
+@pytest.mark.spec("B16")
 async def test_a_crash_while_loading_is_not_clean() -> None:
     """KAFKA-10471: the mark is gone before the first log is opened."""
     world = World()

@@ -327,6 +327,7 @@ async def test_a_full_disk_closes_the_log_as_it_was_and_is_told_to_its_owner(seg
     assert offsets(again) == [0, 1, 2, 3]
 
 
+@pytest.mark.spec("B16")
 async def test_after_an_io_error_nothing_is_appended_until_recovery() -> None:
     """KAFKA-10778."""
     world, log = await filled(2, segment_bytes=10_000)

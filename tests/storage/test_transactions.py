@@ -111,6 +111,7 @@ async def test_truncation_takes_a_transactions_end_back() -> None:
     assert log.last_stable_offset == 2
 
 
+@pytest.mark.spec("B16")
 async def test_a_full_disk_does_not_lose_an_aborted_transaction() -> None:
     """KAFKA-7866: the marker is in the log once, and readers are told of it before the index file has it."""
     world = World()
