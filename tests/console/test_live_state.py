@@ -452,8 +452,9 @@ def test_a_reassignment_shows_what_is_added_and_removed(state: ClusterState) -> 
     assert [r["broker_id"] for r in value["replicas"]] == [1, 4, 2, 3]
 
 
+@pytest.mark.spec("O1")
 def test_a_healthy_reassignment_is_not_under_replicated(state: ClusterState) -> None:
-    """O1: the copy that is being made is not one that is missing, on any page, in REST, the report or the metrics."""
+    """The copy that is being made is not one that is missing, on any page, in REST, the report or the metrics."""
     moving = {0: {"replicas": [1, 4, 2, 3], "adding": [4], "removing": [2]}}
     topic = {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False}
     state.set_brokers({**BROKERS, 4: BROKERS[1]}, 1200)

@@ -28,6 +28,7 @@ def test_partition_states(leader: int | None, isr: list[int], assignment: list[i
     assert partition_state(leader, isr, assignment, least) == state
 
 
+@pytest.mark.spec("O1")
 @pytest.mark.parametrize(
     ("isr", "assignment", "adding", "lacks"),
     [
@@ -41,7 +42,7 @@ def test_partition_states(leader: int | None, isr: list[int], assignment: list[i
     ids=["copying", "copied", "one fell out", "as many as wanted", "more copies", "no move"],
 )
 def test_what_a_reassignment_adds_is_not_missing(isr: list[int], assignment: list[int], adding: list[int], lacks: list[int]) -> None:
-    """O1: as Kafka's UnderReplicatedPartitions and `kafka-topics --under-replicated-partitions` count."""
+    """As Kafka's UnderReplicatedPartitions and `kafka-topics --under-replicated-partitions` count."""
     assert missing(isr, assignment, adding) == lacks
     assert partition_state(1, isr, assignment, 1, adding=adding) == ("under_replicated" if lacks else "safe")
 
