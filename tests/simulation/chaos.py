@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -59,7 +59,7 @@ _OTHER_EVENTS = (
     *("offsets committed", "control requests before the registration", "reassignments accepted", "reassignments cancelled"),
     "controlled shutdowns completed",
 )
-COUNTED = (*KINDS, *SCENARIOS, *_EVENTS.values(), *_OTHER_EVENTS)
+COUNTED = (*KINDS, *SCENARIOS, *control_faults.KINDS, *_EVENTS.values(), *_OTHER_EVENTS)
 """Everything that a run counts; over a hundred seeds none of it may be missing."""
 
 
@@ -95,15 +95,15 @@ class EventCounter(logging.Handler):
             self.counts["leaders elected"] += 1
 
 
-def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS, control: bool = False) -> Outcome:
-    """The same seed, the same run. With `control` requests of the controller are held back too, and carried out in slices of one."""
+def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS) -> Outcome:
+    """The same seed, the same run."""
     counter, logger = EventCounter(), logging.getLogger("broker_core")
     level = logger.level
     logger.addHandler(counter)
     logger.setLevel(logging.INFO)
     try:
-        with _in_single_slices() if control else nullcontext():
-            return _run(Outcome(seed, events=counter.counts), faults, flaws, control)
+        with _in_single_slices():
+            return _run(Outcome(seed, events=counter.counts), faults, flaws)
     finally:
         logger.removeHandler(counter)
         logger.setLevel(level)
@@ -116,9 +116,9 @@ def _in_single_slices() -> Iterator[None]:
         yield
 
 
-def _run(outcome: Outcome, faults: int, flaws: Flaws, control: bool) -> Outcome:
-    settings = {"controller.socket.timeout.ms": str(control_faults.TIMEOUT_MS)} if control else {}
-    cluster = BrokerCluster(brokers=BROKERS, seed=outcome.seed, flaws=flaws, **{"min.insync.replicas": "2"}, **settings)
+def _run(outcome: Outcome, faults: int, flaws: Flaws) -> Outcome:
+    settings = {"min.insync.replicas": "2", "controller.socket.timeout.ms": str(control_faults.TIMEOUT_MS)}
+    cluster = BrokerCluster(brokers=BROKERS, seed=outcome.seed, flaws=flaws, **settings)
     world = cluster.world
     try:
         cluster.start_all()
@@ -129,7 +129,7 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws, control: bool) -> Outcome:
         operator = Operator(cluster, tps)
         trouble = Faults(cluster, partial(_healthy, cluster), tps, operator, group)
         outcome.faults = trouble.counts
-        held_back = ControlFaults(cluster, outcome.seed, FAULT_EVERY_MS * faults) if control else None
+        held_back = ControlFaults(cluster, outcome.seed, FAULT_EVERY_MS * faults)
         for number in range(faults):
             world.at(FAULT_EVERY_MS * number + world.random.uniform(0, FAULT_EVERY_MS), trouble.strike)
         world.run_for(FAULT_EVERY_MS * faults + TROUBLE_ENDS_MS)
@@ -144,7 +144,7 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws, control: bool) -> Outcome:
         outcome.events.update(operator.counts)
         outcome.events["coordinator failovers"] = group.history.failovers
         outcome.events["offsets committed"] = group.history.commits
-        outcome.faults.update(held_back.counts if held_back is not None else {})
+        outcome.faults.update(held_back.counts)
         _judge(outcome, cluster, history, watch, recovered)
     finally:
         world.close()

@@ -22,8 +22,8 @@ def test_a_run_under_faults_keeps_every_invariant(seed: int) -> None:
 
 @pytest.mark.spec("Z5")
 def test_control_requests_that_take_long_and_late_answers_keep_every_invariant() -> None:
-    """By the time one is carried out it may have been sent again, or a newer controller been heard of (`ARGS=--control`)."""
-    outcome = run(11, control=True)
+    """By the time one is carried out it may have been sent again, or a newer controller been heard of."""
+    outcome = run(11)
     assert outcome.violations == []
     assert all(outcome.faults[kind] for kind in control_faults.KINDS), outcome.faults
 
