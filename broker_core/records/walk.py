@@ -1,8 +1,9 @@
 """Whether the records of a batch are what its header says: counted, whole, and nothing after the last.
 
 A leader walks over every record that a client brings, as Kafka's does: one that cannot be read would stop every consumer at
-its batch. Keys, values and headers are stepped over. Runs of records in the same layout take no Python per record
-(`alike.py`); others are read one by one, some at a time.
+its batch. Keys, values and headers are stepped over. What is plainly whole takes no Python per record (`swift.py`). The rest
+is read here, some at a time, and judged: broken records, large ones, and all where there is no LuaJIT; there runs of records
+in the same layout are still compared as columns (`alike.py`).
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from broker_core.errors import CorruptData
 from broker_core.records.alike import Layout, run_of
 from broker_core.records.budget import LEAST_RECORD_BYTES, check_headers
 from broker_core.records.steps import RECORDS_PER_STEP, Steps
+from broker_core.records.swift import take
 from broker_core.records.varint import unzigzag, varint32, varint64
 
+LARGE_RECORD_BYTES = 32 << 10
+"""Of a batch's records on average: to read one here is less than to hand over a copy."""
 HEADER_BYTES_PER_STEP = 16 << 10
-"""Of records with headers, which are walked one by one."""
+"""Of records with headers that are walked one by one."""
 ALIKE_BEFORE_RUN = 4
 LEAST_RUN_RECORDS = 24
 RECORDS_AFTER_SHORT_RUN = 256
@@ -54,7 +58,7 @@ def walking(data: bytes | bytearray, count: int) -> Steps[Walked]:
 class _Walk:
     """A walk under way: the next record is number `index`, at `position`."""
 
-    __slots__ = ("_alike", "_count", "_data", "_size", "_try_at", "found", "index", "position")
+    __slots__ = ("_alike", "_count", "_data", "_size", "_swift_at", "_try_at", "found", "index", "position")
 
     def __init__(self, data: bytes | bytearray, count: int) -> None:
         self._data = data
@@ -64,18 +68,36 @@ class _Walk:
         """How many records before this one have had the size of the one before them."""
         self._try_at = 0 if count > LEAST_RUN_RECORDS else count
         """From which record on a run is looked for again: one that is not found has cost something."""
+        self._swift_at = 0 if len(data) <= count * LARGE_RECORD_BYTES else count
+        """From which record on those are taken that are plainly whole: after one that is not, some are read here."""
         self.index = 0
         self.position = 0
         self.found = Walked()
 
     def some(self) -> None:
-        """One run of records alike, or `RECORDS_PER_STEP` one by one."""
+        """A piece of records plainly whole, or one run of records alike, or `RECORDS_PER_STEP` one by one."""
+        if self.index >= self._swift_at:
+            if self._take():
+                return
+            self._swift_at = self.index + RECORDS_PER_STEP
         try:
             layout = self._one_by_one(min(self._count, self.index + RECORDS_PER_STEP))
         except IndexError:
             raise CorruptData(f"a record from {self.index} on goes beyond the {len(self._data)} bytes there are") from None
         if layout is not None:
             self._run(layout)
+
+    def _take(self) -> bool:
+        taken, size_bytes, least_ms, most_ms, keyless, in_order = take(self._data, self.position, self.index, self._count - self.index)
+        if taken:
+            found = self.found
+            found.least_delta_ms = min(found.least_delta_ms, least_ms)
+            found.most_delta_ms = max(found.most_delta_ms, most_ms)
+            found.keyless = found.keyless or keyless
+            found.in_order = found.in_order and in_order
+            self.index += taken
+            self.position += size_bytes
+        return taken > 0
 
     def _one_by_one(self, stop: int) -> Layout | None:  # noqa: PLR0912, PLR0915 - see below
         """Up to `stop`, or until some records had the same size: the layout of the last is returned.
