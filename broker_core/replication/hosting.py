@@ -24,6 +24,10 @@ class Hosting:
     def all(self) -> list[Partition]:
         return list(self._partitions.values())
 
+    @property
+    def count(self) -> int:
+        return len(self._partitions)
+
     def led(self) -> list[Partition]:
         return list(self._led.values())
 

@@ -8,14 +8,16 @@ marks of one burst complete them together.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+import msgspec
+
 from broker_core.model import TopicPartition
 from broker_core.purgatory.purgatory import DelayedOperation, Purgatory
 from broker_core.seams import Node, TimerHandle
+from broker_core.storage.slices import Slices
 from broker_core.telemetry.changes import ChangeLog
 from broker_core.telemetry.feed_wire import Cursor, FeedRequest
 
@@ -105,15 +107,13 @@ class StateFeed:
         self._begin_watch()
         cursor = request.cursor
         if cursor is None or self._is_stale(cursor) or request.broker_epoch not in (-1, self._epoch()):
-            return self._full(request, Cursor(self._watch, self._log.sequence, self._first_event()), first=True)
+            return await self._full(request, Cursor(self._watch, self._log.sequence, self._first_event()), first=True)
         if cursor.after is not None:
-            return self._full(request, cursor, first=False)
+            return await self._full(request, cursor, first=False)
         await self._hold(request, cursor, last_answer_ms)
-        return (
-            self._full(request, Cursor(self._watch, self._log.sequence, cursor.event), first=True)
-            if self._is_stale(cursor)
-            else self._delta(request, cursor)
-        )
+        if self._is_stale(cursor):
+            return await self._full(request, Cursor(self._watch, self._log.sequence, cursor.event), first=True)
+        return await self._delta(request, cursor)
 
     def _is_stale(self, cursor: Cursor) -> bool:
         return cursor.watch != self._watch or cursor.sequence < self._log.forgotten
@@ -206,17 +206,17 @@ class StateFeed:
 
     # --- answers
 
-    def _full(self, request: FeedRequest, cursor: Cursor, *, first: bool) -> Row:
+    async def _full(self, request: FeedRequest, cursor: Cursor, *, first: bool) -> Row:
         keys = [key for key in self._all_keys() if cursor.after is None or key > cursor.after]
         page = _Page(self._source, request.max_bytes)
-        last = page.fill(key for key in keys if _wanted(key, request))
+        last = await page.fill((key for key in keys if _wanted(key, request)), Slices(self._node))
         return self._shape(page, cursor._replace(after=last), kind="full", first=first)
 
-    def _delta(self, request: FeedRequest, cursor: Cursor) -> Row:
+    async def _delta(self, request: FeedRequest, cursor: Cursor) -> Row:
         changed = [(key, number) for key, number in self._log.since(cursor.sequence) if _wanted(key, request)]
         newest = self._log.sequence
         page = _Page(self._source, request.max_bytes)
-        last = page.fill(key for key, _ in changed)
+        last = await page.fill((key for key, _ in changed), Slices(self._node))
         numbers = dict(changed)
         moved = cursor._replace(sequence=newest if last is None else numbers[last])
         return self._shape(page, moved, kind="delta", first=True, more=last is not None)
@@ -252,14 +252,16 @@ class _Page:
         self._left = max_bytes
         self.rows: dict[str, list[Any]] = {"partitions": [], "removed": [], "groups": [], "removed_groups": []}
 
-    def fill(self, keys: Iterable[FeedKey]) -> FeedKey | None:
-        """Takes rows until there is no more room; returns the last key taken if some were left."""
+    async def fill(self, keys: Iterable[FeedKey], slices: Slices) -> FeedKey | None:
+        """Takes rows until there is no more room; returns the last key taken if some were left. Others have their turn while there
+        are many: what changes meanwhile is told again by the next answer."""
         last: FeedKey | None = None
         for key in keys:
             if self._left <= 0:
                 return last
             self._take(key)
             last = key
+            await slices.breathe()
         return None
 
     def _take(self, key: FeedKey) -> None:
@@ -271,7 +273,7 @@ class _Page:
             self.rows["removed"].append({"topic": name, "partition": number})
         else:
             self.rows["removed_groups"].append(name)
-        self._left -= len(json.dumps(row)) if row is not None else len(name) + 32
+        self._left -= len(msgspec.json.encode(row)) if row is not None else len(name) + 32
 
 
 def _wanted(key: FeedKey, request: FeedRequest) -> bool:

@@ -47,6 +47,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import Struct
 
 from broker_core.errors import ErrorCode, KafkaError, ProtocolViolation
@@ -118,7 +119,7 @@ def _cursor(value: Any) -> Cursor | None:
 
 def encode_response_frame(correlation_id: int, payload: Mapping[str, Any]) -> bytes:
     """Header and JSON."""
-    return _CORRELATION.pack(correlation_id) + json.dumps(payload, separators=(",", ":"), ensure_ascii=False).encode()
+    return _CORRELATION.pack(correlation_id) + msgspec.json.encode(payload)
 
 
 def parse_response_frame(frame: bytes | memoryview) -> dict[str, Any]:

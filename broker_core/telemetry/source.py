@@ -21,6 +21,7 @@ from broker_core.replication.manager import ReplicaManager
 from broker_core.replication.partition import Partition
 from broker_core.storage.manager import LogManager
 from broker_core.telemetry.metrics import STAGES, BrokerMetrics
+from broker_core.telemetry.tally import Tally
 
 Row = dict[str, Any]
 
@@ -41,6 +42,11 @@ class BrokerStateSource(Struct):
     metrics: BrokerMetrics
     broker_epoch: Callable[[], int]
     _stop_watching: tuple[Callable[[], None], ...] = ()
+    _tally: Tally | None = None
+
+    def __post_init__(self) -> None:
+        self._tally = Tally(self.replicas.hosting.get)
+        self.replicas.progress.watch(self._tally.changed)
 
     def watch(self, partition_changed: Callable[[TopicPartition], None], group_changed: Callable[[str], None]) -> None:
         self._stop_watching = (self.replicas.progress.watch(partition_changed), self.groups.watch_changes(group_changed))
@@ -51,17 +57,18 @@ class BrokerStateSource(Struct):
             stop()
 
     def broker(self) -> Row:
-        hosted = self.replicas.hosting.all()
+        assert self._tally is not None
+        self._tally.look()
         return {
             "id": self.broker_id,
             "epoch": self.broker_epoch(),
             "controller_id": None if self.controller.controller_id == NO_LEADER else self.controller.controller_id,
             "controller_epoch": self._controller_epoch(),
             "is_controller": self.controller.is_active,
-            "partitions": len(hosted),
-            "leaders": sum(partition.is_leader for partition in hosted),
-            "under_replicated": sum(partition.under_replicated for partition in hosted),
-            "log_bytes": sum(partition.log.size_bytes for partition in hosted if partition.log is not None),
+            "partitions": self.replicas.hosting.count,
+            "leaders": self._tally.leaders,
+            "under_replicated": self._tally.under_replicated,
+            "log_bytes": self._tally.log_bytes,
             "log_dir": self._log_dir(),
             "purgatory": {
                 "produce": self.replicas.progress.produces.delayed,
