@@ -53,3 +53,8 @@ class BrokerInfo(Struct, frozen=True):
     endpoints: tuple[Endpoint, ...]
     rack: str | None
     epoch: int
+
+    def inter_broker(self, name: str | None) -> Endpoint:
+        """Where other brokers reach it: the listener that they call `name` (PLAINTEXT without one), else its first."""
+        wanted = (name or "PLAINTEXT").upper()
+        return next((endpoint for endpoint in self.endpoints if endpoint.listener == wanted), self.endpoints[0])

@@ -8,15 +8,49 @@ from collections.abc import Mapping
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
 LOOPBACK = "127.0.0.1"
+KEY_CHARACTERS_MIN = 40
 
 
 def text(env: Mapping[str, str], name: str, default: str) -> str:
     value = env.get(name, "").strip()
     return value or default
+
+
+def secret(env: Mapping[str, str], name: str, default: str = "") -> str:
+    """The variable's value, or what the file holds that `<name>_FILE` names: so a secret is in no process's environment."""
+    value, path = env.get(name, "").strip(), env.get(f"{name}_FILE", "").strip()
+    if value and path:
+        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set: give one of them")
+    if not path:
+        return value or default
+    try:
+        value = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ImproperlyConfigured(f"{name}_FILE={path!r} cannot be read: {error}") from error
+    if not value:
+        raise ImproperlyConfigured(f"{name}_FILE={path!r} is empty")
+    return value
+
+
+def origins(env: Mapping[str, str], name: str) -> list[str]:
+    """What browsers have before the path, with commas: `https://kafka.example.org, http://localhost:8000`."""
+    found = [part.strip().rstrip("/").lower() for part in env.get(name, "").split(",") if part.strip()]
+    for origin in found:
+        parts = urlsplit(origin)
+        if parts.scheme not in ("http", "https") or not parts.hostname or origin != f"{parts.scheme}://{parts.netloc}" or "@" in origin:
+            raise ImproperlyConfigured(f"{name} has {origin!r}: give http://host:port or https://host, separated by commas")
+    return found
+
+
+def hosts(found: list[str]) -> list[str]:
+    """The host names of origins, as Django compares them."""
+    names = [urlsplit(origin).hostname or "" for origin in found]
+    return [f"[{name}]" if ":" in name else name for name in names]
 
 
 def port(env: Mapping[str, str], name: str, default: int) -> int:
@@ -52,9 +86,11 @@ def networks(env: Mapping[str, str], name: str) -> tuple[IPv4Network | IPv6Netwo
         raise ImproperlyConfigured(f"{name}: {error}: give addresses or networks, separated by commas") from error
 
 
-def flag(env: Mapping[str, str], name: str) -> bool:
+def flag(env: Mapping[str, str], name: str, *, default: bool = False) -> bool:
     value = env.get(name, "").strip().lower()
-    if value in ("", "0", "false", "no", "off"):
+    if not value:
+        return default
+    if value in ("0", "false", "no", "off"):
         return False
     if value in ("1", "true", "yes", "on"):
         return True
@@ -76,11 +112,11 @@ def bootstrap_servers(env: Mapping[str, str]) -> str:
 
 def redis_url(env: Mapping[str, str], data: Path) -> str:
     """`HIGHWATER_REDIS_URL`, else the local system's own Redis with the password it generated into the data folder."""
-    given = env.get("HIGHWATER_REDIS_URL", "").strip()
+    given = secret(env, "HIGHWATER_REDIS_URL")
     if given and not given.startswith(("redis://", "rediss://", "unix://")):
-        raise ImproperlyConfigured(f"HIGHWATER_REDIS_URL={given!r}: give redis://host:port/number")
-    secret = data / "secrets" / "redis"
-    password = f":{secret.read_text().strip()}@" if not given and secret.exists() else ""
+        raise ImproperlyConfigured(f"HIGHWATER_REDIS_URL begins with {given.partition(':')[0][:20]!r}: give redis://host:port/number")
+    own = data / "secrets" / "redis"
+    password = f":{own.read_text().strip()}@" if not given and own.exists() else ""
     return given or f"redis://{password}{LOOPBACK}:{port(env, 'HIGHWATER_REDIS_PORT', 6379)}/0"
 
 
@@ -92,8 +128,13 @@ def data_folder(env: Mapping[str, str], base: Path) -> Path:
     return Path(text(env, "HIGHWATER_DATA", str(base / "data"))).resolve()
 
 
-def secret_key(folder: Path) -> str:
-    """The key in `<folder>/secret_key`, made with mode 0600 on first use."""
+def secret_key(env: Mapping[str, str], folder: Path) -> str:
+    """`HIGHWATER_SECRET_KEY`, else the key in `<folder>/secret_key`, made with mode 0600 on first use."""
+    given = secret(env, "HIGHWATER_SECRET_KEY")
+    if given:
+        if len(given) < KEY_CHARACTERS_MIN:
+            raise ImproperlyConfigured(f"HIGHWATER_SECRET_KEY is too short: give {KEY_CHARACTERS_MIN} random characters or more")
+        return given
     path = folder / "secret_key"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
@@ -109,6 +150,8 @@ def _existing_key(path: Path) -> str:
     if path.stat().st_mode & 0o077:
         raise ImproperlyConfigured(f"{path} can be read by others: chmod 600 it, or delete it to get a new one (all sessions end)")
     key = path.read_text().strip()
-    if len(key) < 40:
-        raise ImproperlyConfigured(f"{path} holds no key of 40 characters or more: delete it to get a new one (all sessions end)")
+    if len(key) < KEY_CHARACTERS_MIN:
+        raise ImproperlyConfigured(
+            f"{path} holds no key of {KEY_CHARACTERS_MIN} characters or more: delete it to get a new one (all sessions end)"
+        )
     return key

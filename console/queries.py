@@ -289,8 +289,8 @@ def reports(cluster: Cluster, count: int = 20) -> list[Value]:
 
 
 def analytics_due(cluster: Cluster) -> datetime | None:
-    """When the next analysis starts by itself; None where only somebody asks for one. The samples are of the local cluster alone."""
-    if not cluster.is_local:
+    """When the next analysis starts by itself; None where only somebody asks for one. The samples are of the system's own cluster alone."""
+    if cluster.pk != settings.LOCAL_CLUSTER:
         return None
     last = Job.objects.filter(cluster=cluster, kind="analytics").order_by("-id").first()
     return next_due(last.created_at if last else None, cluster.created_at, settings.ANALYTICS_EVERY)

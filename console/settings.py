@@ -13,7 +13,7 @@ from console import env
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.data_folder(os.environ, BASE_DIR)
 CONSOLE_DIR = DATA_DIR / "console"
-SECRET_KEY = env.secret_key(CONSOLE_DIR)
+SECRET_KEY = env.secret_key(os.environ, CONSOLE_DIR)
 DEBUG = env.flag(os.environ, "HIGHWATER_DEBUG")
 
 CONSOLE_PORT = env.port(os.environ, "HIGHWATER_CONSOLE_PORT", 8000)
@@ -21,14 +21,19 @@ BOOTSTRAP_SERVERS = env.bootstrap_servers(os.environ)
 ZOOKEEPER = env.zookeeper(os.environ)
 REDIS_URL = env.redis_url(os.environ, DATA_DIR)
 LOCAL_CLUSTER = "local"
+LOCAL_PROCESSES = env.flag(os.environ, "HIGHWATER_LOCAL_PROCESSES", default=True)
+SPARK_MASTER = env.text(os.environ, "HIGHWATER_SPARK_MASTER", "local[1]")
 ANALYTICS_EVERY = env.minutes(os.environ, "HIGHWATER_ANALYTICS_MINUTES", 15)
 TRUSTED_PROXIES = env.networks(os.environ, "HIGHWATER_TRUSTED_PROXIES")
 REPLICAS_WARN = env.count(os.environ, "HIGHWATER_REPLICAS_WARN", 4_000)
 METRICS_OPEN = env.flag(os.environ, "HIGHWATER_METRICS_OPEN")
 
-ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
-CSRF_TRUSTED_ORIGINS: list[str] = []
-WEBSOCKET_ORIGINS = [f"http://{host}:{CONSOLE_PORT}" for host in ALLOWED_HOSTS]
+LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+ORIGINS = env.origins(os.environ, "HIGHWATER_ORIGINS")
+ALLOWED_HOSTS = [*LOOPBACK_HOSTS, *env.hosts(ORIGINS)]
+CSRF_TRUSTED_ORIGINS = ORIGINS
+WEBSOCKET_ORIGINS = [*(f"http://{host}:{CONSOLE_PORT}" for host in LOOPBACK_HOSTS), *ORIGINS]
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(ORIGINS) and all(origin.startswith("https://") for origin in ORIGINS)
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -70,7 +75,7 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": dj_database_url.config(default=f"sqlite:///{CONSOLE_DIR / 'db.sqlite3'}")}
+DATABASES = {"default": dj_database_url.parse(env.secret(os.environ, "DATABASE_URL", f"sqlite:///{CONSOLE_DIR / 'db.sqlite3'}"))}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         "timeout": 20,

@@ -11,6 +11,7 @@ from typing import Any
 
 from broker_core.config.idle import IDLE_KEYS
 from broker_core.config.key import INT_MAX, LONG_MAX, SHORT_MAX, Key, KeyType, setting
+from broker_core.config.listeners import check_listeners, parse_listeners
 from broker_core.config.versions import is_version
 from broker_core.errors import ConfigError
 from broker_core.model import Endpoint
@@ -32,6 +33,16 @@ class BrokerConfig:
     )
     advertised_listeners: tuple[str, ...] | None = setting(
         "advertised.listeners", _T, None, "What clients are told; else the listeners.", shown_as=_S
+    )
+    listener_security_protocol_map: tuple[str, ...] = setting(
+        "listener.security.protocol.map",
+        _T,
+        ("SASL_SSL:SASL_SSL", "PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT"),
+        "The protocol of each listener's name, NAME:PROTOCOL; listeners may be of PLAINTEXT only.",
+        shown_as=_S,
+    )
+    inter_broker_listener_name: str | None = setting(
+        "inter.broker.listener.name", _S, None, "The listener that brokers reach each other by; else the one of the name PLAINTEXT."
     )
     inter_broker_protocol_version: str = setting(
         "inter.broker.protocol.version",
@@ -230,8 +241,9 @@ class BrokerConfig:
         "follower.replication.throttled.rate", _L, LONG_MAX, "Bytes per second fetched by throttled replicas.", low=0, dynamic=True
     )
 
-    highwater_metrics_port: int = setting(
-        "highwater.metrics.port", _I, 0, "Loopback port of the Prometheus metrics; 0: none.", low=0, high=65535
+    highwater_metrics_port: int = setting("highwater.metrics.port", _I, 0, "Port of the Prometheus metrics; 0: none.", low=0, high=65535)
+    highwater_metrics_host: str = setting(
+        "highwater.metrics.host", _S, "127.0.0.1", "Address the metrics are served on, to whoever reaches it."
     )
     highwater_decoding_max_bytes: int = setting(
         "highwater.decoding.max.bytes",
@@ -290,8 +302,7 @@ class BrokerConfig:
             raise ConfigError("group.min.session.timeout.ms must not exceed group.max.session.timeout.ms")
         if not is_version(self.log_message_format_version):
             raise ConfigError(f"log.message.format.version {self.log_message_format_version!r} is no version of Kafka")
-        parse_listeners("listeners", self.listeners)
-        parse_listeners("advertised.listeners", self.advertised_listeners or ())
+        check_listeners(self.endpoints(), self.advertised_endpoints(), self.inter_broker_listener_name)
         return self
 
     @property
@@ -308,11 +319,12 @@ class BrokerConfig:
 
     def endpoints(self) -> tuple[Endpoint, ...]:
         """Where the broker listens."""
-        return parse_listeners("listeners", self.listeners)
+        return parse_listeners("listeners", self.listeners, self.listener_security_protocol_map)
 
     def advertised_endpoints(self) -> tuple[Endpoint, ...]:
         """What clients and other brokers are told."""
-        return parse_listeners("advertised.listeners", self.advertised_listeners or self.listeners)
+        told, name = (self.advertised_listeners, "advertised.listeners") if self.advertised_listeners else (self.listeners, "listeners")
+        return parse_listeners(name, told, self.listener_security_protocol_map)
 
 
 def _values(properties: Mapping[str, str]) -> dict[str, Any]:
@@ -336,20 +348,6 @@ def _values(properties: Mapping[str, str]) -> dict[str, Any]:
 def broker_key(name: str) -> Key | None:
     """A setting of Kafka's brokers, be it without effect here."""
     return BROKER_KEYS.get(name) or IDLE_KEYS.get(name)
-
-
-def parse_listeners(name: str, items: tuple[str, ...]) -> tuple[Endpoint, ...]:
-    """`NAME://host:port` items as endpoints; `ConfigError` names what is wrong."""
-    endpoints = []
-    for item in items:
-        listener, separator, address = item.partition("://")
-        host, colon, port = address.rpartition(":")
-        if not separator or not colon or not port.isdigit() or int(port) > 65535 or not listener or not host:
-            raise ConfigError(f"{name}: {item!r} is not NAME://host:port")
-        if listener.upper() != "PLAINTEXT":
-            raise ConfigError(f"{name}: listener {listener!r} is not supported; PLAINTEXT is")
-        endpoints.append(Endpoint(listener.upper(), host.strip("[]"), int(port)))
-    return tuple(endpoints)
 
 
 def _shaped(attribute: str, value: Any) -> Any:

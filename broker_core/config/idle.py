@@ -75,7 +75,7 @@ ssl.key.password ssl.keystore.certificate.chain ssl.keystore.key ssl.keystore.pa
 ssl.truststore.password zookeeper.ssl.keystore.password zookeeper.ssl.truststore.password
 """,
     KeyType.STRING: """
-authorizer.class.name control.plane.listener.name early.start.listeners inter.broker.listener.name listener.security.protocol.map
+authorizer.class.name control.plane.listener.name early.start.listeners
 max.connections.per.ip.overrides metadata.log.dir metrics.recording.level password.encoder.cipher.algorithm
 password.encoder.keyfactory.algorithm remote.log.metadata.manager.class.name remote.log.metadata.manager.class.path
 remote.log.metadata.manager.impl.prefix remote.log.metadata.manager.listener.name remote.log.storage.manager.class.name
@@ -90,7 +90,7 @@ zookeeper.ssl.truststore.location zookeeper.ssl.truststore.type
 """,
 }
 _DYNAMIC_NAMES = """
-background.threads listener.security.protocol.map log.cleaner.io.buffer.load.factor log.cleaner.io.buffer.size
+background.threads log.cleaner.io.buffer.load.factor log.cleaner.io.buffer.size
 log.cleaner.io.max.bytes.per.second log.cleaner.threads max.connection.creation.rate max.connections.per.ip.overrides metric.reporters
 num.io.threads num.network.threads num.recovery.threads.per.data.dir principal.builder.class remote.fetch.max.wait.ms
 remote.log.index.file.cache.total.size.bytes remote.log.manager.copy.max.bytes.per.second remote.log.manager.fetch.max.bytes.per.second

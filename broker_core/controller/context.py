@@ -62,6 +62,7 @@ class ControllerContext(Struct):
     """Assigned partitions that wait in line for their first leader; neither they nor their replicas have a state yet."""
     stopping: dict[str, int] = field(default_factory=dict)
     """By topic the replicas in DELETION_STARTED: their brokers have not answered yet."""
+    inter_broker_listener: str | None = None
 
     def is_live(self, broker_id: int) -> bool:
         return broker_id in self.brokers and broker_id not in self.shutting_down

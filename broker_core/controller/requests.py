@@ -128,7 +128,7 @@ class RequestBatch:
         body = {
             "type_": 0,
             "topic_states": self._topic_states(parts),
-            "live_leaders": [_live_leader(self._context.brokers[leader]) for leader in leaders],
+            "live_leaders": [_live_leader(self._context.brokers[leader], self._context.inter_broker_listener) for leader in leaders],
         }
         return self._request(broker_id, LEADER_AND_ISR_KEY, parts, body)
 
@@ -191,8 +191,8 @@ def _by_topic(parts: Mapping[TopicPartition, Payload]) -> list[tuple[str, list[P
     return list(topics.items())
 
 
-def _live_leader(info: BrokerInfo) -> Payload:
-    endpoint = info.endpoints[0]
+def _live_leader(info: BrokerInfo, listener: str | None) -> Payload:
+    endpoint = info.inter_broker(listener)
     return {"broker_id": info.broker_id, "host_name": endpoint.host, "port": endpoint.port}
 
 

@@ -22,7 +22,7 @@ class ChannelSender:
 
     async def send(self, info: BrokerInfo, request: ControlRequest) -> Any:
         """The decoded response; an unreadable one counts as none."""
-        endpoint = info.endpoints[0]
+        endpoint = info.inter_broker(self._config.static.inter_broker_listener_name)
         channel = self._channels.channel(endpoint.host, endpoint.port, PURPOSE)
         timeout_ms = self._config.current.controller_socket_timeout_ms
         try:
@@ -31,5 +31,5 @@ class ChannelSender:
             raise ConnectionError(f"broker {info.broker_id} answered what cannot be read: {error}") from error
 
     def hang_up(self, info: BrokerInfo) -> None:
-        endpoint = info.endpoints[0]
+        endpoint = info.inter_broker(self._config.static.inter_broker_listener_name)
         self._channels.close(endpoint.host, endpoint.port, PURPOSE)

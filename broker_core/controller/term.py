@@ -67,7 +67,7 @@ class Term:
         post: Callable[[Event], None],
         give_up: Callable[[str], None],
     ) -> None:
-        self.context = context = ControllerContext(won.epoch, won.version)
+        self.context = context = ControllerContext(won.epoch, won.version, inter_broker_listener=config.static.inter_broker_listener_name)
         self._remembered: dict[int, int] = {}
         self.watches = watches = Watches(post)
         self.channels = ControlChannels(

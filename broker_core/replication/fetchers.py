@@ -115,4 +115,7 @@ class Fetchers:
 
     def _address(self, source: int) -> tuple[str, int] | None:
         broker = self._metadata.broker(source)
-        return (broker.endpoints[0].host, broker.endpoints[0].port) if broker is not None else self._addresses.get(source)
+        if broker is None:
+            return self._addresses.get(source)
+        endpoint = broker.inter_broker(self._config.static.inter_broker_listener_name)
+        return endpoint.host, endpoint.port

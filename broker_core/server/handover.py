@@ -49,7 +49,7 @@ async def _ask(services: BrokerServices) -> list[TopicPartition]:
     controller = services.metadata.broker(services.controller.controller_id)
     if controller is None:
         raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "no controller is known")
-    endpoint = controller.endpoints[0]
+    endpoint = controller.inter_broker(services.config.static.inter_broker_listener_name)
     channel = services.channels.channel(endpoint.host, endpoint.port, PURPOSE)
     payload = {"broker_id": services.broker_id, "broker_epoch": epoch}
     return _remaining(await channel.request(ApiKey.CONTROLLED_SHUTDOWN, VERSION, payload, ANSWER_WITHIN_MS))

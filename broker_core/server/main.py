@@ -13,10 +13,12 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from broker_core.config import BrokerConfig, ConfigHolder
+from broker_core.config.environment import properties_from
 from broker_core.coordination.store import StoreError
 from broker_core.coordination.zookeeper import ZooKeeperStore
 from broker_core.errors import ConfigError, HighwaterError
@@ -44,7 +46,7 @@ EXIT_FAILED, EXIT_USAGE, EXIT_HUNG = 1, 2, 75
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _arguments(arguments)
     try:
-        config = load_config(Path(options.config), options.override)
+        config = load_config(options.config, options.override, os.environ if options.environment else {})
         process.set_up_logging(options.log_file, options.log_level)
         for name in sorted(config.idle):
             log.warning("a setting has no effect here", extra={"setting": name})
@@ -60,21 +62,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m broker_core", description="Runs one broker.")
-    parser.add_argument("--config", required=True, help="property file with Kafka's settings")
-    parser.add_argument("--override", action="append", default=[], metavar="KEY=VALUE", help="a setting that wins over the file's")
+    parser.add_argument("--config", type=Path, help="property file with Kafka's settings")
+    parser.add_argument("--environment", action="store_true", help="settings from KAFKA_… variables, which win over the file's")
+    parser.add_argument("--override", action="append", default=[], metavar="KEY=VALUE", help="a setting that wins over both")
     parser.add_argument("--log-file", type=Path, help="where log lines go, rotated; standard output without it")
     parser.add_argument("--log-level", default="info", choices=("debug", "info", "warning", "error"))
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.config is None and not options.environment:
+        parser.error("settings are missing: give --config, --environment or both")
+    return options
 
 
-def load_config(file: Path, overrides: Sequence[str]) -> BrokerConfig:
-    """The settings of a property file and the arguments; `ConfigError` says what is wrong and where."""
+def load_config(file: Path | None, overrides: Sequence[str], environment: Mapping[str, str] = MappingProxyType({})) -> BrokerConfig:
+    """The settings of a property file, the environment and the arguments; `ConfigError` says what is wrong and where."""
+    given = {} if file is None else parse_properties(_read(file), str(file))
+    return BrokerConfig.load({**given, **properties_from(environment), **parse_overrides(overrides)})
+
+
+def _read(file: Path) -> str:
     try:
         with file.open(encoding="utf-8") as stream:
-            text = stream.read(PROPERTY_FILE_BYTES_MAX)
+            return stream.read(PROPERTY_FILE_BYTES_MAX)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from None
-    return BrokerConfig.load({**parse_properties(text, str(file)), **parse_overrides(overrides)})
 
 
 async def serve(config: BrokerConfig) -> int:
@@ -115,7 +125,7 @@ async def serve(config: BrokerConfig) -> int:
 async def _start(broker: Broker, metrics: MetricsServer) -> int:
     """The port of the metrics, 0 for none."""
     wanted = broker.config.static.highwater_metrics_port
-    metrics_port = await metrics.start(wanted) if wanted else 0
+    metrics_port = await metrics.start(broker.config.static.highwater_metrics_host, wanted) if wanted else 0
     await broker.start()
     return metrics_port
 

@@ -1,4 +1,4 @@
-"""Serves `GET /metrics` on a loopback port: HTTP/1.0, one small request per connection, nothing else."""
+"""Serves `GET /metrics`: HTTP/1.0, one small request per connection, nothing else."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class MetricsServer:
         self._open = 0
         self._server: asyncio.Server | None = None
 
-    async def start(self, port: int) -> int:
-        """Listens on 127.0.0.1 and returns the port."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port, limit=REQUEST_BYTES_MAX)
+    async def start(self, host: str, port: int) -> int:
+        """Listens and returns the port."""
+        self._server = await asyncio.start_server(self._serve, host, port, limit=REQUEST_BYTES_MAX)
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:

@@ -46,6 +46,8 @@ def start(bootstrap_servers: str, topic: str, window_seconds: int) -> None:
         str(folder()),
         "--window-seconds",
         str(window_seconds),
+        "--master",
+        settings.SPARK_MASTER,
     ]
     command = ["nice", "-n", str(NICE), sys.executable, "-m", MODULE, *options]
     for name in ("progress.json", "summary.json", OWNER):

@@ -30,6 +30,7 @@ BROKER_SETTINGS: dict[str, str] = {
     "log.dirs": "Kafka's default is in another setting, log.dir",
     "listeners": "loopback only by default, and not changed in a running broker",
     "advertised.listeners": "not changed in a running broker",
+    "listener.security.protocol.map": "as above",
     "zookeeper.connect": "has a default",
     "zookeeper.connection.timeout.ms": "Kafka has no default of its own and takes the session's timeout",
 }
@@ -39,6 +40,7 @@ BROKER_SETTINGS_OURS = {
     "highwater.decoding.max.bytes",
     "highwater.decoding.max.ms",
     "highwater.decoding.max.records",
+    "highwater.metrics.host",
     "highwater.metrics.port",
     "highwater.watch.max.clients",
     # Dynamic settings of brokers in Kafka as well, which describes them only once they are set.
@@ -52,15 +54,15 @@ BROKER_SETTINGS_MISSING = (
     "zookeeper.metadata.",
     # Security, quotas and plug-ins.
     "alter.config.policy.", "alter.log.dirs.", "authorizer.", "client.quota.", "connection.failed.", "connections.max.reauth.",
-    "controller.quota.", "create.topic.policy.", "delegation.token.", "listener.security.", "max.connection.creation.",
+    "controller.quota.", "create.topic.policy.", "delegation.token.", "max.connection.creation.",
     "max.connections.per.ip.overrides", "password.encoder.", "principal.", "quota.", "replication.quota.", "sasl.", "security.", "ssl.",
     "zookeeper.set.acl", "zookeeper.ssl.", "zookeeper.clientCnxnSocket",
     # The JVM's metrics, threads and sockets.
     "auto.include.jmx.reporter", "background.threads", "kafka.metrics.", "metric.", "metrics.", "num.io.threads", "num.network.threads",
     "num.recovery.", "num.replica.alter.", "replica.socket.receive.", "request.timeout.ms", "socket.", "zookeeper.max.in.flight.",
     "log.cleaner.io.", "log.cleaner.threads", "delete.records.purgatory.", "max.request.partition.size.limit",
-    # One folder, one listener, ids given by hand; and what brokers between each other and transactions have.
-    "broker.id.generation.", "control.plane.", "inter.broker.listener.name", "log.dir", "offsets.commit.required.acks",
+    # One folder, ids given by hand; and what brokers between each other and transactions have.
+    "broker.id.generation.", "control.plane.", "log.dir", "offsets.commit.required.acks",
     "offsets.topic.compression.codec", "transaction.", "transactional.id.",
 )  # fmt: skip
 """Beginnings of the names of broker settings that ours has not."""

@@ -68,13 +68,50 @@ def test_a_strange_host_is_refused(db: None) -> None:
 
 
 def test_the_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
-    key = env.secret_key(tmp_path / "console")
+    key = env.secret_key({}, tmp_path / "console")
     path = tmp_path / "console" / "secret_key"
-    assert env.secret_key(tmp_path / "console") == key
+    assert env.secret_key({}, tmp_path / "console") == key
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o644)
     with pytest.raises(ImproperlyConfigured, match="can be read by others"):
-        env.secret_key(tmp_path / "console")
+        env.secret_key({}, tmp_path / "console")
+
+
+def test_a_given_secret_key_needs_no_file_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "given").write_text("k" * 40 + "\n")
+    assert env.secret_key({"HIGHWATER_SECRET_KEY_FILE": str(tmp_path / "given")}, tmp_path / "console") == "k" * 40
+    assert not (tmp_path / "console").exists()
+    with pytest.raises(ImproperlyConfigured, match="too short"):
+        env.secret_key({"HIGHWATER_SECRET_KEY": "k" * 39}, tmp_path / "console")
+
+
+def test_a_secret_is_in_the_variable_or_in_the_file_that_another_names(tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("redis://:p@redis:6379/0\n")
+    named = {"HIGHWATER_REDIS_URL_FILE": str(tmp_path / "url")}
+    assert env.redis_url(named, tmp_path) == env.redis_url({"HIGHWATER_REDIS_URL": "redis://:p@redis:6379/0"}, tmp_path)
+    assert env.secret({}, "X", "else") == "else"
+    (tmp_path / "empty").write_text("\n")
+    for wrong in (
+        {**named, "HIGHWATER_REDIS_URL": "redis://x"},
+        *({"HIGHWATER_REDIS_URL_FILE": str(tmp_path / n)} for n in ("empty", "no")),
+    ):
+        with pytest.raises(ImproperlyConfigured, match="HIGHWATER_REDIS_URL_FILE"):
+            env.redis_url(wrong, tmp_path)
+
+
+def test_a_wrong_secret_is_not_shown() -> None:
+    with pytest.raises(ImproperlyConfigured) as told:
+        env.redis_url({"HIGHWATER_REDIS_URL": "http://user:hidden@x"}, Path("/nowhere"))
+    assert "hidden" not in str(told.value)
+
+
+def test_origins_are_what_browsers_send() -> None:
+    found = env.origins({"O": "https://Kafka.example.org/, http://127.0.0.1:8000,http://[::1]:8000"}, "O")
+    assert found == ["https://kafka.example.org", "http://127.0.0.1:8000", "http://[::1]:8000"]
+    assert env.hosts(found) == ["kafka.example.org", "127.0.0.1", "[::1]"]
+    for wrong in ("kafka.example.org", "https://", "ftp://x", "https://x/path", "https://user@x", "*"):
+        with pytest.raises(ImproperlyConfigured, match="HIGHWATER_ORIGINS"):
+            env.origins({"HIGHWATER_ORIGINS": wrong}, "HIGHWATER_ORIGINS")
 
 
 @pytest.mark.parametrize(

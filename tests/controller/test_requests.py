@@ -41,6 +41,18 @@ def build() -> list[ControlRequest]:
     return requests
 
 
+def test_leaders_are_told_by_the_listener_between_brokers() -> None:
+    made = context()
+    inside, outside = Endpoint("INTERNAL", "broker-1", 9094), Endpoint("HOST", "127.0.0.1", 9092)
+    made.brokers[1] = BrokerInfo(1, (outside, inside), None, 41)
+    for wanted, told in (("internal", inside), ("HOST", outside), (None, outside)):
+        made.inter_broker_listener = wanted
+        batch = RequestBatch(1, made)
+        batch.leader_and_isr((2,), T0, made.leadership[T0], made.assignment(T0))
+        leaders = batch.build()[0].payload["live_leaders"]
+        assert leaders == [{"broker_id": 1, "host_name": told.host, "port": told.port}]
+
+
 def test_one_request_of_each_kind_per_registered_broker() -> None:
     """Broker 7 is not registered; the order is LeaderAndIsr, UpdateMetadata, StopReplica; epochs are each broker's own."""
     assert [(r.broker_id, r.api_key, r.broker_epoch) for r in build()] == [(1, 4, 41), (2, 4, 42), (1, 6, 41), (2, 6, 42), (2, 5, 42)]

@@ -1,4 +1,4 @@
-"""The metrics port: one page, loopback only, everything else refused."""
+"""The metrics port: one page, everything else refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from broker_core.server.metrics_http import MetricsServer
 @pytest_asyncio.fixture
 async def port() -> AsyncIterator[int]:
     server = MetricsServer(lambda: "x 1\n")
-    yield await server.start(0)
+    yield await server.start("127.0.0.1", 0)
     await server.stop()
 
 
@@ -48,7 +48,7 @@ async def test_who_does_not_read_in_time_is_dropped(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(metrics_http, "REQUEST_SECONDS_MAX", 0.05)
     size = 30_000_000
     server = MetricsServer(lambda: "x" * size)
-    reader, writer = await asyncio.open_connection("127.0.0.1", await server.start(0), limit=1000)
+    reader, writer = await asyncio.open_connection("127.0.0.1", await server.start("127.0.0.1", 0), limit=1000)
     writer.write(b"GET /metrics HTTP/1.0\r\n\r\n")
     assert (await reader.readexactly(8)) == b"HTTP/1.0"
     while server._open:

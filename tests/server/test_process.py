@@ -73,6 +73,9 @@ def test_settings_come_from_file_and_arguments(tmp_path: Path) -> None:
     file.write_text("broker.id=3\nnum.partitions=2\n")
     config = load_config(file, ["num.partitions=5"])
     assert (config.broker_id, config.num_partitions) == (3, 5)
+    by_variable = load_config(file, ["num.partitions=5"], {"KAFKA_NUM_PARTITIONS": "4", "KAFKA_BROKER_RACK": "b", "HOME": "/"})
+    assert (by_variable.broker_id, by_variable.num_partitions, by_variable.broker_rack) == (3, 5, "b")
+    assert load_config(None, [], {"KAFKA_BROKER_ID": "7"}).broker_id == 7
     file.write_text("broker.idd=3\n")
     with pytest.raises(ConfigError, match=r"broker\.idd"):
         load_config(file, [])

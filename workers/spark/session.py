@@ -1,9 +1,10 @@
-"""The one place that builds a Spark session: small, offline, everything on loopback."""
+"""The one place that builds a Spark session: small, offline; on loopback, unless the master is a cluster's."""
 
 from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -13,14 +14,15 @@ from workers.spark.jars import paths
 
 
 def settings(master: str, scratch: Path) -> dict[str, str]:
-    """All of the session's settings; `master` is `local[1]` or the URL of any Spark cluster."""
+    """All of the session's settings; `master` is `local[1]` or the URL of any Spark cluster, whose executors come back to this host."""
+    host = driver_host(master)
     return {
         "spark.master": master,
         "spark.app.name": "highwater-analytics",
         "spark.jars": ",".join(str(path) for path in paths()),
         "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": host,
+        "spark.driver.bindAddress": host,
         "spark.driver.memory": "512m",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
@@ -37,8 +39,13 @@ def build(master: str, scratch: Path) -> SparkSession:
     """A session; `JarsMissing` when the Kafka source's jars are not there."""
     logging.getLogger("py4j").setLevel(logging.ERROR)
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["SPARK_LOCAL_IP"] = driver_host(master)
     builder = SparkSession.builder
     for name, value in settings(master, scratch).items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def driver_host(master: str) -> str:
+    """Loopback for a local master, else this machine's address as its own name gives it."""
+    return "127.0.0.1" if master.startswith("local") else socket.gethostbyname(socket.gethostname())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 
+from django.conf import settings
 from django.utils import timezone
 
 from console.actions.audit import Conflict
@@ -22,9 +23,9 @@ log = logging.getLogger(__name__)
 
 @app.task(name="workers.tasks.analytics.periodic", soft_time_limit=20, time_limit=30)
 def periodic() -> None:
-    """Only for the local cluster, which holds the samples. Where Spark's parts are missing, one failed job says so, not one each time."""
+    """For the system's own cluster, which holds the samples. Where Spark's parts are missing, one failed job says so, not one each time."""
     why = missing()
-    for cluster in Cluster.objects.filter(is_local=True):
+    for cluster in Cluster.objects.filter(pk=settings.LOCAL_CLUSTER):
         due = analytics_due(cluster)
         if due is None or due > timezone.now() or (why and _said(cluster, why)):
             continue

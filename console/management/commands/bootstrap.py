@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
+from console import env
 from console.models import Cluster
 from console.roles import ROLES
 
@@ -27,7 +29,12 @@ class Command(BaseCommand):
             Group.objects.get_or_create(name=role)
         Cluster.objects.update_or_create(
             pk=settings.LOCAL_CLUSTER,
-            defaults={"name": "local", "bootstrap_servers": settings.BOOTSTRAP_SERVERS, "zookeeper": settings.ZOOKEEPER, "is_local": True},
+            defaults={
+                "name": "local",
+                "bootstrap_servers": settings.BOOTSTRAP_SERVERS,
+                "zookeeper": settings.ZOOKEEPER,
+                "is_local": settings.LOCAL_PROCESSES,
+            },
         )
         self._first_admin()
 
@@ -35,8 +42,9 @@ class Command(BaseCommand):
         if User.objects.exists():
             self.stdout.write("admin exists")
             return
-        password = secrets.token_urlsafe(12)
+        given = env.secret(os.environ, "HIGHWATER_ADMIN_PASSWORD")
+        password = given or secrets.token_urlsafe(12)
         admin = User.objects.create_user(ADMIN_NAME, password=password)
         admin.groups.add(Group.objects.get(name="admin"))
         self.stdout.write(f"admin name: {ADMIN_NAME}")
-        self.stdout.write(f"admin password: {password}")
+        self.stdout.write("admin password: as given" if given else f"admin password: {password}")

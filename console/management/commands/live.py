@@ -103,8 +103,9 @@ async def _own(cluster: Cluster, lease: Lease, state: ClusterState) -> None:
         owner.run_defaults(cluster.bootstrap_servers, view.refresh_defaults),
     ]
     if cluster.is_local:
-        ours = partial(_clients, sampler)
         work += [owner.run_processes(local.processes), run_endings(cluster.pk, local.endings, owner.tell)]
+    if cluster.pk == settings.LOCAL_CLUSTER:
+        ours = partial(_clients, sampler)
         work += [sampler.run(), run_clients(cluster.pk, ours, owner.tell)]
     tasks = [asyncio.create_task(w) for w in work]
     try:
