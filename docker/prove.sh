@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# Builds the images and runs the compose file with podman, as root on a machine that need not have an image, a registry or systemd:
+# the base image is made by debootstrap, unless BASE names one. Then: all parts healthy, records in and out through the published
+# ports, a broker's container killed without a record lost, the console's page; at the end all is taken away.
+#
+#   apt-get install podman buildah podman-compose runc netavark aardvark-dns debootstrap catatonit kcat curl
+#   docker/prove.sh [FOLDER]     FOLDER holds images and volumes while it runs (default: a temporary one)
+#
+# DEBIAN_MIRROR, DEBIAN_SECURITY_MIRROR, PIP_INDEX_URL: as in README.md. PORTS: the first of four free ports (21710). KEEP=1: FOLDER stays.
+# PROFILE_SERVICES: more services to start, e.g. "demo spark-master spark-worker".
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+folder=${1:-$(mktemp -d /tmp/highwater-containers-XXXXXX)}
+mkdir -p "$folder"
+first=${PORTS:-21710}
+export HIGHWATER_BROKER_1_PORT=$first HIGHWATER_BROKER_2_PORT=$((first + 1)) HIGHWATER_BROKER_3_PORT=$((first + 2))
+export HIGHWATER_CONSOLE_PORT=$((first + 3)) HIGHWATER_ORIGINS=http://127.0.0.1:$((first + 3))
+export CONTAINERS_CONF=$folder/containers.conf CONTAINERS_STORAGE_CONF=$folder/storage.conf
+export BASE=${BASE:-localhost/highwater-base:bookworm}
+services="zookeeper redis postgres broker-1 broker-2 broker-3 console live worker beat ${PROFILE_SERVICES:-}"
+url=http://127.0.0.1:$HIGHWATER_CONSOLE_PORT
+seen=0
+
+say() { printf '\n[%s] %s\n' "$(date +%T)" "$*"; }
+compose() { (cd "$here" && podman-compose -p highwater -f compose.yaml "$@"); }
+name() { echo "highwater_$1_1"; }
+
+clean_up() {
+    status=$?
+    if [ $status -ne 0 ] && [ $seen -eq 1 ]; then
+        for service in $services; do
+            say "the end of $service"
+            podman logs --tail 15 "$(name "$service")" 2>&1 || true
+        done
+    fi
+    say "taking all away"
+    compose down -v -t 20 > "$folder/down.log" 2>&1 || true
+    if [ -z "${KEEP:-}" ]; then
+        podman system reset --force > /dev/null 2>&1 || true
+        rm -rf "$folder"
+    fi
+    if [ $status -eq 0 ]; then say "all held"; else say "FAILED with $status"; fi
+}
+trap clean_up EXIT
+
+within() { # within SECONDS COMMAND…: until it succeeds
+    local limit=$(($(date +%s) + $1)); shift
+    until "$@" > "$folder/last.log" 2>&1; do
+        if [ "$(date +%s)" -ge "$limit" ]; then
+            cat "$folder/last.log"
+            echo "not in time: $*"
+            return 1
+        fi
+        sleep 2
+    done
+}
+
+make_base() {
+    local root=$folder/rootfs
+    debootstrap --variant=minbase bookworm "$root" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} > "$folder/debootstrap.log"
+    # What this machine trusts beside Debian's authorities, for package servers behind a gateway of its own.
+    mkdir -p "$root/usr/local/share/ca-certificates"
+    find /usr/local/share/ca-certificates -name '*.crt' -exec cp {} "$root/usr/local/share/ca-certificates/" \;
+    tar -C "$root" -c . | podman import - "$BASE" > /dev/null
+    rm -rf "$root"
+}
+
+build() {
+    for target in zookeeper redis postgres app spark; do
+        say "image $target"
+        podman build --layers --network=host -q -f "$here/Dockerfile" --target "$target" -t "localhost/highwater-$target:latest" \
+            --build-arg BASE="$BASE" --build-arg DEBIAN_MIRROR="${DEBIAN_MIRROR:-}" \
+            --build-arg DEBIAN_SECURITY_MIRROR="${DEBIAN_SECURITY_MIRROR:-}" --build-arg PIP_INDEX_URL="${PIP_INDEX_URL:-}" "$here/.."
+    done
+}
+
+produce() { seq "$2" "$3" | kcat -b "$1" -P -t proof -X acks=all -X message.timeout.ms=60000; }
+consumed() { kcat -b "$1" -C -t proof -e -q -o beginning 2> /dev/null | sort -n | uniq | wc -l; }
+all_there() { [ "$(consumed "$1")" -eq "$2" ]; }
+in_sync() { kcat -b "127.0.0.1:$1" -L -t proof | grep -c 'isrs: [0-9]*,[0-9]*,[0-9]*' | grep -qx 3; }
+
+sign_in() {
+    rm -f "$folder/cookies"
+    curl -sf -c "$folder/cookies" -o /dev/null "$url/login"
+    curl -sf -b "$folder/cookies" -c "$folder/cookies" -o /dev/null -w '%{http_code}' -H "Origin: $url" \
+        --data-urlencode username=admin --data-urlencode "password=$(cat "$here/secrets/admin_password")" \
+        --data-urlencode "csrfmiddlewaretoken=$(awk '$6 == "csrftoken" {print $7}' "$folder/cookies")" "$url/login" | grep -q 302
+}
+page_names_the_topic() { curl -sf -b "$folder/cookies" "$url/c/local/topics" > "$folder/page.html" && grep -q proof "$folder/page.html"; }
+
+cat > "$CONTAINERS_STORAGE_CONF" <<END
+[storage]
+driver = "overlay"
+graphroot = "$folder/storage"
+runroot = "$folder/run"
+END
+cat > "$CONTAINERS_CONF" <<END
+[containers]
+default_ulimits = ["nofile=1000:1000", "nproc=1000:1000"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+END
+
+say "$(podman --version), $(podman-compose version 2> /dev/null | head -n 1)"
+if ! podman image exists "$BASE"; then
+    say "base image"
+    make_base
+fi
+build
+podman images --format '{{.Repository}} {{.Size}}' | grep highwater- || true
+
+say "starting"
+"$here/secrets.sh"
+seen=1
+# shellcheck disable=SC2086 # a list of names
+compose up -d --no-build $services > "$folder/up.log" 2>&1
+for service in $services; do
+    within 300 podman healthcheck run "$(name "$service")"
+    say "$service is healthy, as $(podman exec "$(name "$service")" id -u), root file system $(podman inspect --format '{{.HostConfig.ReadonlyRootfs}}' "$(name "$service")" | sed 's/true/read-only/')"
+done
+
+say "producing through port $HIGHWATER_BROKER_1_PORT"
+within 120 produce "127.0.0.1:$HIGHWATER_BROKER_1_PORT" 1 10000
+within 120 in_sync "$HIGHWATER_BROKER_1_PORT"
+within 120 all_there "127.0.0.1:$HIGHWATER_BROKER_2_PORT" 10000
+say "10000 records read back through port $HIGHWATER_BROKER_2_PORT; what the host is told:"
+kcat -b "127.0.0.1:$HIGHWATER_BROKER_1_PORT" -L -t proof
+
+say "killing broker 2's container"
+podman kill --signal KILL "$(name broker-2)"
+within 120 produce "127.0.0.1:$HIGHWATER_BROKER_1_PORT" 10001 20000
+within 120 all_there "127.0.0.1:$HIGHWATER_BROKER_3_PORT" 20000
+say "20000 records read without it"
+podman start "$(name broker-2)" > /dev/null
+within 300 podman healthcheck run "$(name broker-2)"
+within 180 in_sync "$HIGHWATER_BROKER_1_PORT"
+within 120 all_there "127.0.0.1:$HIGHWATER_BROKER_2_PORT" 20000
+say "it is back, in sync again"
+
+say "the console"
+within 120 sign_in
+within 120 page_names_the_topic
+say "signed in; the topics page names the topic. Database:"
+podman exec "$(name console)" python -c "
+import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'console.settings'
+import django; django.setup()
+from django.db import connection
+from console.models import Cluster, Job
+cursor = connection.cursor(); cursor.execute('select version()'); print(cursor.fetchone()[0])
+print('clusters', list(Cluster.objects.values_list('pk', 'is_local')), 'jobs', Job.objects.count())
+"
+
+say "stopping by SIGTERM"
+for service in beat worker live console broker-3; do
+    podman stop -t 60 "$(name "$service")" > /dev/null
+    say "$service ended with $(podman inspect --format '{{.State.ExitCode}}' "$(name "$service")")"
+done
