@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 from django.db import models
 from django.utils import timezone
 
+from console.fields import AnyJSONField, NameField
+
 
 def trim(rows: models.QuerySet[Any], keep: int) -> int:
     """Deletes all but the newest `keep` of the rows (by id); returns how many went."""
@@ -24,9 +26,9 @@ class Cluster(models.Model):
     """A Kafka-protocol cluster; `local` is the one of `make up`, the only one whose processes we control."""
 
     id = models.SlugField(primary_key=True, max_length=64)
-    name = models.CharField(max_length=100)
-    bootstrap_servers = models.CharField(max_length=1000)
-    zookeeper = models.CharField(max_length=1000, blank=True)
+    name = NameField(max_length=100)
+    bootstrap_servers = NameField(max_length=1000)
+    zookeeper = NameField(max_length=1000, blank=True)
     is_local = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -50,21 +52,21 @@ class Job(models.Model):
     KEEP = 2000
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
-    kind = models.CharField(max_length=40)
-    params = models.JSONField(default=dict)
-    state = models.CharField(max_length=12, default=QUEUED)
-    step = models.CharField(max_length=40, default="start")
-    plan = models.JSONField(default=dict)
+    kind = NameField(max_length=40)
+    params = AnyJSONField(default=dict)
+    state = NameField(max_length=12, default=QUEUED)
+    step = NameField(max_length=40, default="start")
+    plan = AnyJSONField(default=dict)
     cancel_requested = models.BooleanField(default=False)
     done = models.BigIntegerField(default=0)
     total = models.BigIntegerField(default=0)
-    unit = models.CharField(max_length=20, default="partitions")
-    message = models.CharField(max_length=1000, blank=True)
-    result = models.JSONField(null=True)
-    log = models.JSONField(default=list)
-    lease_owner = models.CharField(max_length=100, blank=True)
+    unit = NameField(max_length=20, default="partitions")
+    message = NameField(max_length=1000, blank=True)
+    result = AnyJSONField(null=True)
+    log = AnyJSONField(default=list)
+    lease_owner = NameField(max_length=100, blank=True)
     lease_until = models.DateTimeField(null=True)
-    created_by = models.CharField(max_length=150)
+    created_by = NameField(max_length=150)
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
@@ -92,13 +94,13 @@ class Event(models.Model):
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     at_ms = models.BigIntegerField()
-    kind = models.CharField(max_length=32)
-    level = models.CharField(max_length=8)
-    sentence = models.CharField(max_length=1000)
+    kind = NameField(max_length=32)
+    level = NameField(max_length=8)
+    sentence = NameField(max_length=1000)
     broker_id = models.IntegerField(null=True)
-    topic = models.CharField(max_length=249, blank=True)
+    topic = NameField(max_length=249, blank=True)
     partition = models.IntegerField(null=True)
-    group = models.CharField(max_length=255, blank=True)
+    group = NameField(max_length=255, blank=True)
 
     class Meta:
         indexes: ClassVar = [models.Index(fields=["cluster", "-id"]), models.Index(fields=["cluster", "topic", "-id"])]
@@ -117,15 +119,15 @@ class AuditEntry(models.Model):
     """The outcome of what wants a confirmation first: nothing was done, and nothing went wrong."""
 
     at = models.DateTimeField(default=timezone.now)
-    actor = models.CharField(max_length=150)
-    via = models.CharField(max_length=8)
-    address = models.CharField(max_length=45, blank=True)
-    action = models.CharField(max_length=60)
-    target = models.CharField(max_length=400)
-    before = models.JSONField(null=True)
-    after = models.JSONField(null=True)
-    outcome = models.CharField(max_length=10)
-    error = models.CharField(max_length=1000, blank=True)
+    actor = NameField(max_length=150)
+    via = NameField(max_length=8)
+    address = NameField(max_length=45, blank=True)
+    action = NameField(max_length=60)
+    target = NameField(max_length=400)
+    before = AnyJSONField(null=True)
+    after = AnyJSONField(null=True)
+    outcome = NameField(max_length=10)
+    error = NameField(max_length=1000, blank=True)
 
     class Meta:
         indexes: ClassVar = [models.Index(fields=["action", "actor", "address"])]
@@ -139,7 +141,7 @@ class SignInLane(models.Model):
 
     KEEP = 10_000
 
-    key = models.CharField(max_length=64, unique=True)
+    key = NameField(max_length=64, unique=True)
     wrong = models.IntegerField(default=0)
     next_at = models.FloatField(default=0)
     until = models.FloatField()
@@ -153,10 +155,10 @@ class ApiToken(models.Model):
 
     DAYS, DAYS_MAX = 90, 366
 
-    name = models.CharField(max_length=100)
-    digest = models.CharField(max_length=64, unique=True)
-    role = models.CharField(max_length=10)
-    created_by = models.CharField(max_length=150, blank=True)
+    name = NameField(max_length=100)
+    digest = NameField(max_length=64, unique=True)
+    role = NameField(max_length=10)
+    created_by = NameField(max_length=150, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
     last_used_at = models.DateTimeField(null=True)
@@ -202,10 +204,10 @@ class HealthReport(models.Model):
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     at = models.DateTimeField(default=timezone.now)
-    level = models.CharField(max_length=8)
-    sentence = models.CharField(max_length=1000)
-    checks = models.JSONField(default=list)
-    changed = models.JSONField(default=dict)
+    level = NameField(max_length=8)
+    sentence = NameField(max_length=1000)
+    checks = AnyJSONField(default=list)
+    changed = AnyJSONField(default=dict)
 
     def __str__(self) -> str:
         return f"{self.cluster_id} {self.at:%Y-%m-%d %H:%M} {self.level}"
@@ -217,7 +219,7 @@ class ThroughputSummary(models.Model):
     KEEP = 100_000
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
-    topic = models.CharField(max_length=249)
+    topic = NameField(max_length=249)
     window_start = models.DateTimeField()
     window_seconds = models.IntegerField()
     bytes_per_s = models.FloatField(null=True)
@@ -238,8 +240,8 @@ class LagSummary(models.Model):
     KEEP = 100_000
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
-    group = models.CharField(max_length=255)
-    topic = models.CharField(max_length=249)
+    group = NameField(max_length=255)
+    topic = NameField(max_length=249)
     window_start = models.DateTimeField()
     window_seconds = models.IntegerField()
     lag_max = models.BigIntegerField(null=True)

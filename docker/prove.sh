@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the images and runs the compose file with podman, as root on a machine that need not have an image, a registry or systemd:
 # the base image is made by debootstrap, unless BASE names one. Then: all parts healthy, records in and out through the published
-# ports, a broker's container killed without a record lost, the console's page; at the end all is taken away.
+# ports, a broker's container killed without a record lost, the console's page, a job asked for eight times at once; at the end all is taken away.
 #
 #   apt-get install podman buildah podman-compose runc netavark aardvark-dns debootstrap catatonit kcat curl
 #   docker/prove.sh [FOLDER]     FOLDER holds images and volumes while it runs (default: a temporary one)
@@ -143,14 +143,45 @@ say "the console"
 within 120 sign_in
 within 120 page_names_the_topic
 say "signed in; the topics page names the topic. Database:"
-podman exec "$(name console)" python -c "
-import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'console.settings'
-import django; django.setup()
-from django.db import connection
-from console.models import Cluster, Job
-cursor = connection.cursor(); cursor.execute('select version()'); print(cursor.fetchone()[0])
-print('clusters', list(Cluster.objects.values_list('pk', 'is_local')), 'jobs', Job.objects.count())
-"
+podman exec -i "$(name console)" python - << 'END'
+import os, threading
+os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
+import django
+django.setup()
+from django.db import connection, connections
+from console.actions.audit import Conflict
+from console.actions.jobs import create_job
+from console.models import Cluster, Event
+from console.roles import Actor
+
+cursor = connection.cursor()
+cursor.execute("select version()")
+print(cursor.fetchone()[0])
+cluster, made, gate = Cluster.objects.get(pk="local"), [], threading.Barrier(8)
+event = Event.objects.create(cluster=cluster, at_ms=1, kind="proof", level="info", sentence="a\0b", group="a\0b")
+assert Event.objects.get(pk=event.pk).group == "a\0b"
+event.delete()
+print("a NUL in a group's name is kept")
+
+
+def ask():
+    gate.wait()
+    try:
+        made.append(create_job(Actor("proof", "admin", "shell"), cluster, "health_report", {}))
+    except Conflict:
+        pass
+    finally:
+        connections.close_all()
+
+
+threads = [threading.Thread(target=ask) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print("a job asked for 8 times at once was made", len(made), "time(s)")
+assert len(made) == 1
+END
 
 say "stopping by SIGTERM"
 for service in beat worker live console broker-3; do

@@ -31,6 +31,7 @@ def create_job(actor: Actor, cluster: Cluster, kind: str, params: Mapping[str, A
         entry.after = checked
         refuse_unknown(cluster, kind, checked)
         with transaction.atomic():
+            _one_at_a_time(cluster)
             _refuse_clash(cluster, kind, checked)
             job = Job.objects.create(cluster=cluster, kind=kind, params=checked, created_by=actor.name, message="Waiting for a worker.")
             trim(Job.objects.exclude(state__in=Job.ACTIVE), Job.KEEP)
@@ -42,6 +43,7 @@ def follow(actor: Actor, cluster: Cluster, kind: str, topic: str, partitions: in
     """The row that shows how a change of a topic, which the cluster has been asked for, goes on; the one there is, where it is the same.
     `partitions` is how many there are to be, or were."""
     with transaction.atomic():
+        _one_at_a_time(cluster)
         params = {"topic": topic, "partitions": partitions}
         active = Job.objects.select_for_update().filter(cluster=cluster, state__in=Job.ACTIVE, kind=kind, params=params)
         if same := active.first():
@@ -50,6 +52,11 @@ def follow(actor: Actor, cluster: Cluster, kind: str, topic: str, partitions: in
         trim(Job.objects.exclude(state__in=Job.ACTIVE), Job.KEEP)
         transaction.on_commit(lambda: _announce(job))
     return job
+
+
+def _one_at_a_time(cluster: Cluster) -> None:
+    """Whoever else makes a job of this cluster waits until the transaction is over: two that look at once would both find nothing."""
+    Cluster.objects.select_for_update().get(pk=cluster.pk)
 
 
 def _announce(job: Job) -> None:
