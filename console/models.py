@@ -88,7 +88,7 @@ class Event(models.Model):
     KEEP = 20_000
     KINDS = (
         *("broker_died", "broker_returned", "controller_moved", "feed_back", "feed_lost", "group_rebalance", "isr_expand", "isr_shrink"),
-        *("leader_moved", "reassignment", "topic_created", "topic_deleted", "topic_deleting", "truncation"),
+        *("leader_moved", "reassignment", "topic_created", "topic_deleted", "topic_deleting", "truncation", "unclean_election"),
     )
     """What can be asked for before it has ever happened; what has happened can be asked for anyway."""
 

@@ -16,7 +16,7 @@ from console.views.records import audit, events
 from console.views.reports import analytics, health, health_run
 from console.views.session import login, logout
 from console.views.settings import settings, token_create, token_revoke
-from console.views.topic import topic, topic_config, topic_delete, topic_partitions
+from console.views.topic import topic, topic_config, topic_delete, topic_partitions, topic_unclean
 from console.views.topics import topic_create, topics
 
 
@@ -48,6 +48,7 @@ urlpatterns = [
     path("new-topic", topic_create, name="topic_create"),
     path("topics/<topic:name>/delete", topic_delete, name="topic_delete"),
     path("topics/<topic:name>/partitions", topic_partitions, name="topic_partitions"),
+    path("topics/<topic:name>/unclean-election", topic_unclean, name="topic_unclean"),
     path("topics/<topic:name>/config", topic_config, name="topic_config"),
     path("topics/<topic:name>", topic, name="topic"),
     path("groups", groups, name="groups"),

@@ -1,15 +1,19 @@
 """What settings of a topic put at risk, in sentences; none where they are harmless. Pure.
 
 1. `unclean.leader.election.enable=true`: acknowledged records can be lost.
-2. `min.insync.replicas` above the number of copies: brokers take it for that number, which leaves no copy to lose.
+2. An unclean election: the same, for the partitions that have no leader now.
+3. `min.insync.replicas` above the number of copies: brokers take it for that number, which leaves no copy to lose.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from workers.rules.partitions import brokers
 from workers.rules.words import counted
 
+PARTITIONS_NAMED = 5
 UNCLEAN, MIN_ISR = "unclean.leader.election.enable", "min.insync.replicas"
 
 
@@ -27,4 +31,26 @@ def setting_risks(topic: str, changes: Mapping[str, str | None], copies: int | N
             f"{topic} has {counted(copies, 'copy', 'copies')} of each partition: "
             f"{MIN_ISR}={int(wanted)} counts as {copies}, and with one broker of them away every write with acks=all is refused."
         )
+    return risks
+
+
+def unclean_risks(topic: str, offline: Sequence[Mapping[str, Any]]) -> list[str]:
+    """`offline` are values of its partitions without a leader that have an `advice`."""
+    risks = [
+        "A replica that was not in sync takes over each partition that has no leader. Acknowledged records that it does not have are lost "
+        "for good: a replica that was in sync and comes back cuts its log to match."
+    ]
+    for value in offline[:PARTITIONS_NAMED]:
+        advice, name = value.get("advice") or {}, f"{topic}-{value['partition']}"
+        had, candidates = advice.get("can_lead") or [], advice.get("candidates") or []
+        if not candidates:
+            risks.append(f"{name}: no replica that could be elected runs.")
+            continue
+        lost = advice.get("lost")
+        many = "how many is not known" if lost is None else f"at least {counted(lost, 'record')}, as last seen"
+        kept = f" Starting {brokers(had)} instead loses nothing." if len(had) == 1 else ""
+        kept = f" Starting one of {brokers(had)} instead loses nothing." if len(had) > 1 else kept
+        risks.append(f"{name}: {brokers(candidates[:1])} would lead; lost: {many}.{kept}")
+    if more := len(offline) - PARTITIONS_NAMED:
+        risks += [f"So it is with {counted(more, 'more partition')}."] if more > 0 else []
     return risks

@@ -39,6 +39,10 @@ class TopicChange(Strict):
     confirm: Confirm = False
 
 
+class UncleanElection(Strict):
+    confirm: Confirm = False
+
+
 class NewPartitions(Strict):
     count: Annotated[int, Field(strict=True, ge=1, le=10_000)]
     confirm: Confirm = False

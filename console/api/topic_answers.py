@@ -73,6 +73,17 @@ class TopicConfigs(Answer):
     configs: list[TopicConfig] | None
 
 
+class NotElected(Answer):
+    partition: int
+    error: str
+
+
+class Elected(Answer):
+    topic: str
+    elected: list[int]
+    failed: list[NotElected]
+
+
 class TopicSize(Answer):
     topic: str
     partitions: int
@@ -108,6 +119,31 @@ class Claim(Answer):
     leader_epoch: int
 
 
+class Piece(Answer):
+    """Words of a sentence; where they are a choice, what page it is made on and in which form there."""
+
+    text: str
+    about: str | None
+    form: str | None
+
+
+class Advice(Answer):
+    """What brings back a partition that has no leader or refuses acks=all."""
+
+    text: str
+    parts: list[Piece]
+    can_lead: list[int] = Field(description="who has every committed record, in the controller's order")
+    candidates: list[int] = Field(description="who runs and could only be elected unclean")
+    lost: Count = Field(description="records that the first candidate lacks, at least; null where that is not known")
+
+
+class UncleanElection(Answer):
+    """The present leader was not in sync when it was elected: acknowledged records may be lost."""
+
+    leader_epoch: int
+    in_sync: list[int]
+
+
 class Partition(Answer):
     topic: str
     partition: int
@@ -124,6 +160,8 @@ class Partition(Answer):
     min_insync_replicas: Count
     replicas: list[Replica]
     reassigning: Reassigning | None
+    unclean: UncleanElection | None
+    advice: Advice | None
     claims: list[Claim] | None
     at_ms: int
 

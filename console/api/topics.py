@@ -8,13 +8,14 @@ from django.http import HttpResponse
 from ninja import Router, Status
 
 from console import queries
+from console.actions.elections import elect_unclean
 from console.actions.topics import add_partitions, check_topic, create_topic, delete_topic, preview_topic, set_config
 from console.api.answers import Job as JobAnswer
 from console.api.answers import ListedLive
 from console.api.bearer import Bearer
 from console.api.described import answers
-from console.api.shapes import Limit, NewPartitions, NewTopic, TopicChange, listed_names, number_cursor, text_cursor
-from console.api.topic_answers import Partition, Topic, TopicConfigs, TopicPlan, TopicSize, TopicWithConfigs
+from console.api.shapes import Limit, NewPartitions, NewTopic, TopicChange, UncleanElection, listed_names, number_cursor, text_cursor
+from console.api.topic_answers import Elected, Partition, Topic, TopicConfigs, TopicPlan, TopicSize, TopicWithConfigs
 from console.gateway.errors import GatewayError
 from console.models import Cluster, job_value
 from console.roles import ADMIN, OPERATOR
@@ -108,3 +109,11 @@ def grow(request: Any, cluster_id: str, name: str, payload: NewPartitions) -> St
     now = (Snapshot(cluster.pk).topic(name) or {}).get("partitions")
     job = add_partitions(request.auth, cluster, name, payload.count, now, confirm=payload.confirm)
     return Status(200, {"topic": name, "partitions": payload.count}) if job is None else Status(202, job_value(job))
+
+
+@router.post(ONE + "/unclean-election", auth=Bearer(ADMIN, "elect unclean leaders"))
+@answers(Elected)
+def unclean_election(request: Any, cluster_id: str, name: str, payload: UncleanElection) -> dict[str, Any]:
+    """For every partition of the topic that has no leader: one that was not in sync leads, and acknowledged records that it does not have
+    are lost. Without `confirm` 422 with the field `confirm` says what."""
+    return elect_unclean(request.auth, queries.cluster_of(cluster_id), name, confirm=name if payload.confirm else None)

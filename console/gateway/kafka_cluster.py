@@ -22,7 +22,7 @@ from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError
 from workers.rules.words import whole
 
 SOURCES = {"DYNAMIC_TOPIC_CONFIG": "topic", "DEFAULT_CONFIG": "default"}
-PREFERRED = 0
+PREFERRED, UNCLEAN = 0, 1
 INVALID_REQUEST = 42
 TEXT_BYTES_MAX = 32_767
 Assignment = Mapping[tuple[str, int], Sequence[int] | None]
@@ -170,11 +170,18 @@ class KafkaCluster:
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:
         """Kafka's code and message per partition (84 = no election needed)."""
+        return self._elect(PREFERRED, partitions)
+
+    def elect_unclean(self, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:
+        """The same, for partitions without a leader: any live replica leads where none that was in sync lives."""
+        return self._elect(UNCLEAN, partitions)
+
+    def _elect(self, kind: int, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:
         by_topic: dict[str, list[int]] = {}
         for topic, partition in partitions:
             by_topic.setdefault(topic, []).append(partition)
         with self._admin() as admin:
-            answer = admin.elect_leaders(PREFERRED, by_topic, timeout_ms=8_000, raise_errors=False)
+            answer = admin.elect_leaders(kind, by_topic, timeout_ms=8_000, raise_errors=False)
         if getattr(answer, "error_code", 0):
             raise from_code(answer.error_code, "the election was refused")
         return {

@@ -9,7 +9,8 @@ from console.live.partition import FOLDER_OFFLINE
 from console.live.telling import moved
 from workers.rules.disk import finding
 from workers.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, and_list
-from workers.rules.words import whole
+from workers.rules.recovery import records_lost
+from workers.rules.words import counted, whole
 
 Value = dict[str, Any]
 
@@ -70,12 +71,14 @@ def _leader_events(before: Value, after: Value, alive: Collection[int]) -> list[
             event(
                 "leader_moved",
                 "bad",
-                f"{_name(after)} lost its leader, broker {old}: no reads, no writes until one of its ISR ({_ids(after['isr'])}) is back.",
+                f"{_name(after)} lost its leader, broker {old}: no reads, no writes until {_until(after, alive)}.",
                 at_ms,
                 broker_id=old,
                 **where,
             )
         ]
+    if _is_unclean(before, after):
+        return [_unclean(before, after, where)]
     if old is None:
         text = f"broker {new} leads {_name(after)} in epoch {after['leader_epoch']}: it takes reads and writes again."
         return [event("leader_moved", "ok", text, at_ms, broker_id=new, **where)]
@@ -89,6 +92,29 @@ def _leader_events(before: Value, after: Value, alive: Collection[int]) -> list[
         else "elected from the ISR"
     )
     return [moved(event("leader_moved", "notice", "", at_ms, broker_id=new, **where), cause)]
+
+
+def _until(value: Value, alive: Collection[int]) -> str:
+    """The ISR is the one before the controller has acted: which of those that are down it will leave in it nobody knows yet."""
+    ready = [b for b in value["isr"] if b in alive]
+    return "the controller has elected another" if ready else "a replica that was in sync is back: none of them runs"
+
+
+def _is_unclean(before: Value, after: Value) -> bool:
+    found = after["unclean"]
+    return bool(found) and found["leader_epoch"] == after["leader_epoch"] and found != before["unclean"]
+
+
+def _unclean(before: Value, after: Value, where: Value) -> Value:
+    """Its cost is what those in sync had, as last seen, beyond the new leader's log."""
+    new, had = after["leader"], after["unclean"]["in_sync"]
+    lost = records_lost(before["replicas"], had, new)
+    many = "how many is not known" if lost is None else f"at least {counted(lost, 'record')}, as last seen"
+    text = (
+        f"broker {new} leads {_name(after)} in epoch {after['leader_epoch']} by an unclean election: it was not in sync, {_ids(had)} "
+        f"{'was' if len(had) == 1 else 'were'}. Acknowledged records that it did not have are lost: {many}."
+    )
+    return event("unclean_election", "bad", text, after["at_ms"], broker_id=new, **where)
 
 
 def _reason_of(value: Value, broker: int) -> str | None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from console.live.sight import FETCHES_MS, Sight, last_words, sight
-from workers.rules.partitions import partition_state
+from workers.rules import recovery
+from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, partition_state
 from workers.rules.words import duration
 
 Value = dict[str, Any]
@@ -26,7 +27,7 @@ TENTHS_BELOW_S = 60
 @dataclass(slots=True)
 class PartitionFacts:
     """Everything heard of one partition. `claims` and `recalled` are by broker; `store` is (leader, leader_epoch, isr); `led` when a
-    broker has said that it leads it."""
+    broker has said that it leads it; `unclean` is the epoch that an unclean election began, and who had been in sync."""
 
     topic: str
     partition: int
@@ -38,6 +39,17 @@ class PartitionFacts:
     truncated: dict[int, Value] = field(default_factory=dict)
     recalled: dict[int, Sight] = field(default_factory=dict)
     led: bool = False
+    unclean: tuple[int, list[int]] | None = None
+
+    def set_store(self, leader: int, leader_epoch: int, isr: list[int]) -> None:
+        """What the store says of its leadership. Whoever leads a new epoch alone and was in no ISR known before was elected unclean."""
+        before = self.store
+        if before is not None and leader_epoch != before[1]:
+            told = [c for c in self.claims.values() if c.get("role") == "leader" and c["leader_epoch"] == before[1]]
+            in_sync = {*before[2], *(b for claim in told for b in claim.get("isr") or ())}
+            alone = leader >= 0 and isr == [leader] and leader not in in_sync
+            self.unclean = (leader_epoch, sorted(before[2])) if alone and before[2] and leader_epoch > before[1] else None
+        self.store = (leader, leader_epoch, isr)
 
 
 def leadership(facts: PartitionFacts, heard: Collection[int]) -> tuple[int | None, int | None, list[int]]:
@@ -68,13 +80,14 @@ def rival_claims(facts: PartitionFacts, heard: Collection[int]) -> list[Value] |
 
 @dataclass(frozen=True, slots=True)
 class Brokers:
-    """Who is registered, whose words count now (those registered whose feed is not lost), when each was last heard, and who of those
-    registered is not heard at this moment."""
+    """Who is registered, whose words count now (those registered whose feed is not lost), when each was last heard, who of those
+    registered is not heard at this moment, and the state of local processes."""
 
     alive: Collection[int]
     heard: Collection[int]
     heard_ms: Mapping[int, int]
     silent: Collection[int]
+    processes: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +100,10 @@ class Led:
     seen: dict[int, Value]
 
 
-def merge_partition(facts: PartitionFacts, brokers: Brokers, min_isr: int | None, now_ms: int, *, deleting: bool = False) -> Value:
-    """The partition as DESIGN's table has it."""
+def merge_partition(
+    facts: PartitionFacts, brokers: Brokers, min_isr: int | None, now_ms: int, *, deleting: bool = False, unclean: bool = False
+) -> Value:
+    """The partition as DESIGN's table has it. `unclean`: its topic lets the controller elect who was not in sync."""
     leader, epoch, isr = leadership(facts, brokers.heard)
     if leader is not None and leader not in brokers.alive:
         leader = None
@@ -96,19 +111,20 @@ def merge_partition(facts: PartitionFacts, brokers: Brokers, min_isr: int | None
     assignment = facts.assignment or list(claim.get("replicas") or sorted(facts.claims))
     order = [leader, *(b for b in assignment if b != leader)] if leader in assignment else assignment
     led = Led(leader, isr, claim or None, {f["broker_id"]: f for f in claim.get("followers") or []})
-    return {
+    state = partition_state(
+        leader,
+        isr,
+        assignment,
+        min_isr,
+        adding=facts.adding,
+        deleting=deleting,
+        starting=_is_starting(facts, leader, brokers.silent),
+        silent=leader in brokers.silent,
+    )
+    value = {
         "topic": facts.topic,
         "partition": facts.partition,
-        "state": partition_state(
-            leader,
-            isr,
-            assignment,
-            min_isr,
-            adding=facts.adding,
-            deleting=deleting,
-            starting=_is_starting(facts, leader, brokers.silent),
-            silent=leader in brokers.silent,
-        ),
+        "state": state,
         "leader": leader,
         "preferred_leader": assignment[0] if assignment else None,
         "leader_epoch": epoch,
@@ -121,9 +137,24 @@ def merge_partition(facts: PartitionFacts, brokers: Brokers, min_isr: int | None
         "min_insync_replicas": min_isr,
         "replicas": [_replica(facts, b, led, brokers, now_ms) for b in order],
         "reassigning": {"adding": facts.adding, "removing": facts.removing} if facts.adding or facts.removing else None,
+        "unclean": {"leader_epoch": facts.unclean[0], "in_sync": facts.unclean[1]} if facts.unclean else None,
         "claims": rival_claims(facts, brokers.heard),
         "at_ms": now_ms,
     }
+    return {**value, "advice": _advice(value, facts, brokers, unclean=unclean)}
+
+
+def _advice(value: Value, facts: PartitionFacts, brokers: Brokers, *, unclean: bool) -> Value | None:
+    """What brings it back: `{can_lead, candidates, lost, parts, text}`; None for what is in no such need."""
+    if value["state"] not in (OFFLINE, UNDER_MIN_ISR):
+        return None
+    gone = [b for b, claim in facts.claims.items() if claim.get("role") == "offline"]
+    who = recovery.Who(brokers.alive, gone, brokers.processes)
+    if value["state"] == OFFLINE:
+        found = recovery.without_leader(facts.topic, value, who, unclean=unclean)
+    else:
+        found = recovery.under_min_isr(facts.topic, value, who)
+    return {**found, "text": recovery.text_of(found["parts"])}
 
 
 def _is_starting(facts: PartitionFacts, leader: int | None, silent: Collection[int]) -> bool:

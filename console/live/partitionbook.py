@@ -24,9 +24,9 @@ AGED_LIMIT = 500
 
 
 class PartitionBook:
-    def __init__(self, min_isr_of: Callable[[str], int | None], changed: Callable[[TopicPartition], None]) -> None:
-        """`changed` is told of each partition whose value is another one now."""
-        self._min_isr_of, self._changed = min_isr_of, changed
+    def __init__(self, topic_of: Callable[[str], Value], changed: Callable[[TopicPartition], None]) -> None:
+        """`topic_of` gives a topic's settings as the store has them; `changed` is told of each partition whose value is another one now."""
+        self._topic_of, self._changed = topic_of, changed
         self.facts: dict[TopicPartition, PartitionFacts] = {}
         self.values: dict[TopicPartition, Value] = {}
         self.counts = Counts()
@@ -91,6 +91,10 @@ class PartitionBook:
                 self._later[tp] = None
         self._later_ms = now_ms + LATER_MS
 
+    def processes_changed(self) -> None:
+        """What can be done for a partition in danger depends on them."""
+        self.again(self._trouble["bad"])
+
     def tick(self) -> None:
         """The ages of replicas that lag behind are told in their reasons."""
         self.again(islice(self._ageing, AGED_LIMIT))
@@ -113,7 +117,9 @@ class PartitionBook:
             if not is_known(tp[0]):
                 continue
             before = self.values.get(tp)
-            after = merge_partition(facts, brokers, self._min_isr_of(tp[0]), now_ms, deleting=tp[0] in deleting)
+            topic = self._topic_of(tp[0])
+            min_isr, unclean = topic.get("min_insync_replicas"), bool(topic.get("unclean"))
+            after = merge_partition(facts, brokers, min_isr, now_ms, deleting=tp[0] in deleting, unclean=unclean)
             if before is not None and same(before, after):
                 continue
             told += events.partition_events(before, after, brokers.alive)

@@ -41,7 +41,7 @@ class ClusterState:
         self.registered: dict[int, Value] | None = None
         self.topics: dict[str, Value] = {}
         self.deleting: set[str] = set()
-        self.partitions = PartitionBook(lambda name: self.topics.get(name, {}).get("min_insync_replicas"), self._partition_changed)
+        self.partitions = PartitionBook(lambda name: self.topics.get(name, {}), self._partition_changed)
         self.values, self.counts = self.partitions.values, self.partitions.counts
         self.groups = GroupBook(self.values.get, rhythms or {})
         self.troubled = Troubled()
@@ -197,7 +197,7 @@ class ClusterState:
                 facts.recalled = replicas
 
     def set_partition(self, topic: str, partition: int, leader: int, leader_epoch: int, isr: list[int]) -> None:
-        self.partitions.of((topic, partition)).store = (leader, leader_epoch, isr)
+        self.partitions.of((topic, partition)).set_store(leader, leader_epoch, isr)
 
     def drop_topic(self, name: str, now_ms: int) -> None:
         if self.topics.pop(name, None) is None:
@@ -248,6 +248,8 @@ class ClusterState:
         for broker in processes.keys() | self.processes.keys():
             if processes.get(broker) != self.processes.get(broker):
                 self._dirty_brokers.add(broker)
+        if processes != self.processes:
+            self.partitions.processes_changed()
         self.processes = dict(processes)
 
     # --- time
@@ -337,7 +339,7 @@ class ClusterState:
 
     def _brokers(self) -> Brokers:
         alive = self.alive()
-        return Brokers(alive, self.feeds.believed() & alive, self.feeds.heard_ms, self._silent)
+        return Brokers(alive, self.feeds.believed() & alive, self.feeds.heard_ms, self._silent, self.processes)
 
     def _is_known(self, topic: str) -> bool:
         """The store, where there is one, knows the topic."""
@@ -357,6 +359,6 @@ class ClusterState:
         self.partitions.touched = set()
 
     def worst(self) -> Value | None:
-        """The partition in the worst state: {topic, sentence}."""
+        """The partition in the worst state: {topic, state, sentence}."""
         value = self.partitions.worst()
-        return None if value is None else {"topic": value["topic"], "sentence": partition_sentence(value)}
+        return None if value is None else {"topic": value["topic"], "state": value["state"], "sentence": partition_sentence(value)}

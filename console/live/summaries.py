@@ -146,7 +146,7 @@ def cluster_value(state: ClusterState, now_ms: int) -> Value:
             counts | {"under_min_isr_moving": state.counts.get("cluster", None, "under_min_isr_moving")},
             dead,
             state.groups.values_behind(),
-            None if dead else state.worst(),
+            state.worst(),
             _deletions(state),
             store_is_away=state.store_is_away(now_ms),
             folders={broker: _folder(state, broker) for broker in sorted(alive)},

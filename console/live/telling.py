@@ -106,6 +106,11 @@ def _summed(members: list[Value]) -> Value:
         text = _leaders(members, some, cause)
     elif first["kind"] == "reassignment":
         text = f"{whole(count)} partitions {'are being moved' if first['cause'] == 'begins' else 'have been moved'} ({some})."
+    elif first["kind"] == "unclean_election":
+        text = (
+            f"{whole(count)} partitions are led by brokers that were not in sync, elected unclean ({some}): "
+            "acknowledged records that those did not have are lost."
+        )
     else:
         verb = "joined the ISR of" if first["kind"] == "isr_expand" and cause else VERBS[first["kind"]]
         text = f"broker {first['broker_id']} {verb} {whole(count)} partitions ({some}){cause}."

@@ -9,6 +9,8 @@ from django.urls import reverse
 
 from console import queries
 from console.actions.audit import Risky
+from console.actions.elections import elect_unclean, elected_sentence, without_leader
+from console.actions.risks import unclean_risks
 from console.actions.topics import add_partitions, delete_topic, set_config
 from console.context import live_needs
 from console.gateway.errors import GatewayError
@@ -58,6 +60,7 @@ def _context(request: Any, name: str) -> dict[str, Any]:
         "views": switches(request, reverse("topic", args=[name]), troubled, topic.get("troubled") or 0, f"topic/{name}"),
         "configs": configs,
         "configs_error": error,
+        "unclean_risks": unclean_risks(name, without_leader(snapshot, name)) if topic.get("offline") else unclean_risks(name, []),
         "groups": readers,
         "more_groups": more_readers,
         "events": queries.events(request.cluster, topic=name, count=20),
@@ -84,6 +87,15 @@ def topic_delete(request: Any, name: str) -> HttpResponse:
     except KNOWN as error:
         return _refused(request, name, error, "delete-topic")
     return done(request, reverse("topics"), f"Topic {name} is being deleted.") if job is None else followed(request, job)
+
+
+@page("POST", role=ADMIN, doing="elect unclean leaders")
+def topic_unclean(request: Any, name: str) -> HttpResponse:
+    try:
+        found = elect_unclean(actor_of(request), request.cluster, name, confirm=request.POST.get("confirm", ""))
+    except KNOWN as error:
+        return _refused(request, name, error, "elect-unclean")
+    return done(request, reverse("topic", args=[name]), elected_sentence(found))
 
 
 @page("POST", role=OPERATOR, doing="add partitions")

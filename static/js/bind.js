@@ -104,6 +104,16 @@ function pieces({ text, about }) {
   return found ? [text.slice(0, found.index), link, text.slice(found.index + found[0].length)] : [link];
 }
 
+// Words of an advice, {text, about, form}: a choice leads to the form that it is made in.
+export function advised({ text, about, form }) {
+  if (!about) return text;
+  const [kind, ...rest] = about.split("/");
+  const link = document.createElement("a");
+  link.href = (rest.length ? PLACES[kind] + encodeURIComponent(rest.join("/")) : `/${kind}`) + (form ? `#${form}` : "");
+  link.textContent = text;
+  return link;
+}
+
 // Where a topic's or group's name stands in a text, with the partition's number if one follows.
 function named(text, name) {
   const index = text.indexOf(name);

@@ -131,6 +131,8 @@ function confirmations() {
     dialog.showModal();
     dialog.querySelector('[aria-invalid="true"]')?.focus();
   }
+  openNamed();
+  window.addEventListener("hashchange", openNamed);
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-dialog]");
     if (opener) { event.preventDefault(); document.getElementById(opener.dataset.dialog)?.showModal(); return; }
@@ -145,6 +147,13 @@ function confirmations() {
     const button = event.submitter;
     if (button) setTimeout(() => { button.disabled = true; }, 0);
   });
+}
+
+// An address may name a form: a dialog is opened, a setting or a button gets the focus.
+function openNamed() {
+  const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (named?.tagName === "DIALOG" && !named.open) named.showModal();
+  else if (named?.tagName === "BUTTON") named.focus();
 }
 
 function rail() {

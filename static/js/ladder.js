@@ -1,6 +1,7 @@
 // The replica ladder: one row a replica, leader on top; solid = below the high watermark, hatched = above it.
 
 import * as format from "./format.js";
+import { advised } from "./bind.js";
 
 const LEFT_SHARE = 0.3; // of the width lies below the lowest replica's end, so that a bar is always seen
 const LEAST_SPAN = 8; // records; otherwise one record of difference would look like a gulf
@@ -123,14 +124,17 @@ export class Ladder {
       const cut = replica.truncated || this.cuts.get(replica.broker_id);
       if (cut && value.at_ms - cut.at_ms < 60000) lines.push(`Broker ${replica.broker_id} cut its log from ${format.whole(cut.from)} to ${format.whole(cut.to)} to match the leader.`);
     }
+    if (value.unclean) lines.push(`Broker ${value.leader ?? "that led"} was elected unclean in epoch ${format.whole(value.unclean.leader_epoch)}, not being in sync (in sync: ${format.list(value.unclean.in_sync)}): acknowledged records that it did not have are lost.`);
     if (value.claims?.length > 1) lines.push(`Two brokers claim to lead: ${value.claims.map((claim) => `${claim.broker_id} (epoch ${claim.leader_epoch})`).join(", ")}.`);
     if (value.reassigning) lines.push(`Being moved: adding ${format.list(value.reassigning.adding)}, removing ${format.list(value.reassigning.removing)}.`);
     if (value.state === "deleting") lines.push("Its topic is being deleted.");
-    else if (value.leader === null || value.leader < 0) lines.push("No leader: nothing can be read or written.");
+    else if (value.state === "offline") lines.push("No leader: nothing can be read or written.");
     else if (value.state === "under_min_isr") lines.push(`Writes with acks=all are refused: ${value.isr.length} in sync, min.insync.replicas is ${value.min_insync_replicas}.`);
     const box = this.element.querySelector(".words");
-    const joined = lines.join(" ");
-    if (box.textContent !== joined) box.textContent = joined;
+    const joined = [...lines, ...(value.advice ? [value.advice.text] : [])].join(" ");
+    if (box.dataset.said === joined) return;
+    box.dataset.said = joined;
+    box.replaceChildren(lines.join(" "), ...(value.advice ? [" ", ...value.advice.parts.map(advised)] : []));
   }
 }
 

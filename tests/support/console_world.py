@@ -114,6 +114,10 @@ class FakeKafka:
                 self.leaders.pop(tp, None)
         return answers
 
+    def elect_unclean(self, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:
+        self._called("elect_unclean", list(partitions))
+        return {tp: self.elections.get(tp, (0, "")) for tp in partitions}
+
     def reassign(self, assignments: Mapping[tuple[str, int], Sequence[int] | None]) -> dict[tuple[str, int], str | None]:
         self._called("reassign", dict(assignments))
         for tp, to in assignments.items():

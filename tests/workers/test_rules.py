@@ -58,13 +58,11 @@ def test_a_partitions_sentence_says_where_and_why() -> None:
     assert partition_sentence(value) == "orders-3 refuses acks=all: broker 2 out of the ISR and min.insync.replicas is 2."
 
 
-@pytest.mark.parametrize(
-    ("isr", "until"), [([2], " until broker 2 serves it again"), ([3, 2], " until one of brokers 2 and 3 serves it again"), ([], "")]
-)
-def test_without_a_leader_it_waits_for_the_isr(isr: list[int], until: str) -> None:
-    """The others may lack committed records: to start them does not help."""
-    value = {"topic": "t", "partition": 0, "state": "offline", "isr": isr, "assignment": [1, 2, 3], "min_insync_replicas": 1}
-    assert partition_sentence(value) == f"t-0 has no leader: it takes no reads and no writes{until}."
+def test_without_a_leader_the_sentence_is_followed_by_the_advice() -> None:
+    value = {"topic": "t", "partition": 0, "state": "offline", "isr": [2], "assignment": [1, 2, 3], "min_insync_replicas": 1}
+    assert partition_sentence(value) == "t-0 has no leader: it takes no reads and no writes."
+    advised = {**value, "advice": {"text": "Only broker 2 has all its committed records: start broker 2."}}
+    assert partition_sentence(advised).endswith("no writes. Only broker 2 has all its committed records: start broker 2.")
 
 
 COMMITS = [Commit(n * 1000, n * 10, 100) for n in range(10)]

@@ -65,15 +65,15 @@ def not_preferred(leader: int | None, assignment: Sequence[int]) -> bool:
 
 
 def partition_sentence(value: Mapping[str, Any]) -> str:
-    """Why a partition {topic, partition, state, isr, assignment, min_insync_replicas} is not safe."""
+    """Why a partition {topic, partition, state, isr, assignment, min_insync_replicas} is not safe, and by its `advice` what can be done."""
     name, state, isr = f"{value['topic']}-{value['partition']}", value["state"], value["isr"]
     who, min_insync_replicas = brokers([b for b in value["assignment"] if b not in isr]), value["min_insync_replicas"]
     adding = (value.get("reassigning") or {}).get("adding", ())
+    advice = f" {value['advice']['text']}" if value.get("advice") else ""
     if state == OFFLINE:
-        back = f" until {'one of ' if len(isr) > 1 else ''}{brokers(isr)} serves it again" if isr else ""
-        return f"{name} has no leader: it takes no reads and no writes{back}."
+        return f"{name} has no leader: it takes no reads and no writes.{advice}"
     if state == UNDER_MIN_ISR:
-        return f"{name} refuses acks=all: {who} out of the ISR and min.insync.replicas is {min_insync_replicas}."
+        return f"{name} refuses acks=all: {who} out of the ISR and min.insync.replicas is {min_insync_replicas}.{advice}"
     if state == UNDER_REPLICATED:
         return f"{name} has fewer copies than wanted: {brokers(missing(isr, value['assignment'], adding))} out of the ISR."
     words = {

@@ -3,7 +3,8 @@
 Rules, in this order; each that applies gives one part, and the level is the worst of them:
 1. Nothing is known: the level is `unknown`.
 2. Brokers that are down (warn), and in the same sentence what that does to partitions: without a leader (bad), refusing acks=all
-   (bad), with fewer copies than wanted (warn). Without a dead broker the same, and the worst partition's own sentence.
+   (bad), with fewer copies than wanted (warn). Without a dead broker the same, and the worst partition's own sentence; with one that
+   only where it has no leader, since which of the dead can lead is what somebody has to know.
 3. Brokers that are registered and silent (warn), and of how many partitions nobody knows the state for that; partitions that nobody who
    leads them has reported on yet (notice).
 4. Nothing of the kind: "All n partitions are safe."; "the other n" where 3 has said something.
@@ -21,7 +22,7 @@ from typing import Any
 
 from workers.rules.disk import findings
 from workers.rules.lag import behind_of, group_sentence
-from workers.rules.partitions import brokers
+from workers.rules.partitions import OFFLINE, brokers
 from workers.rules.words import counted, duration, whole
 
 LEVELS = ("ok", "notice", "warn", "bad", "unknown")
@@ -44,7 +45,7 @@ def verdict(
     folders: Mapping[int, Mapping[str, Any] | None] | None = None,
     silent: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """`counts` are the cluster's; `worst` names one troubled partition {topic, sentence}; groups are those with lag;
+    """`counts` are the cluster's; `worst` names one troubled partition {topic, state, sentence}; groups are those with lag;
     deletions are {topic, waits_for, moving, sentence}; `folders` are the data folders of the brokers that run (disk.py);
     silent are {broker_id, silent_s, leads, hosts}."""
     if not counts.get("brokers_online") and not dead:
@@ -111,7 +112,9 @@ def _cluster_parts(
         cause = f"{who[0].upper()}{who[1:]} {'is' if len(dead) == 1 else 'are'} down"
         kept = f"{'the other' if others else 'all'} {whole(known)} partitions have all the copies they want"
         what = "; ".join(effects) if effects else "" if others and not known else f": {kept}"
-        return [(level if effects else "warn", f"{cause}{': ' if effects else ''}{what}.", "brokers")]
+        said: list[Part] = [(level if effects else "warn", f"{cause}{': ' if effects else ''}{what}.", "brokers")]
+        offline = worst is not None and worst.get("state") == OFFLINE
+        return [*said, (level, worst["sentence"], f"topic/{worst['topic']}")] if worst and offline else said
     if effects:
         first = "; ".join(effects)
         why = f" {worst['sentence']}" if worst else ""

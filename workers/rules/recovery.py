@@ -1,0 +1,129 @@
+"""What brings a partition back that has no leader or refuses acks=all: who can lead it, the choices, what each costs (R5, R8, R9). Pure.
+
+Without a leader, first match wins:
+1. Nobody knows who was in sync: start its brokers.
+2. A replica that was in sync runs: the controller elects it, nothing is to be done.
+3. Only those that were in sync can lead without loss: start them; one is enough. Or elect another one unclean, which loses what they
+   alone had. Where the topic lets the controller do so by itself (`unclean.leader.election.enable`), who starts first leads.
+Under min ISR: bring back who is out; or lower `min.insync.replicas` to those that are in sync.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workers.rules.partitions import brokers
+from workers.rules.words import counted
+
+MIN_ISR = "min.insync.replicas"
+ELECT = "elect-unclean"
+Piece = dict[str, str | None]
+"""`{text, about, form}`: words and, where they are a choice, where it is made: `brokers` or `topic/orders`, and the form there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Brokers that are registered, those of them whose data folder is offline, and local processes `{id: running|paused|…}`."""
+
+    alive: Collection[int]
+    folder_offline: Collection[int] = ()
+    processes: Mapping[int, str] | None = None
+
+
+def can_lead(isr: Sequence[int], assignment: Sequence[int]) -> list[int]:
+    """Who has every committed record, in the order of the assignment, which is the controller's."""
+    return [b for b in assignment if b in isr]
+
+
+def without_leader(topic: str, value: Mapping[str, Any], who: Who, *, unclean: bool) -> dict[str, Any]:
+    """`value` has isr, assignment and replicas [{broker_id, log_end_offset}]; `{can_lead, candidates, lost, parts}`: `candidates` run and
+    could only be elected unclean, `lost` are the records that the first of them lacks as far as is known."""
+    isr, assignment = value["isr"], value["assignment"]
+    leaders = can_lead(isr, assignment)
+    serves = [b for b in assignment if b in who.alive and b not in who.folder_offline]
+    candidates = [b for b in serves if b not in isr]
+    lost = records_lost(value["replicas"], leaders, candidates[0] if candidates else None)
+    found = {"can_lead": leaders, "candidates": candidates, "lost": lost}
+    if not leaders:
+        return {**found, "parts": [_said("It is not known who was in sync: "), *_choices(_back(assignment, who)), _said(".")]}
+    if ready := [b for b in leaders if b in serves]:
+        said = "was in sync and runs: the controller elects it" if len(ready) == 1 else "were in sync and run: the controller elects one"
+        return {**found, "parts": [_said(f"{_capital(brokers(ready))} {said}.")]}
+    first = _said(f"Only {brokers(leaders)} {'has' if len(leaders) == 1 else 'have'} all its committed records: ")
+    ways = _back(leaders, who)
+    had = f"what only {brokers(leaders)} had" + (f", at least {counted(lost, 'record')}" if lost else "")
+    if candidates:
+        ways.append([_choice(f"elect {brokers(candidates[:1])} unclean", f"topic/{topic}", ELECT), _said(f" and lose {had}")])
+    end = "."
+    if not candidates and (others := [b for b in assignment if b not in isr]):
+        if unclean:
+            first_of = f"{'one of ' if len(others) > 1 else ''}{brokers(others)}"
+            end = f". unclean.leader.election.enable is on: if {first_of} starts first, it leads and {had} is lost."
+        else:
+            end = f". If that cannot be, another copy ({brokers(others)}) can be started and elected unclean: {had} is then lost."
+    return {**found, "parts": [first, *_choices(ways), _said(end)]}
+
+
+def under_min_isr(topic: str, value: Mapping[str, Any], who: Who) -> dict[str, Any]:
+    """The same for a partition that has a leader; `can_lead` are those in sync."""
+    isr, assignment = value["isr"], value["assignment"]
+    out = [b for b in assignment if b not in isr]
+    ways = _back(out, who)
+    if behind := [b for b in out if b in who.alive and b not in who.folder_offline]:
+        ways.append([_said(f"wait until {brokers(behind)} {'has' if len(behind) == 1 else 'have'} caught up")])
+    if isr:
+        lower = _choice(f"lower {MIN_ISR} to {len(isr)}", f"topic/{topic}", f"s-{MIN_ISR}")
+        ways.append([lower, _said(f" (acks=all then means {counted(len(isr), 'copy', 'copies')})")])
+    first, *rest = _choices(ways)
+    parts = [{**first, "text": _capital(first["text"] or "")}, *rest, _said(".")]
+    return {"can_lead": can_lead(isr, assignment), "candidates": [], "lost": None, "parts": parts}
+
+
+def records_lost(replicas: Iterable[Mapping[str, Any]], had: Collection[int], leader: int | None) -> int | None:
+    """How many records those in sync had, as last seen, beyond the end of another replica's log; None where that is not known."""
+    ends = {r["broker_id"]: r["log_end_offset"] for r in replicas}
+    known = [ends[b] for b in had if ends.get(b) is not None]
+    end = ends.get(leader) if leader is not None else None
+    return max(known) - end if known and end is not None and max(known) > end else None
+
+
+def text_of(parts: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(part["text"] for part in parts)
+
+
+def _back(wanted: Sequence[int], who: Who) -> list[list[Piece]]:
+    """What brings these back, one choice a broker; nothing for those that run and are sound."""
+    ways: list[list[Piece]] = []
+    for broker in wanted:
+        if broker in who.folder_offline and broker in who.alive:
+            ways.append([_choice(f"restart broker {broker}", "brokers", f"restart-{broker}"), _said(" once its disk is sound")])
+        elif broker not in who.alive:
+            process = (who.processes or {}).get(broker)
+            if process in ("running", "starting"):
+                ways.append([_said(f"wait until broker {broker}, whose process runs, is registered")])
+            else:
+                verb = "resume" if process == "paused" else "start"
+                ways.append([_choice(f"{verb} broker {broker}", "brokers", f"to-{verb}-{broker}")])
+    return ways
+
+
+def _choices(ways: Sequence[list[Piece]]) -> list[Piece]:
+    """With `or` between."""
+    joined: list[Piece] = []
+    for number, way in enumerate(ways):
+        joined += [*([_said(", or ")] if number else []), *way]
+    return joined
+
+
+def _said(text: str) -> Piece:
+    return {"text": text, "about": None, "form": None}
+
+
+def _choice(text: str, about: str, form: str) -> Piece:
+    return {"text": text, "about": about, "form": form}
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
