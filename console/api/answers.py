@@ -148,6 +148,9 @@ class Broker(Answer):
     messages_in_per_s: Figure
     requests: dict[str, RequestFigures]
     purgatory: dict[str, Count] | None = Field(description="requests that wait, by kind")
+    connections: Count
+    idle_percent: Figure = Field(description="share of the last second in which its loop had nothing to do")
+    loop_stalls: Count = Field(description="how often its loop stood still since its start")
     produce_by_acks: dict[str, int] | None
     log_dir: LogDir | None = Field(None, description="null where the broker does not run or does not tell")
     leader_skew: Figure

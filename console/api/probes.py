@@ -37,6 +37,7 @@ CLUSTER_GAUGES = (
     "requests_per_s",
 )
 BROKER_GAUGES = ("leaders", "replicas", "out_of_sync", "size_bytes", "bytes_in_per_s", "bytes_out_per_s", "messages_in_per_s")
+LOOP_GAUGES = ("connections", "idle_percent", "loop_stalls")
 LOG_DIR_GAUGES = ("free_bytes", "total_bytes", "full_in_s")
 TOPIC_GAUGES = ("partitions", "under_replicated", "under_min_isr", "offline", "size_bytes", "messages", "messages_per_s")
 
@@ -109,6 +110,8 @@ def _gauges(cluster_id: str) -> Iterator[tuple[str, str, Any]]:
         yield "highwater_broker_online", labels, int(broker["state"] == "online")
         for name in BROKER_GAUGES:
             yield f"highwater_broker_{name}", labels, broker[name]
+        for name in LOOP_GAUGES:
+            yield f"highwater_broker_{name}", labels, broker.get(name)
         folder = broker.get("log_dir") or {}
         yield "highwater_broker_log_dir_offline", labels, int(folder["offline_since_ms"] is not None) if folder else None
         for name in LOG_DIR_GAUGES:

@@ -63,7 +63,7 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> Value:
         "broker_epoch": known.get("epoch"),
         **{counter: state.counts.get("broker", broker, counter) for counter in BROKER_COUNTS},
         **_rates(state, broker, heard),
-        "purgatory": None if heard is None else heard.get("purgatory"),
+        **{name: None if heard is None else heard.get(name) for name in ("purgatory", "connections", "idle_percent", "loop_stalls")},
         "produce_by_acks": said.get("produce_by_acks"),
         "log_dir": log_dir(state, broker),
         "leader_skew": _skew(state, broker, "leaders", alive) if online else None,

@@ -90,6 +90,13 @@ def percent(value: Any) -> str:
 
 
 @register.filter
+def share(value: Any) -> str:
+    """A share of a hundred that was measured: 97.3 as `97 %`."""
+    number = number_of(value)
+    return DASH if number is None else f"{whole(number)}{THIN}%"
+
+
+@register.filter
 def listed(value: Any) -> str:
     """Ids or names with commas; `none` for an empty list, a dash for an unknown one."""
     if value is None:

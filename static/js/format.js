@@ -56,6 +56,9 @@ export function percent(value) {
   return (rounded > 0 ? "+" : "") + whole(rounded) + THIN + "%";
 }
 
+// A share of a hundred that was measured; a dash where it is unknown.
+export const share = (value) => (value === null || value === undefined ? DASH : whole(value) + THIN + "%");
+
 export const count = (value) => (Array.isArray(value) ? whole(value.length) : whole(value));
 
 export function clock(ms) {

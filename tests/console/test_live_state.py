@@ -438,6 +438,19 @@ def partitions_in(values: Mapping[str, object]) -> list[str]:
     return [key for key in values if key.startswith("partition/")]
 
 
+def test_what_a_broker_says_of_its_loop_is_told_while_it_is_heard(state: ClusterState) -> None:
+    """N1."""
+    said = {"connections": 7, "idle_percent": 93.5, "loop_stalls": 2}
+    state.apply_batch(batch(1, [], 1500, said=said), 1500)
+    value = state.take(1500)[0]["broker/1"]
+    assert value is not None
+    assert {name: value[name] for name in said} == said
+    state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)
+    gone = state.take(2000)[0]["broker/1"]
+    assert gone is not None
+    assert {gone[name] for name in said} == {None}
+
+
 def test_a_new_topic_is_told(state: ClusterState) -> None:
     add_topic(state, "fresh", 2, 1500)
     assert [e["sentence"] for e in state.take(1500)[1]] == ["topic fresh was created with 2 partitions."]
