@@ -90,7 +90,7 @@ def percent(value: Any) -> str:
 
 
 @register.filter
-def share(value: Any) -> str:
+def of_hundred(value: Any) -> str:
     """A share of a hundred that was measured: 97.3 as `97 %`."""
     number = number_of(value)
     return DASH if number is None else f"{whole(number)}{THIN}%"
