@@ -1,11 +1,11 @@
-"""What brings a partition back that has no leader or refuses acks=all: who can lead it, the choices, what each costs (R5, R8, R9). Pure.
+"""What brings a partition back that has no leader or refuses acks=all: who can lead it, the choices, what each costs. Pure.
 
-Without a leader, first match wins:
+Without a leader (spec R8, spec R9), first match wins:
 1. Nobody knows who was in sync: start its brokers.
 2. A replica that was in sync runs: the controller elects it, nothing is to be done.
 3. Only those that were in sync can lead without loss: start them; one is enough. Or elect another one unclean, which loses what they
    alone had. Where the topic lets the controller do so by itself (`unclean.leader.election.enable`), who starts first leads.
-Under min ISR: bring back who is out; or lower `min.insync.replicas` to those that are in sync.
+Under min ISR (spec R5): bring back who is out; or lower `min.insync.replicas` to those that are in sync.
 """
 
 from __future__ import annotations
