@@ -149,11 +149,16 @@ class Brokers:
         ]
         known = self._context.offline_dirs.setdefault(broker_id, set())
         failed = [tp for tp, code in rows if code == ErrorCode.KAFKA_STORAGE_ERROR and tp not in known]
-        known.difference_update(tp for tp, code in rows if code == ErrorCode.NONE)
+        healed = [tp for tp, code in rows if code == ErrorCode.NONE and tp in known]
+        known.difference_update(healed)
         known.update(failed)
         if failed:
             log.warning("Broker %d cannot serve %s: their folder failed", broker_id, failed)
             await self._replicas_offline([Replica(tp.topic, tp.partition, broker_id) for tp in failed])
+        if healed:
+            log.warning("Broker %d serves %s again", broker_id, healed)
+            await self._changes.bring_online()
+            await self._changes.send_metadata(self._context.all_ids(), healed)
 
     async def _stop_answered(self, request: ControlRequest, response: Any, error: int) -> None:
         """Only deletions of topics are waited for."""

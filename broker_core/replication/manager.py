@@ -34,7 +34,7 @@ from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.hosting import Hosting
 from broker_core.replication.isr_changes import IsrChanges
 from broker_core.replication.leadership import is_old_generation
-from broker_core.replication.log_dir_event import announce_log_dir_failure
+from broker_core.replication.log_dir_event import AskAgain, announce_log_dir_failure
 from broker_core.replication.lookups import Lookups
 from broker_core.replication.partition import Surroundings
 from broker_core.replication.partition_reader import PartitionReader
@@ -95,6 +95,8 @@ class ReplicaManager:
             quota=follower_quota(broker_id, config),
         )
         self.roles = Roles(broker_id, node, logs, hosting=self.hosting, fetchers=self.fetchers, progress=self.progress)
+        self._ask_again = AskAgain(node, broker_id, self._has_undone)
+        self.roles.on_put_off = self._ask_again.begin
         self.control_work = ControlWork()
         self.workbench = logs.workbench
         self.appending = Appending(node, self.progress, self.hosting.hosted, self.workbench)
@@ -120,6 +122,7 @@ class ReplicaManager:
     async def shutdown(self) -> None:
         """Stops replication and lets everything that waits go."""
         self.fetchers.stop()
+        self._ask_again.end()
         self.isr_changes.close()
         for task in self._tasks:
             task.cancel()
@@ -188,6 +191,9 @@ class ReplicaManager:
     async def _go_offline(self) -> None:
         await self.roles.go_offline()
         await announce_log_dir_failure(self._node, self.broker_id)
+
+    def _has_undone(self) -> bool:
+        return any(partition.undone for partition in self.hosting.all())
 
     def _settled(self, tp: TopicPartition) -> None:
         """A flush that an acknowledgement waited for is done: ours as a leader, or the one to our leader."""

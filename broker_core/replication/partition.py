@@ -74,12 +74,19 @@ class Partition:
         self.removing: tuple[int, ...] = ()
         self.truncation: tuple[int, int] | None = None
         """(log end before, log end after) of the last cut in the present leader epoch."""
+        self.undone = False
+        """The order of `leader_epoch` could not be carried out for the moment: the same one may come again."""
         self._around = surroundings
         self._changes = 0
 
     @property
     def topic_id(self) -> UUID | None:
         return self.log.topic_id if self.log is not None else None
+
+    @property
+    def obeyed_epoch(self) -> int:
+        """The epoch that an order has to exceed."""
+        return self.leader_epoch - 1 if self.undone else self.leader_epoch
 
     @property
     def is_leader(self) -> bool:
@@ -105,6 +112,7 @@ class Partition:
         self.adding = order.adding
         self.removing = order.removing
         self.truncation = None
+        self.undone = False
         self._changes += 1
         return self._changes
 
@@ -142,6 +150,11 @@ class Partition:
         self.leader = None
         self.leader_id = NO_LEADER
         return self._changes
+
+    def put_off(self) -> None:
+        """The order could not be carried out, though the disk is sound: serves nothing, and obeys the same order when it comes again."""
+        self.stop()
+        self.undone = True
 
     def fail(self) -> None:
         """The disk failed: offline until the broker restarts."""

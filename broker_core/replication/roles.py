@@ -23,6 +23,7 @@ from broker_core.replication.partition import Moved, Partition
 from broker_core.replication.progress import Progress
 from broker_core.seams import Node
 from broker_core.storage.log import PartitionLog
+from broker_core.storage.log_dir import lacks_handles
 from broker_core.storage.manager import LogManager
 
 logger = logging.getLogger(__name__)
@@ -63,6 +64,8 @@ class Roles:
         self._hosting = hosting
         self._fetchers = fetchers
         self._progress = progress
+        self.on_put_off: Callable[[], None] = lambda: None
+        """Called when a role could not begin because no file handle was to be had: later one may be."""
         self._listeners: list[RoleListener] = []
 
     def add_listener(self, listener: RoleListener) -> None:
@@ -107,7 +110,7 @@ class Roles:
     def _accept(self, order: LeaderOrder) -> ErrorCode | _Begun:
         partition = self._hosting.get(order.tp)
         verdict = judge_leader_and_isr(
-            partition.leader_epoch if partition is not None else -1,
+            partition.obeyed_epoch if partition is not None else -1,
             order.leader_epoch,
             order.replicas,
             self._broker_id,
@@ -169,9 +172,11 @@ class Roles:
     def _failed(self, partition: Partition, change: int, error: Exception) -> ErrorCode:
         logger.error("role cannot begin", extra={"partition": str(partition.tp), "error": str(error)})
         if partition.is_latest(change):
-            partition.fail() if isinstance(error, CorruptData) or self._logs.log_dir.failure is not None else partition.stop()
+            partition.fail() if isinstance(error, CorruptData) or self._logs.log_dir.failure is not None else partition.put_off()
             self._progress.role_changed(partition.tp)
             self._tell(partition, "none")
+            if partition.undone and lacks_handles(error):
+                self.on_put_off()
         return error.code if isinstance(error, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
 
     async def go_offline(self) -> None:

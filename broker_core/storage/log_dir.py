@@ -30,6 +30,12 @@ NAME_AT_FAULT = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EEXIST, errno
 ZooKeeper or into the folder can bring about, and not the disk's."""
 
 
+def lacks_handles(error: Exception) -> bool:
+    """Whether an error, or the one that it was raised from, is the want of file handles."""
+    cause = error if isinstance(error, OSError) else error.__cause__
+    return isinstance(cause, OSError) and cause.errno in HANDLES_AT_FAULT
+
+
 class LogDirFailure(Struct, frozen=True):
     """What took the folder offline, and when (milliseconds since the Unix epoch)."""
 

@@ -77,7 +77,7 @@ class DiskState:
 
 
 class SimDisk:
-    """One life of a node on its disk. Faults: `capacity_bytes`, `failing_reads`, `failing_writes`, `dead`."""
+    """One life of a node on its disk. Faults: `capacity_bytes`, `failing_reads`, `failing_writes`, `no_handles`, `dead`."""
 
     def __init__(self, state: DiskState, clock: Clock, chance: random.Random, note: Callable[[str, str, bytes], None]) -> None:
         self.state = state
@@ -88,6 +88,7 @@ class SimDisk:
         self.capacity_bytes: int | None = None
         self.failing_reads: list[str] = []
         self.failing_writes: list[str] = []
+        self.no_handles: list[str] = []
         self.kill_in_append: Callable[[], None] | None = None
         self.on_read_error: Callable[[OSError], None] = lambda error: None
 
@@ -104,9 +105,12 @@ class SimDisk:
         self.capacity_bytes = None
         self.failing_reads = []
         self.failing_writes = []
+        self.no_handles = []
 
     def open(self, path: str, *, create: bool = False) -> DiskFile:
         self.check(path)
+        if any(part in path for part in self.no_handles):
+            raise OSError(errno.EMFILE, "too many open files", path)
         inode = self.state.files.get(path)
         if inode is None:
             if not create or self._parent(path) not in self.state.folders:
