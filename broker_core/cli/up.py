@@ -19,7 +19,8 @@ from broker_core.local.process import LocalProcess, ProcessError, exclusive, wai
 from broker_core.local.services import check_port_free, java_version
 
 LEAST_JAVA = 17
-LOOK_SECONDS = 2.0
+LOOK_SECONDS = 0.5
+"""So pages follow a new owner of the live state within 5 s of the old one's death; a look is a few tries of locks."""
 STARTER = "up"
 """`up` holds a lock and writes its pid as the processes do that it starts, so that `down` finds it."""
 STARTER_SECONDS = 90.0

@@ -101,6 +101,7 @@ class Publisher:
                 return
             await self._write_all()
             self._fresh = True
+            await self.beat()
         elif values:
             await self._write(values)
 

@@ -35,6 +35,8 @@ from console.models import Cluster
 from console.snapshot.connect import async_client
 
 log = logging.getLogger("console.live")
+TAKE_S = 1.0
+"""Between two tries to have the lease; that of an owner which is known to be dead is taken at the first."""
 
 
 class Command(BaseCommand):
@@ -81,7 +83,7 @@ async def _wait_for(lease: Lease) -> None:
                 return
         except (redis.RedisError, OSError) as error:
             log.warning("Redis is not there: %s", error)
-        await asyncio.sleep(1)
+        await asyncio.sleep(TAKE_S)
 
 
 async def _own(cluster: Cluster, lease: Lease, state: ClusterState) -> None:
