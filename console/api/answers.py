@@ -47,6 +47,7 @@ class Verdict(Answer):
     level: Literal["ok", "notice", "warn", "bad", "unknown"]
     text: str
     parts: list[Part]
+    last_known_ms: Count = Field(None, description="of a cluster that nobody tells of any more: when the verdict was last known")
 
 
 class AsOf(Answer):

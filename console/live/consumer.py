@@ -22,6 +22,7 @@ from console.live.subscription import BadSubscription, Subscription, key_of, par
 from console.models import ApiToken
 from console.snapshot import keys
 from console.snapshot.connect import async_client
+from console.snapshot.freshness import read_cluster
 from console.snapshot.read import aged
 
 log = logging.getLogger(__name__)
@@ -227,16 +228,16 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
 
 async def read_snapshot(wanted: Subscription) -> tuple[int, dict[str, Any]]:
-    """The sequence number and all values wanted, as they were at one moment."""
+    """The sequence number and all values wanted, as they were at one moment; ages are counted to now, as pages and REST do."""
     asked = wanted.reads()
     client = async_client()
     try:
         pipe = client.pipeline(transaction=True)
-        pipe.get(keys.named(wanted.cluster, "seq"))
+        pipe.mget([keys.named(wanted.cluster, name) for name in ("seq", "beat")])
         pipe.lrange(keys.named(wanted.cluster, "events"), 0, EVENTS_SHOWN - 1)
         for _, name, fields in asked:
             pipe.hgetall(name) if fields is None else pipe.hmget(name, fields)
-        seq, events, *answers = await pipe.execute()
+        (seq, beat), events, *answers = await pipe.execute()
     finally:
         await client.aclose()
     values: dict[str, Any] = {}
@@ -244,6 +245,8 @@ async def read_snapshot(wanted: Subscription) -> tuple[int, dict[str, Any]]:
         found = answer.items() if fields is None else zip(fields, answer, strict=True)
         read = aged_partition if kind.startswith("partition/") else json.loads
         values |= {key_of(kind, f, value): value for f, text in found if text and (value := read(text))}
+    if cluster := values.get(keys.CLUSTER):
+        values[keys.CLUSTER] = read_cluster(cluster, int(beat) if beat else None, _now_ms())
     if wanted.events:
         values |= {keys.event(event["id"]): event for event in map(json.loads, events)}
     return int(seq or 0), values

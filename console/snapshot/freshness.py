@@ -62,4 +62,4 @@ def _last_known(verdict: Value, beat_ms: int | None, now_ms: int) -> Value:
         at = datetime.fromtimestamp(beat_ms / 1000, UTC).strftime("%H:%M:%S")
         said = f"The live feed has been silent for {duration((now_ms - beat_ms) / 1000, 1)}; last known at {at}:"
     first = {"level": "unknown", "text": said, "about": None}
-    return {"level": "unknown", "text": f"{said} {verdict['text']}", "parts": [first, *verdict["parts"]]}
+    return {"level": "unknown", "text": f"{said} {verdict['text']}", "parts": [first, *verdict["parts"]], "last_known_ms": beat_ms}

@@ -56,13 +56,17 @@ function onValues({ detail: { values, gone, first } }) {
 
 function show(key, value) {
   if (key === "cluster") {
-    document.querySelectorAll("[data-verdict]").forEach((box) => paintVerdict(box, value.verdict));
+    showVerdict();
     document.querySelectorAll("[data-grow]").forEach((chart) => grow(chart, value));
   }
   if (key.startsWith("event/")) return addEvent(value);
   paint(key, value);
   noticeStale(key, value);
   for (const element of document.querySelectorAll(`[data-ladder="${CSS.escape(key)}"]`)) ladderOf(element).show(value);
+}
+
+function showVerdict() {
+  document.querySelectorAll("[data-verdict]").forEach((box) => paintVerdict(box, feed.verdict()));
 }
 
 // True when rows came or went that the page, rendered by the server, does not have: it is then fetched anew.
@@ -117,6 +121,7 @@ function showOld() {
   const bar = document.querySelector("[data-old-bar]");
   if (feed.owner === null && !bar.hidden) return;
   if (bar.hidden === feed.old) { bar.hidden = !feed.old; document.body.toggleAttribute("data-old", feed.old); }
+  showVerdict();
   if (!feed.old) return;
   const silence = feed.silence();
   const why = feed.state === "reconnecting" ? "the console does not answer" : "the live feed is silent";

@@ -1,5 +1,7 @@
 // The websocket: one latest value per key, the age of the oldest part that what is shown rests on, and reconnecting by itself.
 
+import { clock } from "./format.js";
+
 const STALE_MS = 3000;
 const BACKOFF_MS = [500, 10000];
 
@@ -78,6 +80,15 @@ export class Feed extends EventTarget {
 
   // Nothing that is shown can be taken for what is true now.
   get old() { return this.state !== "lost" && this.silence() > STALE_MS; }
+
+  // The cluster's verdict; of a feed that is silent it is what was last known. The server says so itself of an old snapshot.
+  verdict() {
+    const said = this.values.get("cluster")?.verdict;
+    if (!said || !this.old || "last_known_ms" in said) return said;
+    const who = this.state === "reconnecting" ? "The console does not answer" : "The live feed is silent";
+    const text = `${who}; last known${this.owner === null ? "" : ` at ${clock(this.now() - this.silence())}`}:`;
+    return { level: "unknown", text: `${text} ${said.text}`, parts: [{ text, about: null }, ...(said.parts?.length ? said.parts : [{ text: said.text, about: null }])] };
+  }
 
   // The server's clock, in ms since 1970.
   now() { return Date.now() + this.ahead; }

@@ -164,6 +164,8 @@ def test_page_says_that_the_feed_is_lost_and_recovers(page: Page, system: Consol
         expect(feed).to_have_attribute("data-state", "stale")
         expect(feed).to_have_text(re.compile(r"feed silent, \d+(\.\d)?\u202fs old"))
         assert ground(page, ".feed", "--warn-soft")
+        expect(verdict(page)).to_have_attribute("data-level", "unknown")
+        expect(verdict(page)).to_contain_text(re.compile(r"^\W*The live feed is silent; last known at \d\d:\d\d:\d\d: "))
         produce(system, TOPIC, [b"unseen"])
     finally:
         system.start_program("live")

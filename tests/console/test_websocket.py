@@ -271,3 +271,14 @@ async def test_a_browser_that_stops_reading_is_cut_off(shown: Any, redis: Any, c
     while (message := await live.receive_output(10))["type"] != "websocket.close":
         pass
     assert message["code"] == 1013
+
+
+async def test_a_snapshot_that_nobody_writes_is_not_told_as_if_it_were_true_now(shown: Any, redis: Any, connect: Any) -> None:
+    """A page that connects, or comes back, while the owner is dead gets what pages and REST say of it."""
+    redis.set(keys.named("local", "beat"), time.time_ns() // 1_000_000)
+    fresh = (await next_of(await connect("brokers=1"), "snapshot"))["values"]["cluster"]
+    assert (fresh["verdict"]["level"], "last_known_ms" in fresh["verdict"]) == ("ok", False)
+    redis.set(keys.named("local", "beat"), 9_000)
+    old = (await next_of(await connect("brokers=1"), "snapshot"))["values"]["cluster"]
+    assert (old["feed"]["state"], old["verdict"]["level"], old["verdict"]["last_known_ms"]) == ("lost", "unknown", 9_000)
+    assert old["verdict"]["text"].endswith(f"last known at 00:00:09: {fresh['verdict']['text']}")
