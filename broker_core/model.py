@@ -11,6 +11,10 @@ NO_LEADER = -1
 LEADER_DURING_DELETE = -2
 NO_EPOCH = -1
 INITIAL_LEADER_EPOCH = 0
+CONSUMER_OFFSETS = "__consumer_offsets"
+TRANSACTION_STATE = "__transaction_state"
+INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
+"""Clients neither append to them nor delete their records."""
 
 
 class TopicPartition(NamedTuple):

@@ -9,9 +9,6 @@ from broker_core.coordination.layout import CONFIG_CHANGES
 from broker_core.errors import ErrorCode, KafkaError
 
 TOPIC_NAME_LENGTH_MAX = 249
-CONSUMER_OFFSETS = "__consumer_offsets"
-TRANSACTION_STATE = "__transaction_state"
-INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
 DEFAULT_ENTITY = "<default>"
 CONFIG_CHANGE_PREFIX = f"{CONFIG_CHANGES}/config_change_"
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")

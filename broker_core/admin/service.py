@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from broker_core.admin.config_entries import DynamicBrokerConfigs
 from broker_core.admin.config_watcher import ConfigWatcher
 from broker_core.admin.configs import ConfigAdmin
-from broker_core.admin.names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from broker_core.admin.topics import CreatedTopic, NewTopic, TopicAdmin, in_session
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.model import NO_LEADER, TopicPartition
+from broker_core.model import CONSUMER_OFFSETS, NO_LEADER, TRANSACTION_STATE, TopicPartition
 from broker_core.seams import Node
 
 if TYPE_CHECKING:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from broker_core.errors import ErrorCode, KafkaError
-from broker_core.handlers.common import by_topic, failure, require_controller
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.errors import ErrorCode
+from broker_core.handlers.common import by_topic
+from broker_core.handlers.registry import Answer, Operation, Request, Scope, handler, on_cluster
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 
 
-@handler(ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions=range(0, 1))
+@handler(ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions=range(0, 1), needs=on_cluster(Operation.ALTER), scope=Scope.CLUSTER)
 async def handle(request: Request) -> Answer:
     """One result per partition asked for."""
     wanted = {
@@ -17,12 +17,7 @@ async def handle(request: Request) -> Answer:
         for topic in request.body.topics
         for row in topic.partitions
     }
-    try:
-        require_controller(request)
-        results = await request.broker.controller.alter_reassignments(wanted)
-    except KafkaError as error:
-        code, message = failure(error)
-        return {"throttle_time": 0, "error_code": int(code), "error_message": message, "responses": []}
+    results = await request.broker.controller.alter_reassignments(wanted)
     rows = [
         {
             "name": topic,
@@ -33,4 +28,4 @@ async def handle(request: Request) -> Answer:
         }
         for topic, partitions in by_topic(results).items()
     ]
-    return {"throttle_time": 0, "error_code": int(ErrorCode.NONE), "error_message": None, "responses": rows}
+    return {"error_code": int(ErrorCode.NONE), "error_message": None, "responses": rows}

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from broker_core.errors import ErrorCode
-from broker_core.handlers.registry import Answer, Registry, Request, handler
+from broker_core.handlers.registry import Answer, Registry, Request, handler, nothing
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
@@ -21,7 +21,7 @@ NO_FEATURES_EPOCH = 0
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-@handler(ApiKey.API_VERSIONS, versions=range(0, 5))
+@handler(ApiKey.API_VERSIONS, versions=range(0, 5), needs=nothing)
 async def handle(request: Request) -> Answer:
     """The table, after noting the client's software (v3+)."""
     if request.version >= 3 and not _note_software(request):
@@ -36,7 +36,7 @@ def payload(registry: Registry, error_code: ErrorCode) -> dict[str, Any]:
         ranges = [row for row in ranges if row.key == ApiKey.API_VERSIONS]
     rows = [{"api_key": row.key, "min_version": row.min_version, "max_version": row.max_version} for row in ranges]
     epoch = UNKNOWN_EPOCH if error_code else NO_FEATURES_EPOCH
-    return {"error_code": int(error_code), "api_keys": rows, "throttle_time": 0, "finalized_features_epoch": epoch}
+    return {"error_code": int(error_code), "api_keys": rows, "finalized_features_epoch": epoch}
 
 
 def _note_software(request: Request) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from broker_core.errors import ConfigError, ErrorCode, KafkaError
+from broker_core.handlers.access import Operation
 from broker_core.handlers.registry import Request
 from broker_core.model import TopicPartition
 from broker_core.protocol.hot import NodeEndpoint
@@ -15,9 +16,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NO_AUTHORIZED_OPERATIONS = -(2**31)
-TOPIC_OPERATIONS = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
-GROUP_OPERATIONS = sum(1 << code for code in (3, 6, 8))
-CLUSTER_OPERATIONS = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
+GROUP_OPERATIONS = sum(1 << each for each in (Operation.READ, Operation.DELETE, Operation.DESCRIBE))
+CLUSTER_OPERATIONS = sum(1 << each for each in Operation if each not in (Operation.READ, Operation.WRITE, Operation.DELETE))
+TOPIC_OPERATIONS = sum(1 << each for each in Operation if each not in (Operation.CLUSTER_ACTION, Operation.IDEMPOTENT_WRITE))
 
 
 def failure(error: Exception) -> tuple[ErrorCode, str]:
@@ -38,15 +39,31 @@ def by_topic(results: Mapping[TopicPartition, T]) -> dict[str, dict[int, T]]:
     return grouped
 
 
+async def changed(resource: Any, change: Awaitable[None]) -> dict[str, Any]:
+    """The row of a resource whose settings `change` sets."""
+    code: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    try:
+        await change
+    except Exception as error:
+        code, message = failure(error)
+    names = {"resource_type": resource.resource_type, "resource_name": resource.resource_name}
+    return names | {"error_code": int(code), "error_message": message}
+
+
+def topic_rows(results: Mapping[TopicPartition, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of topics, by `name`, with their `partitions` in them."""
+    return [{"name": topic, "partitions": list(rows.values())} for topic, rows in by_topic(results).items()]
+
+
+def code_rows(codes: Mapping[TopicPartition, ErrorCode]) -> list[dict[str, Any]]:
+    """The same of partitions that have nothing but a code."""
+    return topic_rows({tp: {"partition_index": tp.partition, "error_code": int(code)} for tp, code in codes.items()})
+
+
 def partitions_of(topics: Iterable[Any], *, name: str = "name", indexes: str = "partition_indexes") -> list[TopicPartition]:
     """The partitions of a request that lists plain indexes under topics."""
     return [TopicPartition(getattr(topic, name), index) for topic in topics for index in getattr(topic, indexes)]
-
-
-def require_controller(request: Request) -> None:
-    """Raises NOT_CONTROLLER unless this broker is the active controller."""
-    if not request.broker.controller.is_active:
-        raise KafkaError(ErrorCode.NOT_CONTROLLER, f"broker {request.broker.broker_id} is not the controller")
 
 
 def known_partition(request: Request, partition: TopicPartition) -> None:

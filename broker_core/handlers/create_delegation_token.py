@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from broker_core.errors import ErrorCode
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Request, handler, nothing
 from broker_core.protocol.api import ApiKey
 
 
-@handler(ApiKey.CREATE_DELEGATION_TOKEN, versions=range(0, 4))
+@handler(ApiKey.CREATE_DELEGATION_TOKEN, versions=range(0, 4), needs=nothing)
 async def handle(request: Request) -> Answer:
+    kind, _, name = request.connection.principal.partition(":")
     return {
         "error_code": int(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED),
-        "throttle_time": 0,
-        "principal_type": "User",
-        "principal_name": "ANONYMOUS",
-        "token_requester_principal_type": "User",
-        "token_requester_principal_name": "ANONYMOUS",
+        "principal_type": kind,
+        "principal_name": name,
+        "token_requester_principal_type": kind,
+        "token_requester_principal_name": name,
         "issue_timestamp": -1,
         "expiry_timestamp": -1,
         "max_timestamp": -1,

@@ -6,13 +6,13 @@ from collections import Counter
 from typing import Any
 
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.handlers.common import failure, require_controller
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.common import failure
+from broker_core.handlers.registry import Answer, Operation, Request, Scope, handler, on_topics
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
 
 
-@handler(ApiKey.CREATE_PARTITIONS, versions=range(0, 4))
+@handler(ApiKey.CREATE_PARTITIONS, versions=range(0, 4), needs=on_topics(Operation.ALTER), scope=Scope.CLUSTER)
 async def handle(request: Request) -> Answer:
     """One row per topic; `count` is the new total."""
     validate_only = bool(field(request.body, "validate_only", False))
@@ -24,12 +24,11 @@ async def handle(request: Request) -> Answer:
         for name in await request.broker.admin.wait_for_leaders(totals, millis(request.body.timeout)):
             rows[name]["error_code"] = int(ErrorCode.REQUEST_TIMED_OUT)
             rows[name]["error_message"] = f"topic {name} has new partitions; not all of them have a leader yet"
-    return {"throttle_time": 0, "results": list(rows.values())}
+    return {"results": list(rows.values())}
 
 
 async def _grow(request: Request, topic: Any, duplicate: bool, validate_only: bool) -> dict[str, Any]:
     try:
-        require_controller(request)
         if duplicate:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} is named more than once")
         assignments = None if topic.assignments is None else [tuple(row.broker_ids) for row in topic.assignments]

@@ -8,8 +8,8 @@ from typing import Any
 
 from broker_core.admin.topics import CreatedTopic, NewTopic
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.handlers.common import failure, require_controller
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.common import failure
+from broker_core.handlers.registry import Answer, Operation, Request, Scope, handler, on_topics
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
 
@@ -17,7 +17,7 @@ METADATA_TOPIC = "__cluster_metadata"
 """The log of KRaft's controllers: no topic may have its name."""
 
 
-@handler(ApiKey.CREATE_TOPICS, versions=range(0, 8))
+@handler(ApiKey.CREATE_TOPICS, versions=range(0, 8), needs=on_topics(Operation.CREATE, on_cluster=Operation.CREATE), scope=Scope.CLUSTER)
 async def handle(request: Request) -> Answer:
     """One row per topic asked for; a name given twice is refused each time."""
     counts = Counter(topic.name for topic in request.body.topics)
@@ -27,12 +27,11 @@ async def handle(request: Request) -> Answer:
     if created and not validate_only:
         late = set(await request.broker.admin.wait_for_leaders(created, millis(request.body.timeout)))
         rows = [_late(row) if row["name"] in late else row for row in rows]
-    return {"throttle_time": 0, "topics": rows}
+    return {"topics": rows}
 
 
 async def _create(request: Request, topic: Any, duplicate: bool, validate_only: bool) -> dict[str, Any]:
     try:
-        require_controller(request)
         if duplicate:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} is named more than once")
         if topic.name == METADATA_TOPIC:

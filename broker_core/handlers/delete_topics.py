@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.handlers.common import failure, require_controller
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.common import failure
+from broker_core.handlers.registry import Action, Answer, Operation, Request, Resource, Scope, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import millis
 
@@ -15,12 +16,18 @@ Wanted = tuple[str | None, uuid.UUID | None]
 BOTH_GIVEN = (ErrorCode.INVALID_REQUEST, "Give a topic by its name or by its id, not by both.")
 
 
-@handler(ApiKey.DELETE_TOPICS, versions=range(0, 7))
+def _needs(request: Request) -> Iterable[Action]:
+    name_of = request.broker.metadata.topic_name
+    names = (name_of(topic_id) if topic_id is not None else name for name, topic_id in _wanted(request))
+    return (Action(Operation.DELETE, Resource.TOPIC, name) for name in names if name is not None)
+
+
+@handler(ApiKey.DELETE_TOPICS, versions=range(0, 7), needs=_needs, scope=Scope.CLUSTER)
 async def handle(request: Request) -> Answer:
     """One row per topic asked for, however often it is named; a request that gives a topic both name and id is refused whole."""
     wanted = _wanted(request)
     if any(name is not None and topic_id for name, topic_id in wanted):
-        return {"throttle_time": 0, "responses": [_refused(*one, *BOTH_GIVEN) for one in wanted]}
+        return {"responses": [_refused(*one, *BOTH_GIVEN) for one in wanted]}
     found = {one: await _delete(request, *one) for one in dict.fromkeys(wanted)}
     rows = [found[one].copy() for one in wanted]
     deleting = [row["name"] for row in rows if row["error_code"] == ErrorCode.NONE]
@@ -29,7 +36,7 @@ async def handle(request: Request) -> Answer:
         if row["name"] in late and row["error_code"] == ErrorCode.NONE:
             row["error_code"] = int(ErrorCode.REQUEST_TIMED_OUT)
             row["error_message"] = f"topic {row['name']} is marked for deletion and not gone yet"
-    return {"throttle_time": 0, "responses": rows}
+    return {"responses": rows}
 
 
 def _wanted(request: Request) -> list[Wanted]:
@@ -40,7 +47,6 @@ def _wanted(request: Request) -> list[Wanted]:
 
 async def _delete(request: Request, name: str | None, topic_id: uuid.UUID | None) -> dict[str, Any]:
     try:
-        require_controller(request)
         if not request.broker.config.current.delete_topic_enable:
             code = ErrorCode.INVALID_REQUEST if request.version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
             raise KafkaError(code, "Topic deletion is disabled.")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from broker_core.errors import ErrorCode
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_cluster
 from broker_core.protocol.api import ApiKey
 
 NO_AUTHORIZER = "No Authorizer is configured on the broker."
 
 
-@handler(ApiKey.DESCRIBE_ACLS, versions=range(0, 4))
+@handler(ApiKey.DESCRIBE_ACLS, versions=range(0, 4), needs=on_cluster(Operation.DESCRIBE))
 async def handle(request: Request) -> Answer:
-    return {"throttle_time": 0, "error_code": int(ErrorCode.SECURITY_DISABLED), "error_message": NO_AUTHORIZER, "resources": []}
+    raise KafkaError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)

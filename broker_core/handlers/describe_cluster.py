@@ -5,14 +5,14 @@ from __future__ import annotations
 from broker_core.errors import ErrorCode
 from broker_core.handlers.common import CLUSTER_OPERATIONS, NO_AUTHORIZED_OPERATIONS
 from broker_core.handlers.metadata_rows import broker_rows
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Request, handler, nothing
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
 BROKERS, CONTROLLERS = 1, 2
 
 
-@handler(ApiKey.DESCRIBE_CLUSTER, versions=range(0, 2))
+@handler(ApiKey.DESCRIBE_CLUSTER, versions=range(0, 2), needs=nothing)
 async def handle(request: Request) -> Answer:
     """Only brokers can be asked for: there are no separate controllers here."""
     endpoint_type = field(request.body, "endpoint_type", BROKERS)
@@ -26,7 +26,6 @@ def _answer(request: Request, error_code: ErrorCode, message: str | None) -> Ans
     asked = field(request.body, "include_cluster_authorized_operations", False)
     brokers = [{**row, "broker_id": row["node_id"]} for row in broker_rows(request)] if error_code is ErrorCode.NONE else []
     return {
-        "throttle_time": 0,
         "error_code": int(error_code),
         "error_message": message,
         "endpoint_type": BROKERS,

@@ -10,14 +10,14 @@ from broker_core.admin.config_entries import ConfigEntry
 from broker_core.admin.configs import ResourceType
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.handlers.common import failure
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_resources
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
 Gathered = list[ConfigEntry] | KafkaError
 
 
-@handler(ApiKey.DESCRIBE_CONFIGS, versions=range(0, 5))
+@handler(ApiKey.DESCRIBE_CONFIGS, versions=range(0, 5), needs=on_resources(Operation.DESCRIBE_CONFIGS))
 async def handle(request: Request) -> Answer:
     """One row per resource and list of keys, of which a null or empty one asks for all, however often they are named: a broker's
     settings are 11 kB of answer for 5 bytes of request. Topics' settings are as the store has them now, as in Kafka."""
@@ -25,7 +25,7 @@ async def handle(request: Request) -> Answer:
     topics = [row.resource_name for row in request.body.resources if row.resource_type == ResourceType.TOPIC]
     await broker.admin.watcher.refresh(topic for topic in topics if broker.metadata.partitions(topic))
     gather = cache(partial(_entries, request))
-    return {"throttle_time": 0, "results": [_resource(request, resource, gather) for resource in dict.fromkeys(request.body.resources)]}
+    return {"results": [_resource(request, resource, gather) for resource in dict.fromkeys(request.body.resources)]}
 
 
 def _entries(request: Request, kind: int, name: str) -> Gathered:

@@ -7,16 +7,16 @@ from typing import Any
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups.summary import GroupSummary, MemberSummary
 from broker_core.handlers.common import GROUP_OPERATIONS, NO_AUTHORIZED_OPERATIONS, failure
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_group
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
 
-@handler(ApiKey.DESCRIBE_GROUPS, versions=range(0, 6))
+@handler(ApiKey.DESCRIBE_GROUPS, versions=range(0, 6), needs=on_group(Operation.DESCRIBE, "groups"))
 async def handle(request: Request) -> Answer:
     asked = field(request.body, "include_authorized_operations", False)
     operations = {"authorized_operations": GROUP_OPERATIONS if asked else NO_AUTHORIZED_OPERATIONS}
-    return {"throttle_time": 0, "groups": [_row(request, group_id) | operations for group_id in dict.fromkeys(request.body.groups)]}
+    return {"groups": [_row(request, group_id) | operations for group_id in dict.fromkeys(request.body.groups)]}
 
 
 def _row(request: Request, group_id: str) -> dict[str, Any]:

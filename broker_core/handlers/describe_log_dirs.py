@@ -6,12 +6,12 @@ from typing import Any
 
 from broker_core.errors import ErrorCode
 from broker_core.handlers.common import by_topic, partitions_of
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_cluster
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 
 
-@handler(ApiKey.DESCRIBE_LOG_DIRS, versions=range(0, 5))
+@handler(ApiKey.DESCRIBE_LOG_DIRS, versions=range(0, 5), needs=on_cluster(Operation.DESCRIBE))
 async def handle(request: Request) -> Answer:
     """All replicas (null topics), or those asked for that are here."""
     topics = request.body.topics
@@ -22,7 +22,7 @@ async def handle(request: Request) -> Answer:
     log_dir = request.broker.logs.log_dir
     code = ErrorCode.NONE if log_dir.failure is None else ErrorCode.KAFKA_STORAGE_ERROR
     result = {"error_code": int(code), "log_dir": log_dir.path, "topics": rows}
-    return {"throttle_time": 0, "error_code": int(ErrorCode.NONE), "results": [result]}
+    return {"error_code": int(ErrorCode.NONE), "results": [result]}
 
 
 def _row(request: Request, log: Any) -> dict[str, Any]:

@@ -6,18 +6,18 @@ from typing import Any
 
 from broker_core.admin.names import check_topic_name
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.handlers.common import by_topic, failure, known_partition, partitions_of
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.common import failure, known_partition, partitions_of, topic_rows
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_topics
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.storage.producer_state import ProducerEntry
 
 
-@handler(ApiKey.DESCRIBE_PRODUCERS, versions=range(0, 1))
+@handler(ApiKey.DESCRIBE_PRODUCERS, versions=range(0, 1), needs=on_topics(Operation.READ))
 async def handle(request: Request) -> Answer:
     """One row per partition asked for, however often it is named."""
     rows = {tp: _partition(request, tp) for tp in partitions_of(request.body.topics)}
-    return {"throttle_time": 0, "topics": [{"name": topic, "partitions": list(of.values())} for topic, of in by_topic(rows).items()]}
+    return {"topics": topic_rows(rows)}
 
 
 def _partition(request: Request, partition: TopicPartition) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from broker_core.errors import ErrorCode
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_cluster
 from broker_core.protocol.api import ApiKey
 
 
-@handler(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, versions=range(0, 1))
+@handler(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, versions=range(0, 1), needs=on_cluster(Operation.DESCRIBE))
 async def handle(request: Request) -> Answer:
     results = [
         {
@@ -18,4 +18,4 @@ async def handle(request: Request) -> Answer:
         }
         for user in request.body.users or ()
     ]
-    return {"throttle_time": 0, "error_code": int(ErrorCode.NONE), "error_message": None, "results": results}
+    return {"error_code": int(ErrorCode.NONE), "error_message": None, "results": results}

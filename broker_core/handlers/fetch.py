@@ -6,11 +6,12 @@ ranges; only versions 0–3, which know the old message sets, have them converte
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.handlers.common import leader_endpoints
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import CLUSTER, Action, Answer, Frame, Operation, Request, Resource, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
 from broker_core.protocol.hot import FetchPartitionResult, encode_fetch_response
@@ -28,7 +29,15 @@ READ_COMMITTED = 1
 UNTOLD = -1
 
 
-@handler(ApiKey.FETCH, versions=range(0, 18))
+def _needs(request: Request) -> Iterable[Action]:
+    """Of followers the leave to act for the cluster, of consumers that to read what they name."""
+    if _replica_id(request.body) >= 0:
+        return (Action(Operation.CLUSTER_ACTION, Resource.CLUSTER, CLUSTER),)
+    names = (_topic(request, topic)[0] for topic in request.body.topics)
+    return (Action(Operation.READ, Resource.TOPIC, name) for name in names if name is not None)
+
+
+@handler(ApiKey.FETCH, versions=range(0, 18), needs=_needs)
 async def handle(request: Request) -> Answer:
     """At once or after a while, see the replica manager; partitions of one topic that follow each other are grouped."""
     body, params = request.body, _params(request)
@@ -55,11 +64,16 @@ def _params(request: Request) -> FetchParams:
         millis(body.max_wait),
         body.min_bytes,
         max_bytes if request.version >= BATCHES_SINCE else min(max_bytes, CONVERTED_BYTES_MAX),
-        replica_id=state.replica_id if state is not None else field(body, "replica_id", -1),
+        replica_id=_replica_id(body),
         replica_epoch=state.replica_epoch if state is not None else -1,
         read_committed=field(body, "isolation_level", 0) == READ_COMMITTED,
         rack=field(body, "rack_id", ""),
     )
+
+
+def _replica_id(body: Any) -> int:
+    state = field(body, "replica_state", None)
+    return state.replica_id if state is not None else field(body, "replica_id", -1)  # type: ignore[no-any-return]
 
 
 def _wanted(request: Request) -> list[WantedPartition]:
@@ -90,12 +104,11 @@ def _topic(request: Request, topic: Any) -> tuple[str | None, Any]:
 
 def _forgotten(request: Request) -> list[PartitionKey]:
     rows = field(request.body, "forgotten_topics_data", ())
-    if request.version < TOPIC_IDS_SINCE:
-        return [(row.topic, partition) for row in rows for partition in row.partitions]
-    return [(row.topic_id, partition) for row in rows for partition in row.partitions]
+    name = "topic" if request.version < TOPIC_IDS_SINCE else "topic_id"
+    return [(getattr(row, name), partition) for row in rows for partition in row.partitions]
 
 
-def _encoded(request: Request, reply: Reply) -> list[Part]:
+def _encoded(request: Request, reply: Reply) -> Frame:
     topics: list[tuple[str, Any, list[FetchPartitionResult]]] = []
     for wanted, result, _ in reply.answers:
         if not topics or (topics[-1][0], topics[-1][1]) != (wanted.topic or "", wanted.topic_id):
@@ -103,9 +116,8 @@ def _encoded(request: Request, reply: Reply) -> list[Part]:
         topics[-1][2].append(result)
     leaders = [result.current_leader for _, _, results in topics for result in results if result.current_leader]
     endpoints = leader_endpoints(request, leaders) if request.version >= ENDPOINTS_SINCE else []
-    return encode_fetch_response(
-        request.version, request.header.correlation_id, 0, int(reply.error_code), reply.session_id, topics, endpoints
-    )
+    version, correlation_id, error_code = request.version, request.header.correlation_id, int(reply.error_code)
+    return lambda throttle_ms: encode_fetch_response(version, correlation_id, throttle_ms, error_code, reply.session_id, topics, endpoints)
 
 
 async def _convert_all(request: Request, reply: Reply) -> None:

@@ -7,11 +7,12 @@ request that every client takes for final, and the message says what is meant.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.handlers.common import failure
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Action, Answer, Operation, Request, Resource, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
@@ -20,11 +21,21 @@ SHARE_SINCE_VERSION = 6
 LIST_SINCE_VERSION = 4
 
 
-@handler(ApiKey.FIND_COORDINATOR, versions=range(0, 7))
+def _needs(request: Request) -> Iterable[Action]:
+    """Nothing for coordinators that are not here."""
+    kinds = {GROUP: Resource.GROUP, TRANSACTION: Resource.TRANSACTIONAL_ID}
+    resource = kinds.get(field(request.body, "key_type", GROUP))
+    return () if resource is None else [Action(Operation.DESCRIBE, resource, key) for key in _keys(request)]
+
+
+@handler(ApiKey.FIND_COORDINATOR, versions=range(0, 7), needs=_needs)
 async def handle(request: Request) -> Answer:
-    keys = request.body.coordinator_keys if request.version >= LIST_SINCE_VERSION else (request.body.key,)
-    rows = [_row(request, key) for key in keys]
-    return {"throttle_time": 0, "coordinators": rows} | (rows[0] if rows else {})
+    rows = [_row(request, key) for key in _keys(request)]
+    return {"coordinators": rows} | (rows[0] if rows else {})
+
+
+def _keys(request: Request) -> Iterable[str]:
+    return request.body.coordinator_keys if request.version >= LIST_SINCE_VERSION else (request.body.key,)
 
 
 def _row(request: Request, key: str) -> dict[str, Any]:

@@ -6,27 +6,21 @@ from typing import Any
 
 from broker_core.admin.configs import ConfigChange, ConfigOperation, ResourceType
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.handlers.common import failure
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.common import changed
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_resources
 from broker_core.protocol.api import ApiKey
 
 
-@handler(ApiKey.INCREMENTAL_ALTER_CONFIGS, versions=range(0, 2))
+@handler(ApiKey.INCREMENTAL_ALTER_CONFIGS, versions=range(0, 2), needs=on_resources(Operation.ALTER_CONFIGS))
 async def handle(request: Request) -> Answer:
     """One row per resource; any broker may serve it, since the settings live in ZooKeeper."""
-    return {"throttle_time": 0, "responses": [await _resource(request, resource) for resource in request.body.resources]}
+    return {"responses": [await changed(resource, _alter(request, resource)) for resource in request.body.resources]}
 
 
-async def _resource(request: Request, resource: Any) -> dict[str, Any]:
-    row = {"resource_type": resource.resource_type, "resource_name": resource.resource_name}
-    try:
-        kind = ResourceType.of(resource.resource_type)
-        changes = _changes(resource)
-        await request.broker.admin.configs.alter(kind, resource.resource_name, changes, validate_only=request.body.validate_only)
-    except Exception as error:
-        code, message = failure(error)
-        return row | {"error_code": int(code), "error_message": message}
-    return row | {"error_code": int(ErrorCode.NONE), "error_message": None}
+async def _alter(request: Request, resource: Any) -> None:
+    kind = ResourceType.of(resource.resource_type)
+    changes = _changes(resource)
+    await request.broker.admin.configs.alter(kind, resource.resource_name, changes, validate_only=request.body.validate_only)
 
 
 def _changes(resource: Any) -> list[ConfigChange]:

@@ -5,9 +5,11 @@ A producer with a transactional id is refused for good, as by FindCoordinator al
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.handlers.common import failure
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import CLUSTER, Action, Answer, Operation, Request, Resource, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
@@ -15,14 +17,21 @@ NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 
 
-@handler(ApiKey.INIT_PRODUCER_ID, versions=range(0, 6))
+def _needs(request: Request) -> Iterable[Action]:
+    transactional_id = request.body.transactional_id
+    if transactional_id is None:
+        return (Action(Operation.IDEMPOTENT_WRITE, Resource.CLUSTER, CLUSTER),)
+    return (Action(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id),)
+
+
+@handler(ApiKey.INIT_PRODUCER_ID, versions=range(0, 6), needs=_needs)
 async def handle(request: Request) -> Answer:
     try:
         _check(request)
         producer_id = await request.broker.producer_ids.next_id()
     except KafkaError as error:
-        return _payload(failure(error)[0], NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
-    return _payload(ErrorCode.NONE, producer_id, 0)
+        return {"error_code": int(failure(error)[0]), "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_PRODUCER_EPOCH}
+    return {"error_code": int(ErrorCode.NONE), "producer_id": producer_id, "producer_epoch": 0}
 
 
 def _check(request: Request) -> None:
@@ -35,7 +44,3 @@ def _check(request: Request) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
     if transactional_id is not None:
         raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker coordinates no transactions")
-
-
-def _payload(error: ErrorCode, producer_id: int, epoch: int) -> Answer:
-    return {"throttle_time": 0, "error_code": int(error), "producer_id": producer_id, "producer_epoch": epoch}

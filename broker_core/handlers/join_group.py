@@ -7,7 +7,7 @@ v9 the skipped assignment of a static leader (KIP-814).
 from __future__ import annotations
 
 from broker_core.groups.messages import JoinRequest, JoinResult, Protocol
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_group
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
 
@@ -16,7 +16,7 @@ NULL_PROTOCOL_NAME_SINCE = 7
 SKIP_ASSIGNMENT_SINCE = 9
 
 
-@handler(ApiKey.JOIN_GROUP, versions=range(0, 10))
+@handler(ApiKey.JOIN_GROUP, versions=range(0, 10), needs=on_group(Operation.READ))
 async def handle(request: Request) -> Answer:
     return _payload(request.version, await request.broker.groups.join(_join_request(request)))
 
@@ -45,7 +45,6 @@ def _join_request(request: Request) -> JoinRequest:
 def _payload(version: int, result: JoinResult) -> Answer:
     protocol_name = result.protocol_name if version >= NULL_PROTOCOL_NAME_SINCE else result.protocol_name or ""
     return {
-        "throttle_time": 0,
         "error_code": int(result.error),
         "generation_id": result.generation,
         "protocol_type": result.protocol_type,

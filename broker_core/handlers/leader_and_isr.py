@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from broker_core.coordination.store import StoreError
 from broker_core.errors import CloseConnection
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_cluster
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
 
-@handler(ApiKey.LEADER_AND_ISR, versions=range(0, 8))
+@handler(ApiKey.LEADER_AND_ISR, versions=range(0, 8), needs=on_cluster(Operation.CLUSTER_ACTION))
 async def handle(request: Request) -> Answer:
     """Epoch checks, role changes and their per-partition errors are the replica manager's; settings are read before.
 

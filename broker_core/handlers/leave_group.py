@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from broker_core.groups.messages import LeavingMember
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_group
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
 LIST_SINCE_VERSION = 3
 
 
-@handler(ApiKey.LEAVE_GROUP, versions=range(0, 6))
+@handler(ApiKey.LEAVE_GROUP, versions=range(0, 6), needs=on_group(Operation.READ))
 async def handle(request: Request) -> Answer:
     error, results = request.broker.groups.leave(request.body.group_id, _leaving(request))
     if request.version < LIST_SINCE_VERSION and results:
         error = error or results[0].error
     return {
-        "throttle_time": 0,
         "error_code": int(error),
         "members": [
             {"member_id": result.member_id, "group_instance_id": result.instance_id, "error_code": int(result.error)} for result in results

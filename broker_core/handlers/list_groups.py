@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from broker_core.groups.summary import CLASSIC
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_cluster
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
 
-@handler(ApiKey.LIST_GROUPS, versions=range(0, 6))
+@handler(ApiKey.LIST_GROUPS, versions=range(0, 6), needs=on_cluster(Operation.DESCRIBE))
 async def handle(request: Request) -> Answer:
     states = field(request.body, "states_filter", None) or ()
     types = field(request.body, "types_filter", None) or ()
     error, groups = request.broker.groups.list_groups(states, types)
     return {
-        "throttle_time": 0,
         "error_code": int(error),
         "groups": [
             {"group_id": group.group_id, "protocol_type": group.protocol_type, "group_state": group.state.value, "group_type": CLASSIC}

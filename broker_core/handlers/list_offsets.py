@@ -10,7 +10,7 @@ from typing import Any
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.handlers.common import failure
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_topics
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
@@ -24,7 +24,7 @@ READ_COMMITTED = 1
 NONE_FOUND = (-1, -1, -1)
 
 
-@handler(ApiKey.LIST_OFFSETS, versions=range(0, 10))
+@handler(ApiKey.LIST_OFFSETS, versions=range(0, 10), needs=on_topics(Operation.DESCRIBE))
 async def handle(request: Request) -> Answer:
     """One row per partition; a partition named twice is refused."""
     seen: dict[TopicPartition, int] = {}
@@ -37,7 +37,7 @@ async def handle(request: Request) -> Answer:
         {"name": topic.name, "partitions": [await _row(request, topic.name, row, seen, budget) for row in topic.partitions]}
         for topic in request.body.topics
     ]
-    return {"throttle_time": 0, "topics": topics}
+    return {"topics": topics}
 
 
 async def _row(request: Request, topic: str, row: Any, seen: dict[TopicPartition, int], budget: Budget) -> dict[str, Any]:

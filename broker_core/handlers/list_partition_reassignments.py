@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from broker_core.errors import ErrorCode, KafkaError
-from broker_core.handlers.common import by_topic, failure, partitions_of, require_controller
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.errors import ErrorCode
+from broker_core.handlers.common import by_topic, partitions_of
+from broker_core.handlers.registry import Answer, Operation, Request, Scope, handler, on_cluster
 from broker_core.protocol.api import ApiKey
 
 
-@handler(ApiKey.LIST_PARTITION_REASSIGNMENTS, versions=range(0, 1))
+@handler(ApiKey.LIST_PARTITION_REASSIGNMENTS, versions=range(0, 1), needs=on_cluster(Operation.DESCRIBE), scope=Scope.CLUSTER)
 async def handle(request: Request) -> Answer:
     """All of them (null), or those among the partitions asked for."""
     topics = request.body.topics
-    try:
-        require_controller(request)
-        ongoing = request.broker.controller.list_reassignments(None if topics is None else partitions_of(topics))
-    except KafkaError as error:
-        code, message = failure(error)
-        return {"throttle_time": 0, "error_code": int(code), "error_message": message, "topics": []}
+    ongoing = request.broker.controller.list_reassignments(None if topics is None else partitions_of(topics))
     rows = [
         {
             "name": topic,
@@ -33,4 +28,4 @@ async def handle(request: Request) -> Answer:
         }
         for topic, partitions in by_topic(ongoing).items()
     ]
-    return {"throttle_time": 0, "error_code": int(ErrorCode.NONE), "error_message": None, "topics": rows}
+    return {"error_code": int(ErrorCode.NONE), "error_message": None, "topics": rows}

@@ -6,6 +6,7 @@ then told LEADER_NOT_AVAILABLE and asks again. Answers without such a side effec
 
 from __future__ import annotations
 
+import struct
 import uuid
 from collections.abc import Iterable
 from typing import Any
@@ -14,12 +15,15 @@ from broker_core.admin.names import check_topic_name
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.handlers.common import CLUSTER_OPERATIONS, NO_AUTHORIZED_OPERATIONS, TOPIC_OPERATIONS, failure
 from broker_core.handlers.metadata_rows import broker_rows, missing_topic, topic_row
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Action, Answer, Operation, Request, Resource, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import encode_response, field
 from broker_core.protocol.headers import response_header
 from broker_core.storage.slices import Slices
 
+THROTTLE = struct.Struct(">i")
+"""The first field of an answer."""
+THROTTLE_SINCE = 3
 NO_ID = uuid.UUID(int=0)
 NO_CONTROLLER = -1
 NO_NULL_NAMES = (10, 11)
@@ -27,9 +31,20 @@ NO_NULL_NAMES = (10, 11)
 Wanted = tuple[str | None, uuid.UUID | None]
 
 
-@handler(ApiKey.METADATA, versions=range(0, 13))
+def _needs(request: Request) -> Iterable[Action]:
+    """To be told of the topics that are named, and to create those that this makes."""
+    metadata, may_create = request.broker.metadata, _may_create(request)
+    for named, topic_id in _wanted(request) or ():
+        name = named if topic_id is None else metadata.topic_name(topic_id)
+        if name is not None:
+            yield Action(Operation.DESCRIBE, Resource.TOPIC, name)
+            if may_create and not metadata.partitions(name):
+                yield Action(Operation.CREATE, Resource.TOPIC, name, on_cluster=Operation.CREATE)
+
+
+@handler(ApiKey.METADATA, versions=range(0, 13), needs=_needs)
 async def handle(request: Request) -> Answer:
-    """A cached body where there is one; else built, and kept when every topic asked for exists."""
+    """A cached body, all but its throttle time, where there is one; else built, and kept when every topic asked for exists."""
     wanted = _wanted(request)
     if request.version in NO_NULL_NAMES and any(name is None or topic_id for name, topic_id in wanted or ()):
         return _refused(wanted or ())
@@ -39,10 +54,11 @@ async def handle(request: Request) -> Answer:
     body = request.broker.metadata_responses.get(version, shape)
     if body is None:
         payload, cacheable = await _build(request, wanted)
-        body = encode_response(ApiKey.METADATA, request.version, payload)
+        body = encode_response(ApiKey.METADATA, request.version, payload)[THROTTLE.size if request.version >= THROTTLE_SINCE else 0 :]
         if cacheable and request.broker.metadata.version == version:
             request.broker.metadata_responses.put(version, shape, body)
-    return [response_header(ApiKey.METADATA, request.version, request.header.correlation_id), body]
+    start = response_header(ApiKey.METADATA, request.version, request.header.correlation_id)
+    return lambda throttle_ms: [start + THROTTLE.pack(throttle_ms) if request.version >= THROTTLE_SINCE else start, body]
 
 
 def _wanted(request: Request) -> tuple[Wanted, ...] | None:
@@ -86,7 +102,6 @@ async def _build(request: Request, wanted: tuple[Wanted, ...] | None) -> tuple[d
         shown.add(row["name"])
         rows.append(row | {"topic_authorized_operations": TOPIC_OPERATIONS if topic_operations else NO_AUTHORIZED_OPERATIONS})
     payload = {
-        "throttle_time": 0,
         "brokers": broker_rows(request),
         "cluster_id": request.broker.cluster_id,
         "controller_id": metadata.controller_id,

@@ -6,10 +6,9 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from broker_core.admin.names import INTERNAL_TOPICS
 from broker_core.errors import ErrorCode
 from broker_core.handlers.registry import Request
-from broker_core.model import NO_LEADER
+from broker_core.model import INTERNAL_TOPICS, NO_LEADER
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.schema import Side
 from broker_core.protocol.writer import EncodedItems, items_writer

@@ -12,8 +12,8 @@ from broker_core.coordination.store import StoreError
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups.records import OffsetCommit
 from broker_core.groups.zookeeper_offsets import write_offset
-from broker_core.handlers.common import by_topic, failure
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.common import code_rows, failure
+from broker_core.handlers.registry import Answer, Operation, Request, both, handler, on_group, on_topics
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
@@ -21,7 +21,7 @@ from broker_core.protocol.codec import field, millis
 UNSET = -1
 
 
-@handler(ApiKey.OFFSET_COMMIT, versions=range(0, 10))
+@handler(ApiKey.OFFSET_COMMIT, versions=range(0, 10), needs=both(on_group(Operation.READ), on_topics(Operation.READ)))
 async def handle(request: Request) -> Answer:
     commits = _commits(request)
     metadata = request.broker.metadata
@@ -29,16 +29,7 @@ async def handle(request: Request) -> Answer:
     outcomes = dict.fromkeys(commits, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if known:
         outcomes |= await (_to_zookeeper(request, known) if request.version == 0 else _to_group(request, known))
-    return {
-        "throttle_time": 0,
-        "topics": [
-            {
-                "name": topic,
-                "partitions": [{"partition_index": index, "error_code": int(error)} for index, error in partitions.items()],
-            }
-            for topic, partitions in by_topic(outcomes).items()
-        ],
-    }
+    return {"topics": code_rows(outcomes)}
 
 
 def _commits(request: Request) -> dict[TopicPartition, OffsetCommit]:

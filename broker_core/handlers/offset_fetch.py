@@ -14,7 +14,7 @@ from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.groups.offset_service import FetchedOffset
 from broker_core.groups.zookeeper_offsets import read_offset
 from broker_core.handlers.common import by_topic, failure, partitions_of
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Action, Answer, Operation, Request, Resource, handler
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
@@ -25,16 +25,22 @@ GROUPS_SINCE = 8
 Offsets = Mapping[TopicPartition, FetchedOffset]
 
 
-@handler(ApiKey.OFFSET_FETCH, versions=range(0, 10))
+def _needs(request: Request) -> Iterable[Action]:
+    for group in request.body.groups if request.version >= GROUPS_SINCE else (request.body,):
+        yield Action(Operation.DESCRIBE, Resource.GROUP, group.group_id)
+        yield from (Action(Operation.DESCRIBE, Resource.TOPIC, topic.name) for topic in group.topics or ())
+
+
+@handler(ApiKey.OFFSET_FETCH, versions=range(0, 10), needs=_needs)
 async def handle(request: Request) -> Answer:
     if request.version >= GROUPS_SINCE:
         asked = dict.fromkeys((group.group_id, group.topics) for group in request.body.groups)
         rows = [_group_row(request, group_id, topics) for group_id, topics in asked]
-        return {"throttle_time": 0, "groups": rows}
+        return {"groups": rows}
     if request.version == 0:
         return {"topics": _topics(await _from_zookeeper(request))}
     row = _group_row(request, request.body.group_id, request.body.topics)
-    return {"throttle_time": 0, "error_code": row["error_code"], "topics": row["topics"]}
+    return {"error_code": row["error_code"], "topics": row["topics"]}
 
 
 def _group_row(request: Request, group_id: str, topics: Iterable[Any] | None) -> dict[str, Any]:

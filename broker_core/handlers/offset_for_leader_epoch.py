@@ -6,20 +6,22 @@ from typing import Any
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.handlers.common import failure
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_topics
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
+_needs = on_topics(Operation.DESCRIBE, name="topic", on_cluster=Operation.CLUSTER_ACTION)
 
-@handler(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions=range(0, 5))
+
+@handler(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions=range(0, 5), needs=_needs)
 async def handle(request: Request) -> Answer:
     """One row per partition; an epoch unknown to the leader is answered with (-1, -1)."""
     topics = [
         {"topic": topic.topic, "partitions": [_row(request, TopicPartition(topic.topic, row.partition), row) for row in topic.partitions]}
         for topic in request.body.topics
     ]
-    return {"throttle_time": 0, "topics": topics}
+    return {"topics": topics}
 
 
 def _row(request: Request, partition: TopicPartition, row: Any) -> dict[str, Any]:

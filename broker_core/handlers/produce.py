@@ -7,12 +7,12 @@ the leader has the records, acks -1 when the whole ISR has. Versions 0–2 may b
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from broker_core.admin.names import INTERNAL_TOPICS
 from broker_core.errors import CloseConnection, CorruptData, ErrorCode, KafkaError
 from broker_core.handlers.common import leader_endpoints
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Action, Answer, Operation, Request, Resource, handler
 from broker_core.model import NO_LEADER, TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
@@ -36,7 +36,14 @@ _LENGTH_AT, _MAGIC_AT, _ATTRIBUTES_AT, _COUNT_AT, _HEADER_BYTES = 8, 16, 21, 57,
 _LENGTH_END = 12
 
 
-@handler(ApiKey.PRODUCE, versions=range(0, 12))
+def _needs(request: Request) -> Iterable[Action]:
+    transactional_id = field(request.body, "transactional_id", None)
+    if transactional_id is not None:
+        yield Action(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
+    yield from (Action(Operation.WRITE, Resource.TOPIC, topic.name) for topic in request.body.topic_data)
+
+
+@handler(ApiKey.PRODUCE, versions=range(0, 12), needs=_needs)
 async def handle(request: Request) -> Answer:
     """Every partition has its own result; those that are refused here never reach the log."""
     body = request.body
@@ -90,10 +97,6 @@ def _refused(request: Request, code: ErrorCode) -> Answer:
 
 def _checked(request: Request, tp: TopicPartition, records: memoryview | None) -> memoryview:
     """The records: one batch, or in old versions a message set; or what is wrong with them."""
-    if request.body.acks not in VALID_ACKS:
-        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks must be 0, 1 or -1 (all), not {request.body.acks}")
-    if tp.topic in INTERNAL_TOPICS:
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {tp.topic}")
     if not records:
         raise KafkaError(ErrorCode.INVALID_RECORD, f"no records for {tp}")
     if is_legacy(records):
@@ -160,7 +163,8 @@ def _encoded(request: Request, rows: dict[TopicPartition, ProducedPartition]) ->
     topics = [(t.name, [rows[TopicPartition(t.name, data.index)] for data in t.partition_data]) for t in request.body.topic_data]
     leaders = [row.current_leader for row in rows.values() if row.current_leader] if request.version >= LEADER_HINTS_SINCE else []
     endpoints = leader_endpoints(request, leaders)
-    return [encode_produce_response(request.version, request.header.correlation_id, 0, topics, endpoints)]
+    version, correlation_id = request.version, request.header.correlation_id
+    return lambda throttle_ms: [encode_produce_response(version, correlation_id, throttle_ms, topics, endpoints)]
 
 
 def _close_if_failed(rows: dict[TopicPartition, ProducedPartition]) -> None:

@@ -3,16 +3,18 @@
 A handler is a coroutine function `handle` in a file of this package, marked with its key and its version range; the file is
 all it takes to serve and advertise the key:
 
-    @handler(ApiKey.HEARTBEAT, versions=range(0, 5))
+    @handler(ApiKey.HEARTBEAT, versions=range(0, 5), needs=on_group(Operation.READ))
     async def handle(request: Request) -> Answer: ...
 
-It returns one payload for all its versions (a mapping, which the caller encodes), the parts of a complete response frame
-(header included, from `protocol/hot.py`), or None when the client expects no answer. A vendor key's body is the rest of the
-frame, undecoded.
+What it declares is seen to before it is called (`server/pipeline.py`). It returns one payload for all its versions, a mapping
+that has everything but the throttle time; or what makes the parts of a complete response frame (header included) of a throttle
+time; or None when the client expects no answer. A `KafkaError` that leaves it refuses the request as a whole. A vendor key's body is
+the rest of the frame, undecoded.
 """
 
 from __future__ import annotations
 
+import enum
 import importlib
 import pkgutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -20,15 +22,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
+from broker_core.handlers.access import CLUSTER, Action, Operation, Resource, both, nothing, on_cluster, on_group, on_resources, on_topics
 from broker_core.protocol.api import VENDOR_KEY_MIN
 from broker_core.seams import Part, Peer
 
 if TYPE_CHECKING:
+    from broker_core.handlers.access import Needs
     from broker_core.handlers.services import BrokerServices
     from broker_core.protocol.headers import RequestHeader
 
+__all__ = ["CLUSTER", "Action", "Operation", "Resource", "both", "nothing", "on_cluster", "on_group", "on_resources", "on_topics"]
+__all__ += ["ANONYMOUS", "Answer", "ApiHandler", "ConnectionInfo", "Frame", "Payload", "Registry", "Request", "Scope"]
+__all__ += ["full_registry", "handler"]
+
 Payload = Mapping[str, Any]
-Answer = Payload | list[Part] | None
+Frame = Callable[[int], list[Part]]
+"""Makes the frame of a throttle time in milliseconds."""
+Answer = Payload | Frame | None
+ANONYMOUS = "User:ANONYMOUS"
+"""The principal of a listener that asks nobody who it is, as Kafka's PLAINTEXT."""
 
 
 class ConnectionInfo(Struct):
@@ -37,15 +49,15 @@ class ConnectionInfo(Struct):
     connection_id: int
     peer: Peer
     listener: str
-    principal: str = "User:ANONYMOUS"
-    client_id: str | None = None
+    principal: str = ANONYMOUS
     software_name: str = "unknown"
     software_version: str = "unknown"
     last_feed_answer_ms: float = 0.0
 
 
 class Request(Struct, frozen=True):
-    """One decoded request; `body` is the codec's entity, read with `protocol.codec.field`."""
+    """One decoded request and all that a stage may know of it: its header (client id, version), its connection (principal, listener,
+    address) and the broker; `body` is the codec's entity, read with `protocol.codec.field`."""
 
     header: RequestHeader
     body: Any
@@ -61,24 +73,29 @@ class Request(Struct, frozen=True):
 HandlerFunction = Callable[[Request], Awaitable[Answer]]
 
 
+class Scope(enum.Enum):
+    """Who may serve a key: every broker, or the controller alone, for the cluster."""
+
+    BROKER = "broker"
+    CLUSTER = "cluster"
+
+
 class ApiHandler(Struct, frozen=True):
-    """A handler with the key and the versions it serves; calling it calls the function."""
+    """A handler with what it declares; calling it calls the function."""
 
     key: int
     versions: range
+    needs: Needs
+    scope: Scope
     function: HandlerFunction
 
-    async def __call__(self, request: Request) -> Answer:
-        return await self.function(request)
+    def __call__(self, request: Request) -> Awaitable[Answer]:
+        return self.function(request)
 
 
-def handler(key: int, *, versions: range) -> Callable[[HandlerFunction], ApiHandler]:
+def handler(key: int, *, versions: range, needs: Needs, scope: Scope = Scope.BROKER) -> Callable[[HandlerFunction], ApiHandler]:
     """Marks a coroutine function as the handler of `key` for `versions` (a range: its end is exclusive)."""
-
-    def mark(function: HandlerFunction) -> ApiHandler:
-        return ApiHandler(key, versions, function)
-
-    return mark
+    return lambda function: ApiHandler(key, versions, needs, scope, function)
 
 
 class ApiRange(NamedTuple):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from broker_core.errors import ErrorCode
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Request, handler, nothing
 from broker_core.protocol.api import ApiKey
 
 
-@handler(ApiKey.RENEW_DELEGATION_TOKEN, versions=range(0, 3))
+@handler(ApiKey.RENEW_DELEGATION_TOKEN, versions=range(0, 3), needs=nothing)
 async def handle(request: Request) -> Answer:
-    return {"error_code": int(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED), "throttle_time": 0, "expiry_timestamp": -1}
+    return {"error_code": int(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED), "expiry_timestamp": -1}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.handlers.common import failure
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_cluster
 from broker_core.telemetry.feed_wire import STATE_FEED_KEY, STATE_FEED_VERSION, encode_response_frame, parse_request
 
 
-@handler(STATE_FEED_KEY, versions=range(STATE_FEED_VERSION, STATE_FEED_VERSION + 1))
+@handler(STATE_FEED_KEY, versions=range(STATE_FEED_VERSION, STATE_FEED_VERSION + 1), needs=on_cluster(Operation.DESCRIBE))
 async def handle(request: Request) -> Answer:
     """One answer; a watcher too many is refused."""
     feed = request.broker.feed
@@ -20,4 +20,4 @@ async def handle(request: Request) -> Answer:
         code, message = failure(error)
         payload = {"error": int(code), "message": message}
     request.connection.last_feed_answer_ms = request.broker.node.clock.monotonic_ms()
-    return [encode_response_frame(request.header.correlation_id, payload)]
+    return lambda _: [encode_response_frame(request.header.correlation_id, payload)]

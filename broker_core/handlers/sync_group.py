@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from broker_core.errors import ErrorCode
 from broker_core.groups.messages import SyncRequest, SyncResult
-from broker_core.handlers.registry import Answer, Request, handler
+from broker_core.handlers.registry import Answer, Operation, Request, handler, on_group
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field
 
 PROTOCOL_SINCE = 5
 
 
-@handler(ApiKey.SYNC_GROUP, versions=range(0, 6))
+@handler(ApiKey.SYNC_GROUP, versions=range(0, 6), needs=on_group(Operation.READ))
 async def handle(request: Request) -> Answer:
     body = request.body
     sync = SyncRequest(
@@ -30,7 +30,6 @@ async def handle(request: Request) -> Answer:
 
 def _payload(result: SyncResult) -> Answer:
     return {
-        "throttle_time": 0,
         "error_code": int(result.error),
         "protocol_type": result.protocol_type,
         "protocol_name": result.protocol_name,

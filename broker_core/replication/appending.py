@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from broker_core.errors import ErrorCode, KafkaError, RecordsRefused
-from broker_core.model import NO_EPOCH, TopicPartition
+from broker_core.model import INTERNAL_TOPICS, NO_EPOCH, TopicPartition
 from broker_core.records.budget import Budget, BudgetSpent, refusal
 from broker_core.replication.delayed import DelayedOffsets
 from broker_core.replication.partition import ACKS_ALL, Partition
@@ -34,7 +34,6 @@ START_UNTOLD = frozenset(
         ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state")
 
 
 class AppendResult(Struct, frozen=True):
@@ -106,7 +105,7 @@ class Appending:
         the partitions whose batches are conversions by this broker.
         """
         if acks not in VALID_ACKS:
-            return {tp: AppendResult(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks} is none of -1, 0 and 1") for tp in entries}
+            return {tp: AppendResult(ErrorCode.INVALID_REQUIRED_ACKS, f"acks must be 0, 1 or -1 (all), not {acks}") for tp in entries}
         results: dict[TopicPartition, AppendResult] = {}
         appended = Appended({}, {})
         terms = Terms(acks, origin, budget or self._workbench.budget(), made_here)
@@ -141,7 +140,7 @@ class Appending:
     async def _append_one(self, tp: TopicPartition, data: bytes | memoryview, terms: Terms, appended: Appended) -> AppendResult:
         try:
             if terms.origin is AppendOrigin.CLIENT and tp.topic in INTERNAL_TOPICS:
-                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"clients may not append to the internal topic {tp.topic}")
+                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {tp.topic}")
             partition = self._hosted(tp)
         except KafkaError as error:
             self._refused.note(tp, data, error, self._clock.monotonic_ms())

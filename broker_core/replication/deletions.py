@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.model import TopicPartition
-from broker_core.replication.appending import INTERNAL_TOPICS
+from broker_core.model import INTERNAL_TOPICS, TopicPartition
 from broker_core.replication.delayed import DelayedOffsets
 from broker_core.replication.partition import Partition
 from broker_core.replication.progress import Progress

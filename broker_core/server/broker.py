@@ -26,6 +26,7 @@ from broker_core.coordination.layout import ensure_cluster_id, ensure_layout
 from broker_core.coordination.registration import Registration
 from broker_core.coordination.store import ConnectionLoss, SessionExpired
 from broker_core.groups.coordinator import GroupCoordinator
+from broker_core.handlers.access import AllowAll
 from broker_core.handlers.encoded import EncodedCache
 from broker_core.handlers.registry import full_registry
 from broker_core.handlers.services import BrokerServices
@@ -34,8 +35,10 @@ from broker_core.model import BrokerInfo, Endpoint, TopicPartition
 from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.manager import ReplicaManager
 from broker_core.seams import Listener, Node
-from broker_core.server.connections import Connections
+from broker_core.server.connection import Connection
 from broker_core.server.handover import hand_over
+from broker_core.server.pipeline import Pipeline
+from broker_core.server.strangers import Strangers
 from broker_core.storage.manager import LogManager
 from broker_core.telemetry.feed import StateFeed
 from broker_core.telemetry.metrics import BrokerMetrics
@@ -69,7 +72,6 @@ class Broker:
         self._logs_are_open = False
         self._services: BrokerServices | None = None
         self._advertised = static.advertised_endpoints()
-        self._connections = Connections(self.metrics, node.clock)
         self._registration = Registration(
             node,
             static.log_dir,
@@ -215,8 +217,9 @@ class Broker:
         )
 
     async def _listen(self) -> None:
+        pipeline = Pipeline(self.services, AllowAll(), Strangers(self.node.clock))
         for endpoint in self.config.current.endpoints():
-            accept = partial(self._connections.accept, self.services, endpoint.listener)
+            accept = partial(Connection, pipeline, endpoint.listener)
             listener = await self.node.network.listen(endpoint.host, endpoint.port, accept)
             self._listeners.append(listener)
             self._advertised = tuple(_with_port(advertised, endpoint.listener, listener.port) for advertised in self._advertised)

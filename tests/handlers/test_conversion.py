@@ -19,6 +19,7 @@ from broker_core.records.legacy import build_message_set
 from broker_core.replication.appending import AppendResult
 from broker_core.replication.fetch_session import Answer, Reply, WantedPartition
 from broker_core.seams import at_once
+from broker_core.server.pipeline import UNTHROTTLED_MS, respond
 from broker_core.storage.workbench import Workbench
 from broker_core.telemetry.metrics import BrokerMetrics
 from tests.support.log_world import ManualClock
@@ -56,7 +57,7 @@ async def answer_beside_others(handler: ApiHandler, version: int, body: Any, rep
             await asyncio.sleep(0)
 
     other = asyncio.create_task(somebody_else())
-    answer = await handler(request)
+    answer = respond(request.header, await handler(request), UNTHROTTLED_MS)
     other.cancel()
     return answer, turns
 

@@ -12,6 +12,7 @@ import pytest
 
 from broker_core.errors import ErrorCode
 from broker_core.handlers import heartbeat
+from broker_core.handlers.access import nothing
 from broker_core.handlers.registry import Registry, full_registry, handler
 from broker_core.protocol.api import MAX_VERSION_3_9, ApiKey
 from broker_core.records.batch import Record, build_batch
@@ -164,7 +165,7 @@ def test_the_advertised_versions() -> None:
 
 
 def test_a_key_has_one_handler() -> None:
-    @handler(ApiKey.HEARTBEAT, versions=range(0, 2))
+    @handler(ApiKey.HEARTBEAT, versions=range(0, 2), needs=nothing)
     async def handle(request: object) -> None: ...
 
     with pytest.raises(ValueError, match=rf"{heartbeat.__name__} and {__name__} both claim API key .*HEARTBEAT"):

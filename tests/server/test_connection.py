@@ -9,16 +9,18 @@ from typing import Any, cast
 
 import pytest
 
-from broker_core.errors import CloseConnection, ErrorCode, ProtocolViolation
+from broker_core.errors import CloseConnection, ErrorCode, KafkaError, ProtocolViolation
 from broker_core.handlers import api_versions
-from broker_core.handlers.registry import Answer, ConnectionInfo, Registry, Request, handler
+from broker_core.handlers.access import Action, Needs, Operation, nothing, on_group
+from broker_core.handlers.registry import Answer, Registry, Request, Scope, handler
 from broker_core.handlers.services import BrokerServices
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_response
-from broker_core.protocol.headers import encode_request_frame, request_header
+from broker_core.protocol.headers import encode_request_frame, parse_request_header, request_header
 from broker_core.seams import Peer
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.connection import Connection
+from broker_core.server.pipeline import Pipeline, respond
 from broker_core.server.strangers import Strangers
 from broker_core.telemetry.metrics import STAGES, BrokerMetrics
 
@@ -36,7 +38,7 @@ class HandClock(RealClock):
         return self.at_ms
 
 
-@handler(ApiKey.HEARTBEAT, versions=range(0, 2))
+@handler(ApiKey.HEARTBEAT, versions=range(0, 2), needs=on_group(Operation.READ))
 async def heartbeat(request: Request) -> Answer:
     if request.body.group_id == "broken":
         raise RuntimeError("a bug")
@@ -44,12 +46,27 @@ async def heartbeat(request: Request) -> Answer:
         return None
     if request.body.group_id == "waits":
         await WAITED.pop()
-    return {"throttle_time": 0, "error_code": 25}
+    if request.body.group_id == "refused":
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return {"error_code": 25}
 
 
-@handler(32_500, versions=range(0, 1))
+@handler(ApiKey.LIST_PARTITION_REASSIGNMENTS, versions=range(0, 1), needs=nothing, scope=Scope.CLUSTER)
+async def listing(request: Request) -> Answer:
+    return {"error_code": 0, "topics": []}
+
+
+@handler(32_500, versions=range(0, 1), needs=nothing)
 async def vendor(request: Request) -> Answer:
-    return [bytes(request.body)[::-1]]
+    return lambda throttle_ms: [bytes(request.body)[::-1]]
+
+
+class DenyGroup:
+    """Nobody but one host may have the group `secret`."""
+
+    def denied(self, request: Request, needs: Needs) -> Action | None:
+        others = request.connection.peer.host != "10.0.0.9"
+        return next((action for action in needs(request) if others and action.name == "secret"), None)
 
 
 @pytest.fixture
@@ -64,9 +81,15 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def connection(metrics: BrokerMetrics, clock: HandClock) -> Connection:
-    registry = Registry([heartbeat, vendor, api_versions.handle])
-    services = cast(BrokerServices, SimpleNamespace(registry=registry, node=SimpleNamespace(clock=clock)))
-    return Connection(services, ConnectionInfo(1, Peer("10.0.0.1", 5), "PLAINTEXT"), metrics, Strangers(clock), lambda: None)
+    return Connection(pipeline_of(clock, metrics), "PLAINTEXT", Peer("10.0.0.1", 5))
+
+
+def pipeline_of(clock: HandClock, metrics: BrokerMetrics) -> Pipeline:
+    registry = Registry([heartbeat, listing, vendor, api_versions.handle])
+    controller = SimpleNamespace(is_active=False)
+    node = SimpleNamespace(clock=clock)
+    services = SimpleNamespace(registry=registry, node=node, controller=controller, broker_id=4, metrics=metrics)
+    return Pipeline(cast(BrokerServices, services), DenyGroup(), Strangers(clock))
 
 
 def frame(version: int, group: str = "g") -> memoryview:
@@ -138,6 +161,41 @@ async def test_a_failing_handler_ends_the_connection(connection: Connection, met
     assert metrics.protocol_violations == 0
 
 
+async def test_connections_are_counted_while_they_are_open(connection: Connection, clock: HandClock, metrics: BrokerMetrics) -> None:
+    other = Connection(pipeline_of(clock, metrics), "PLAINTEXT", Peer("10.0.0.2", 5))
+    assert (metrics.connections, metrics.connections_total) == (2, 2)
+    other.closed()
+    assert (metrics.connections, metrics.connections_total) == (1, 2)
+    assert connection._info.principal == "User:ANONYMOUS"
+
+
+async def test_a_kafka_error_that_leaves_a_handler_is_told_in_its_answer(connection: Connection, metrics: BrokerMetrics) -> None:
+    answer = joined(await connection.handle(frame(1, "refused")))
+    assert decode_response(ApiKey.HEARTBEAT, 1, answer, 4).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert metrics.apis["Heartbeat"].failures == 0
+
+
+async def test_what_is_denied_never_reaches_its_handler(connection: Connection, clock: HandClock, metrics: BrokerMetrics) -> None:
+    """The authorizer sees who asks from where, and what for."""
+    answer = joined(await connection.handle(frame(1, "secret")))
+    assert decode_response(ApiKey.HEARTBEAT, 1, answer, 4).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+    trusted = Connection(pipeline_of(clock, metrics), "PLAINTEXT", Peer("10.0.0.9", 5))
+    assert decode_response(ApiKey.HEARTBEAT, 1, joined(await trusted.handle(frame(1, "secret"))), 4).error_code == 25
+
+
+async def test_what_is_the_controllers_is_refused_by_others(connection: Connection) -> None:
+    request = encode_request_frame(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, 1, None, {"topics": None, "timeout": 1})
+    answer = decode_response(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, joined(await connection.handle(memoryview(request))), 5)
+    assert (answer.error_code, answer.error_message) == (ErrorCode.NOT_CONTROLLER, "broker 4 is not the controller")
+
+
+def test_an_answer_carries_the_throttle_time_it_is_given() -> None:
+    header = parse_request_header(frame(1))
+    assert decode_response(ApiKey.HEARTBEAT, 1, joined(respond(header, {"error_code": 25}, 70)), 4).throttle_time == 70
+    assert respond(header, lambda throttle_ms: [b"%d" % throttle_ms], 70) == [b"70"]
+    assert respond(header, None, 70) is None
+
+
 async def test_vendor_keys_get_the_rest_of_the_frame(connection: Connection) -> None:
     request = struct.pack(">hhih", 32_500, 0, 1, -1) + b"abc"
     assert joined(await connection.handle(memoryview(request))) == b"cba"
@@ -154,7 +212,7 @@ async def test_keys_nobody_serves_are_counted_as_one(connection: Connection, met
 async def test_the_software_of_a_client_is_noted(connection: Connection) -> None:
     payload = {"client_software_name": "kafka-python", "client_software_version": "3.0"}
     await connection.handle(memoryview(encode_request_frame(ApiKey.API_VERSIONS, 3, 1, "me", payload)))
-    assert (connection._info.software_name, connection._info.client_id) == ("kafka-python", "me")
+    assert connection._info.software_name == "kafka-python"
     wrong = {"client_software_name": "-bad-", "client_software_version": "1"}
     answer = joined(await connection.handle(memoryview(encode_request_frame(ApiKey.API_VERSIONS, 3, 1, "me", wrong))))
     assert decode_response(ApiKey.API_VERSIONS, 3, answer, 4).error_code == ErrorCode.INVALID_REQUEST

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from broker_core.errors import KafkaError
+from broker_core.handlers.refusal import refused
 from broker_core.handlers.registry import ApiHandler, ConnectionInfo, Request
 from broker_core.protocol.codec import decode_request, decode_response, encode_request, encode_response
 from broker_core.protocol.headers import RequestHeader
@@ -21,6 +23,10 @@ class ApiClient:
         """The decoded response."""
         body = decode_request(handler.key, version, encode_request(handler.key, version, fields), 0)
         header = RequestHeader(handler.key, version, 7, "client", 0)
-        answer = await handler(Request(header, body, version, cast(Any, self.broker), self.connection))
+        request = Request(header, body, version, cast(Any, self.broker), self.connection)
+        try:
+            answer = await handler(request)
+        except KafkaError as error:
+            answer = refused(request, error)
         assert isinstance(answer, dict)
         return decode_response(handler.key, version, encode_response(handler.key, version, answer), 0)

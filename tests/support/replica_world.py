@@ -26,14 +26,15 @@ from broker_core.handlers.registry import ConnectionInfo, Request
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import LeaderAndIsr, TopicPartition
 from broker_core.protocol.api import ApiKey
-from broker_core.protocol.codec import decode_request, encode_response
-from broker_core.protocol.headers import parse_request_header, response_header
+from broker_core.protocol.codec import decode_request
+from broker_core.protocol.headers import parse_request_header
 from broker_core.records.batch import Record, build_batch, iter_headers, read_records
 from broker_core.replication.appending import AppendResult
 from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.manager import ReplicaManager
 from broker_core.replication.partition import Partition
 from broker_core.seams import Node, Part, Peer
+from broker_core.server.pipeline import UNTHROTTLED_MS, respond
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from broker_core.storage.manager import LogManager
 from broker_core.telemetry.metrics import BrokerMetrics
@@ -106,11 +107,7 @@ class MiniBroker:
         body = decode_request(header.api_key, header.api_version, frame, header.body_offset)
         peer = ConnectionInfo(1, Peer("x", 1), "PLAINTEXT")
         request = Request(header, body, header.api_version, self, peer)  # type: ignore[arg-type]
-        answer = await HANDLERS[ApiKey(header.api_key)](request)
-        if isinstance(answer, dict):
-            start = response_header(header.api_key, header.api_version, header.correlation_id)
-            return [start, encode_response(header.api_key, header.api_version, answer)]
-        return answer  # type: ignore[return-value]
+        return respond(header, await HANDLERS[ApiKey(header.api_key)](request), UNTHROTTLED_MS)
 
     def sent(self, waited_ms: float, sending_ms: float) -> None: ...
 

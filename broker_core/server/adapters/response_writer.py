@@ -1,7 +1,8 @@
 """Writes the parts of an answer to a socket: small ones gathered into one buffer, large file ranges by sendfile.
 
 A file range up to `SENDFILE_FROM_BYTES` is read (preadv) into the buffer that is written with everything around it; a
-larger one goes from the page cache to the socket by `os.sendfile` while the socket takes it, the rest by the loop's.
+larger one goes from the page cache to the socket by `os.sendfile` while the socket takes it, the rest by the loop's; or in pieces
+through memory where the transport is not plain, since what it is given is not what its socket sends.
 The size header is written first, so a file that has less than was promised can only end the connection.
 Memory per connection: a buffer of less than `GATHER_BYTES` and one more file range, or the answer's own bytes, and what the
 transport holds below its high-water mark; a peer that does not read holds up only its own task.
@@ -31,6 +32,7 @@ class ResponseWriter:
         self._transport = transport
         self._loop = asyncio.get_running_loop()
         self._drained: asyncio.Future[None] | None = None
+        self._is_plain = transport.get_extra_info("sslcontext") is None
         transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
 
     def pause(self) -> None:
@@ -49,7 +51,7 @@ class ResponseWriter:
         for part in parts:
             if isinstance(part, FileRange) and part.length > SENDFILE_FROM_BYTES:
                 await self._write_gathered(gathered)
-                await self._send_file(part)
+                await (self._send_file(part) if self._is_plain else self._copy_file(part))
                 gathered, gathered_bytes = [], 0
                 continue
             gathered.append(part)
@@ -73,6 +75,10 @@ class ResponseWriter:
             await self._drained
         if self._transport.is_closing():
             raise ConnectionError("the connection is closed")
+
+    async def _copy_file(self, part: FileRange) -> None:
+        for start in range(0, part.length, GATHER_BYTES):
+            await self._write_gathered([FileRange(part.file, part.position + start, min(GATHER_BYTES, part.length - start))])
 
     async def _send_file(self, part: FileRange) -> None:
         file = part.file

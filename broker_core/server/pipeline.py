@@ -1,0 +1,95 @@
+"""The way of every request, a stage after the other; all of them see the one `Request`.
+
+authenticate  when a connection is accepted: who comes by this listener (`connection.py`)
+admit         while a frame arrives: its bytes have room in the memory budget, its turn in the queue (`adapters/`); no client has a quota
+authorize     its principal may do what the key's handler needs, and this broker is the one to serve it
+handle        the handler of the key; a `KafkaError` from here or before is told in a whole answer (`handlers/refusal.py`)
+throttle      how long the client is to wait before its next request
+respond       the answer with that time as the parts of a frame, which the listener's transport sends (`adapters/response_writer.py`)
+"""
+
+from __future__ import annotations
+
+import logging
+
+from broker_core.errors import CloseConnection, ErrorCode, KafkaError, ProtocolViolation
+from broker_core.handlers import api_versions
+from broker_core.handlers.access import Authorizer
+from broker_core.handlers.refusal import refused
+from broker_core.handlers.registry import Answer, ApiHandler, ConnectionInfo, Request, Scope
+from broker_core.handlers.services import BrokerServices
+from broker_core.protocol.api import CONTROL_KEYS, VENDOR_KEY_MIN, ApiKey
+from broker_core.protocol.codec import decode_request, encode_response
+from broker_core.protocol.headers import RequestHeader, response_header
+from broker_core.seams import Part
+from broker_core.server.strangers import Strangers
+
+log = logging.getLogger(__name__)
+
+UNTHROTTLED_MS = 0
+"""For every request, as no client has a quota."""
+
+
+class Pipeline:
+    """Of one broker, for the connections of all its listeners."""
+
+    def __init__(self, services: BrokerServices, authorizer: Authorizer, strangers: Strangers) -> None:
+        self.services = services
+        self._authorizer = authorizer
+        self._strangers = strangers
+
+    async def answer(self, header: RequestHeader, frame: memoryview, connection: ConnectionInfo) -> list[Part] | None:
+        """The parts of the answer to one request; `ProtocolViolation` when there can be none."""
+        entry = self.services.registry.find(header.api_key, header.api_version)
+        if entry is None:
+            return self._unsupported(header)
+        request = Request(header, _body(header, frame), header.api_version, self.services, connection)
+        return respond(header, await self._handled(entry, request), UNTHROTTLED_MS)
+
+    async def _handled(self, entry: ApiHandler, request: Request) -> Answer:
+        try:
+            self._authorize(entry, request)
+            return await entry(request)
+        except KafkaError as error:
+            return refused(request, error)
+        except ProtocolViolation:
+            raise
+        except Exception as error:
+            log.exception("request failed unexpectedly", extra={"api": api_name(entry.key), "client": request.client_id})
+            raise CloseConnection(f"{api_name(entry.key)} failed unexpectedly: {type(error).__name__}") from error
+
+    def _authorize(self, entry: ApiHandler, request: Request) -> None:
+        if entry.key in CONTROL_KEYS:
+            self._strangers.note(ApiKey(entry.key), request.client_id, request.connection.peer, self.services.feed.add_event)
+        denied = self._authorizer.denied(request, entry.needs)
+        if denied is not None:
+            raise KafkaError(denied.resource.value)
+        if entry.scope is Scope.CLUSTER and not self.services.controller.is_active:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, f"broker {self.services.broker_id} is not the controller")
+
+    def _unsupported(self, header: RequestHeader) -> list[Part] | None:
+        """ApiVersions of any version is answered (KIP-511); everything else unknown ends the connection, as in Kafka."""
+        if header.api_key != ApiKey.API_VERSIONS:
+            raise ProtocolViolation(f"{api_name(header.api_key)} version {header.api_version} is not served")
+        payload = api_versions.payload(self.services.registry, ErrorCode.UNSUPPORTED_VERSION)
+        return respond(header._replace(api_version=0), payload, UNTHROTTLED_MS)
+
+
+def respond(header: RequestHeader, answer: Answer, throttle_ms: int) -> list[Part] | None:
+    """The answer's parts with its throttle time; None where no answer is due."""
+    if answer is None:
+        return None
+    if callable(answer):
+        return answer(throttle_ms)
+    encoded = encode_response(header.api_key, header.api_version, {**answer, "throttle_time": throttle_ms})
+    return [response_header(header.api_key, header.api_version, header.correlation_id), encoded]
+
+
+def _body(header: RequestHeader, frame: memoryview) -> object:
+    if header.api_key >= VENDOR_KEY_MIN:
+        return frame[header.body_offset :]
+    return decode_request(header.api_key, header.api_version, frame, header.body_offset)
+
+
+def api_name(key: int) -> str:
+    return "".join(part.capitalize() for part in key.name.split("_")) if isinstance(key, ApiKey) else f"Vendor{int(key)}"
