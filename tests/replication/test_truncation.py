@@ -85,7 +85,7 @@ def test_logs_become_equal_after_any_elections(seed: int) -> None:
 
 
 @pytest.mark.spec("R6")
-class TestDocumentD:
+class TestTheTwoFailures:
     """The two failures, with truncation by high watermark and by epoch."""
 
     def replicas(self, follower_leo: int) -> tuple[ModelReplica, ModelReplica]:

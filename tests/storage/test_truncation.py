@@ -76,7 +76,7 @@ async def test_truncation_into_a_batch_takes_the_whole_batch() -> None:
 
 
 @pytest.mark.spec("R6")
-async def test_d_first_failure_a_record_cut_at_the_high_watermark_is_kept_with_epochs() -> None:
+async def test_first_failure_a_record_cut_at_the_high_watermark_is_kept_with_epochs() -> None:
     """The follower restarts before it learns the high watermark, then the leader dies."""
     leader, follower = await two()
     append(leader, 0, "m1", "m2")
@@ -92,7 +92,7 @@ async def test_d_first_failure_a_record_cut_at_the_high_watermark_is_kept_with_e
 
 
 @pytest.mark.spec("R6")
-async def test_d_second_failure_logs_that_diverge_become_equal() -> None:
+async def test_second_failure_logs_that_diverge_become_equal() -> None:
     """A follower that lost an unflushed record is elected; the old leader's record is cut."""
     leader, follower = await two()
     append(leader, 0, "m1", "m2")
