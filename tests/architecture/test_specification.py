@@ -50,6 +50,8 @@ def test_what_a_line_cites(line: str, ids: list[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "found"),
     [
+        ('    """R6: what it shows."""', ["R6"]),
+        ("# leaders (O3), and so on", ["O3"]),
         ("# old: SOURCES R6", ["SOURCES R6"]),
         ("# (spec O3)", []),
         ("AppendOrigin.REPLICATION, one", []),

@@ -438,8 +438,8 @@ def partitions_in(values: Mapping[str, object]) -> list[str]:
     return [key for key in values if key.startswith("partition/")]
 
 
+@pytest.mark.spec("N1")
 def test_what_a_broker_says_of_its_loop_is_told_while_it_is_heard(state: ClusterState) -> None:
-    """N1."""
     said = {"connections": 7, "idle_percent": 93.5, "loop_stalls": 2}
     state.apply_batch(batch(1, [], 1500, said=said), 1500)
     value = state.take(1500)[0]["broker/1"]

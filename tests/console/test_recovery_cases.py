@@ -1,4 +1,4 @@
-"""The recovery cases of the source (R9) on simulated brokers: what can be produced and fetched, and what the page says meanwhile.
+"""The recovery cases on simulated brokers: what can be produced and fetched, and what the page says meanwhile.
 
 Replicas on brokers 1, 2 and 3 (the source's 0, 1, 2), of which 3 is down; broker 4 has no replica and goes on as controller.
 min.insync.replicas is 2, unclean election off.
@@ -20,6 +20,8 @@ from console.live.state import ClusterState
 from tests.support.broker_cluster import BrokerCluster
 from tests.support.console_world import batch
 from workers.rules.partitions import partition_sentence
+
+pytestmark = pytest.mark.spec("R9")
 
 TP = TopicPartition("t", 0)
 REPLICAS = [1, 2, 3]

@@ -1,4 +1,4 @@
-"""Unclean elections (R8, O3): the event that says what is lost, the form with the topic's name typed, REST with a confirmation."""
+"""Unclean elections: the event that says what is lost, the form with the topic's name typed, REST with a confirmation."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from console.live.state import ClusterState
 from console.models import AuditEntry
 from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS, batch, claim, cluster_state
+
+pytestmark = pytest.mark.spec("R8", "O3")
 
 ALL = [1, 2, 3]
 PATH = "/api/v1/clusters/local/topics/orders/unclean-election"

@@ -10,6 +10,7 @@ from tests.specification.document import ROOT, files
 
 _ID = r"[A-Z]\d{0,2}\b"
 _CITATION = re.compile(rf"\bspec (?P<ids>{_ID}(?:(?:, |–){_ID})*)")
+_BARE = re.compile(r"""(?:(?<=\()|(?<=\"\"\"))[SRPNZGOB]\d{1,2}(?:(?:, |–)[SRPNZGOB]\d{1,2})*(?=[),;:.])""")
 _FORMER = re.compile(r"\b(?:SOURCES|REPLICATION) [A-Z]\d{0,2}\b")
 _KINDS = (".py", ".md", ".html", ".js", ".toml")
 _SKIPPED = ("static/vendor/", "docs/specification.md", "tests/architecture/test_specification.py")
@@ -46,8 +47,8 @@ def cited(line: str) -> Iterator[str]:
 
 
 def strays(line: str) -> list[str]:
-    """Citations of pages that are not in the project."""
-    return [found.group() for found in _FORMER.finditer(line)]
+    """Ids in brackets or at a docstring's start without the word `spec`."""
+    return [found.group() for pattern in (_BARE, _FORMER) for found in pattern.finditer(line)]
 
 
 def _lines() -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""A partition loses both its replicas: the page names the one that can lead, and an unclean election says what it costs (R8, R9)."""
+"""A partition loses both its replicas: the page names the one that can lead, and an unclean election says what it costs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.rest import LOCAL, Rest
 from tests.system.conftest import MakeTopic
+
+pytestmark = pytest.mark.spec("R8", "R9")
 
 SECONDS = 60.0
 

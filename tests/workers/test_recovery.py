@@ -1,4 +1,4 @@
-"""Who can lead, and what can be done where nobody does or acks=all is refused (R5, R8, R9): every sentence, and where its words lead."""
+"""Who can lead, and what can be done where nobody does or acks=all is refused: every sentence, and where its words lead."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from workers.rules.recovery import Who, records_lost, text_of, under_min_isr, without_leader
 from workers.rules.verdict import verdict
+
+pytestmark = pytest.mark.spec("R8")
 
 
 def value(isr: Sequence[int], ends: Mapping[int, int | None] | None = None) -> dict[str, Any]:
@@ -24,6 +26,7 @@ ONLY_1 = "Only broker 1 has all its committed records: "
 OTHERS = "If that cannot be, another copy (brokers 0 and 2) can be started and elected unclean: what only broker 1 had is then lost."
 
 
+@pytest.mark.spec("R9")
 @pytest.mark.parametrize(
     ("isr", "who", "text"),
     [
@@ -45,7 +48,7 @@ OTHERS = "If that cannot be, another copy (brokers 0 and 2) can be started and e
     ],
 )
 def test_who_can_lead_is_named(isr: list[int], who: Who, text: str) -> None:
-    """R9: never a broker that was not in sync, unless with what that costs."""
+    """Never a broker that was not in sync, unless with what that costs."""
     assert said(isr, who) == text
 
 
@@ -76,6 +79,7 @@ def test_each_choice_leads_to_its_form() -> None:
     ]
 
 
+@pytest.mark.spec("R5")
 @pytest.mark.parametrize(
     ("isr", "who", "text"),
     [
@@ -94,7 +98,6 @@ def test_each_choice_leads_to_its_form() -> None:
     ],
 )
 def test_under_min_isr_the_choices_are_named(isr: list[int], who: Who, text: str) -> None:
-    """R5."""
     assert text_of(under_min_isr("orders", value(isr), who)["parts"]) == text
 
 
