@@ -49,7 +49,7 @@ class ControlFaults:
         if broker is None:
             return
         ends_ms = self._now_ms + LASTS_MS
-        roles = broker.services.replicas._roles
+        roles = broker.services.replicas.roles
         for name in ("lead_and_follow", "stop"):
             setattr(roles, name, self._held_back(broker, getattr(roles, name), kind, ends_ms))
 
