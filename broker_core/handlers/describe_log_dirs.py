@@ -28,4 +28,4 @@ async def handle(request: Request) -> Answer:
 def _row(request: Request, log: Any) -> dict[str, Any]:
     tp: TopicPartition = log.topic_partition
     lag = max(0, log.high_watermark - log.log_end_offset)
-    return {"partition_index": tp.partition, "partition_size": log.size_bytes, "offset_lag": lag, "is_future_key": False}
+    return {"partition_index": tp.partition, "partition_size": log.segments.size_bytes, "offset_lag": lag, "is_future_key": False}

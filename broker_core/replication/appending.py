@@ -64,7 +64,7 @@ class Appended(Struct):
 
     def add(self, tp: TopicPartition, log: PartitionLog | None, end_offset: int) -> None:
         self.ends[tp] = end_offset
-        if log is not None and log.settled_offset < end_offset:
+        if log is not None and log.recovery.settled_offset < end_offset:
             self.held[tp] = log
 
     async def flushed(self) -> dict[TopicPartition, AppendResult]:
@@ -72,7 +72,7 @@ class Appended(Struct):
         failed = {}
         for tp, log in self.held.items():
             try:
-                await log.settle(self.ends[tp])
+                await log.recovery.settle(self.ends[tp])
             except KafkaError as error:
                 failed[tp] = AppendResult(error.code, error.message)
                 del self.ends[tp]
@@ -132,7 +132,7 @@ class Appending:
         """Returns once the high watermark is above `last_offset`; `KafkaError` when it did not get there."""
         log = self._hosted(tp).log
         if log is not None:
-            await log.settle(last_offset + 1)
+            await log.recovery.settle(last_offset + 1)
         verdict = (await self._replicated({tp: last_offset + 1}, timeout_ms))[tp]
         if verdict is not ErrorCode.NONE:
             raise KafkaError(verdict, f"offset {last_offset} of {tp}: {_why(verdict)}")

@@ -202,9 +202,9 @@ class Fetcher:
         """None also while a flush that failed is outstanding: a fetch would acknowledge records that are not on disk."""
         partition = self._partitions.get(followed.tp)
         own = following(partition, followed.leader_epoch) if partition is not None else None
-        if own is None or own.settled_offset < own.log_end_offset:
+        if own is None or own.recovery.settled_offset < own.log_end_offset:
             return None
-        epoch = own.latest_epoch
+        epoch = own.epochs.latest
         return Position(followed.leader_epoch, own.log_end_offset, UNDEFINED_EPOCH if epoch is None else epoch, own.log_start_offset)
 
     async def _fetch(self, body: FetchBody) -> Any:

@@ -46,8 +46,8 @@ async def store_fetched(partition: Partition, leader_epoch: int, fetched: Fetche
     before = (own.log_end_offset, own.high_watermark)
     if fetched.records:
         own.append_as_follower(fetched.records, now_ms)
-        if own.settled_offset < own.log_end_offset:
-            await own.settle(own.log_end_offset)
+        if own.recovery.settled_offset < own.log_end_offset:
+            await own.recovery.settle(own.log_end_offset)
             if following(partition, leader_epoch) is not own:
                 return Moved(log_end=True)
     target = min(fetched.high_watermark, own.log_end_offset)
@@ -65,7 +65,8 @@ async def cut_diverging(partition: Partition, leader_epoch: int, leader_end: Epo
         own = following(partition, leader_epoch)
         if own is None:
             return Moved()
-        cut = cut_for(leader_end, EpochEnd(*own.end_offset_for_epoch(leader_end.epoch)), own.log_end_offset, own.high_watermark)
+        own_end = EpochEnd(*own.epochs.end_offset_for(leader_end.epoch, own.log_end_offset))
+        cut = cut_for(leader_end, own_end, own.log_end_offset, own.high_watermark)
         _note_cut(partition, own, cut.offset, "the leader's log diverges")
         await own.truncate_to(cut.offset)
         return Moved(log_end=True, high_watermark=True)

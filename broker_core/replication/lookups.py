@@ -56,13 +56,16 @@ class Lookups:
         """
         leader, log = self._hosted(tp).leading(leader_epoch)
         if timestamp in (EARLIEST, EARLIEST_LOCAL):
-            epoch = log.epochs.epoch_of(log.log_start_offset)
-            return FoundOffset(log.log_start_offset, NO_TIMESTAMP, NO_EPOCH if epoch is None else epoch)
+            start = log.log_start_offset if timestamp == EARLIEST else log.local_log_start_offset
+            epoch = log.epochs.epoch_of(start)
+            return FoundOffset(start, NO_TIMESTAMP, NO_EPOCH if epoch is None else epoch)
         if timestamp == LATEST_TIERED:
             return NOT_FOUND
         found: FoundTimestamp | None = None
         if timestamp != LATEST:
-            steps = log.offset_of_max_timestamp(budget) if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp, budget)
+            start, reader = log.log_start_offset, log.reader
+            newest = timestamp == MAX_TIMESTAMP
+            steps = reader.max_timestamp(start, budget) if newest else reader.find_timestamp(timestamp, start, budget)
             found = await self._workbench.run(steps, budget)
             leader, log = self._hosted(tp).leading(leader_epoch)
         bound = _bound(log, read_committed=read_committed, from_consumer=from_consumer)
@@ -80,7 +83,7 @@ class Lookups:
     def offset_for_leader_epoch(self, tp: TopicPartition, epoch: int, current_leader_epoch: int = NO_EPOCH) -> tuple[int, int]:
         """The largest epoch not above `epoch` and its end offset, (-1, -1) when the log knows none."""
         _, log = self._hosted(tp).leading(current_leader_epoch)
-        return log.end_offset_for_epoch(epoch)
+        return log.epochs.end_offset_for(epoch, log.log_end_offset)
 
 
 def _bound(log: PartitionLog, *, read_committed: bool, from_consumer: bool) -> int:

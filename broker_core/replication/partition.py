@@ -124,7 +124,7 @@ class Partition:
         """Becomes leader: the epoch's start is on disk before the first request is served. None when overtaken."""
         self.log = log
         epoch_start = log.log_end_offset
-        await log.assign_epoch(order.leader_epoch, epoch_start)
+        await log.side_files.assign_epoch(order.leader_epoch, epoch_start)
         if not self.is_latest(change):
             return None
         now_ms = self._around.clock.monotonic_ms()
@@ -136,7 +136,7 @@ class Partition:
     async def follow(self, change: int, log: PartitionLog) -> Moved | None:
         """Becomes follower. What has to be cut the first fetch will tell; a log without epochs is cut to what is committed."""
         self.log = log
-        if log.latest_epoch is None or self._around.flaws.truncate_to_high_watermark:
+        if log.epochs.latest is None or self._around.flaws.truncate_to_high_watermark:
             await log.truncate_to(log.high_watermark)
         if not self.is_latest(change):
             return None
@@ -251,7 +251,7 @@ class Partition:
             lag_max_ms=self._lag_max_ms,
             is_alive=self._around.is_alive,
         )
-        offset = min(offset, log.settled_offset)
+        offset = min(offset, log.recovery.settled_offset)
         if offset <= log.high_watermark:
             return False
         log.update_high_watermark(offset)

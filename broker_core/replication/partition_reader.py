@@ -115,7 +115,7 @@ class PartitionReader:
         if position is Comparison.OUT_OF_RANGE:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {wanted.fetch_offset} is not in the log of {partition.tp}")
         if position is Comparison.DIVERGES:
-            end = log.end_offset_for_epoch(wanted.last_fetched_epoch)
+            end = log.epochs.end_offset_for(wanted.last_fetched_epoch, log.log_end_offset)
             return Answer(wanted, _result(wanted, log, diverging=end), settled=False)
         end_offset = wanted.fetch_offset if self._is_throttled(params, partition) else params.bound(log)
         found = log.read(wanted.fetch_offset, min(wanted.max_bytes, limits.room_bytes), end_offset, limits.min_one_batch)
@@ -186,7 +186,7 @@ class PartitionReader:
 def _position(wanted: WantedPartition, log: PartitionLog) -> Comparison:
     if wanted.last_fetched_epoch < 0:
         return Comparison.MATCHES
-    end = EpochEnd(*log.end_offset_for_epoch(wanted.last_fetched_epoch))
+    end = EpochEnd(*log.epochs.end_offset_for(wanted.last_fetched_epoch, log.log_end_offset))
     return compare_position(wanted.fetch_offset, wanted.last_fetched_epoch, log.log_start_offset, end)
 
 

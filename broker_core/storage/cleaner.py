@@ -82,7 +82,7 @@ class LogCleaner:
         """The log with the largest dirty share (or one overdue), of those that want compaction and where a try would be news."""
         candidates = []
         for log in self._logs():
-            if "compact" in log.config.cleanup_policy and log.failure is None and log.topic_partition not in self._failed:
+            if "compact" in log.config.cleanup_policy and log.health.failure is None and log.topic_partition not in self._failed:
                 found = self.range_of(log)
                 if found is not None and found != tried.get(log.topic_partition) and wants_cleaning(found, log.config):
                     candidates.append((log, found))
@@ -101,9 +101,9 @@ class LogCleaner:
 
     async def clean(self, log: PartitionLog, found: CleanRange) -> None:
         """Compacts a log up to where the map of keys reaches; `CorruptData` when a batch cannot be read."""
-        truncations = log.truncations
-        await log.flush(found.end)
-        await log.save_recovery_point()
+        truncations = log.recovery.truncations
+        await log.recovery.flush(found.end)
+        await log.recovery.save()
         slices = Slices(self._node)
         transactions = Transactions(entry for segment in log.segments for entry in segment.txn_index.entries())
         offsets = await self._build_map(log, found, transactions, slices)
@@ -117,7 +117,7 @@ class LogCleaner:
         )
         for group in groups(due, log.config.segment_bytes, lambda segment: log.segments.end_offset(segment, log.log_end_offset)):
             cleaned = await self._write_group(log, group, compactor, transactions, slices)
-            if log.truncations != truncations or not log.replace_segments(group, cleaned):
+            if log.recovery.truncations != truncations or not log.store.replace(group, cleaned):
                 await cleaned.remove()
                 return
         logger.info("log compacted", extra={"partition": str(log.topic_partition), "up_to": offsets.next_offset, "keys": len(offsets)})
@@ -157,7 +157,7 @@ class LogCleaner:
         self, log: PartitionLog, group: Sequence[Segment], compactor: Compactor, transactions: Transactions, slices: Slices
     ) -> Segment:
         """A new flushed segment with what stays of a group's batches."""
-        target = log.new_segment(group[0].base_offset, names.CLEANED)
+        target = log.store.create(group[0].base_offset, names.CLEANED)
         try:
             for segment in group:
                 async for batch in _batches(segment, slices):

@@ -35,6 +35,7 @@ class DataFolder:
         self.abandoned = False
         """Offline: what is known of the logs is not to be written over any more."""
         self._writing = asyncio.Lock()
+        """One checkpoint at a time: whoever asks returns when the offsets as they were at its turn are on disk, never older ones."""
         self._written: dict[str, Mapping[TopicPartition, int]] = {}
 
     async def claim(self, broker_id: int, cluster_id: str) -> None:

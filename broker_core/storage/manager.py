@@ -51,6 +51,8 @@ class LogManager:
         self._cleaner = LogCleaner(node, config, self.all, self._folder, self.log_dir.report)
         self._tasks: list[asyncio.Task[None]] = []
         self._changing = asyncio.Lock()
+        """Around making and deleting a log: both wait for the disk and end with `_logs`, and a folder must not be renamed while it is
+        being opened. A lock, for the callers need the outcome, and those of other topics wait no longer than the disk would have them."""
         self._deleting = Together(self.checkpoint_all)
         self._removals = Removals(node, self.log_dir.report)
         self.on_offline: Callable[[LogDirFailure], None] = lambda failure: None
@@ -167,7 +169,7 @@ class LogManager:
             except (OSError, KafkaError) as error:
                 logger.error("log did not close clean", extra={"partition": str(log.topic_partition), "error": str(error)})
                 all_well = False
-            all_well = all_well and log.failure is None
+            all_well = all_well and log.health.failure is None
         return all_well
 
     # Logs
@@ -221,9 +223,9 @@ class LogManager:
             pool=self._pool,
         )
         log.update_high_watermark(self.checkpointed_hw(partition))
-        log.on_io_error = self.log_dir.report
-        log.on_recovery_point = lambda: self._save_recovery_point(log)
-        log.on_settled = lambda: self.on_settled(partition)
+        log.health.on_io_error = self.log_dir.report
+        log.recovery.on_save = lambda: self._save_recovery_point(log)
+        log.recovery.on_settled = lambda: self.on_settled(partition)
         if self.log_dir.failure is None:
             self._logs[partition] = log
         return log
@@ -268,7 +270,7 @@ class LogManager:
             raise
 
     async def checkpoint_recovery_points(self) -> None:
-        await self._write(names.RECOVERY_POINT_CHECKPOINT, lambda log: log.recovery_point)
+        await self._write(names.RECOVERY_POINT_CHECKPOINT, lambda log: log.recovery.point)
 
     async def _save_recovery_point(self, log: PartitionLog) -> None:
         await self._cleaner.forget_beyond(log)

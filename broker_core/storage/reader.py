@@ -16,6 +16,7 @@ from broker_core.records.budget import Budget, BudgetSpent
 from broker_core.records.steps import Steps
 from broker_core.seams import FileRange
 from broker_core.storage.batch_scan import Span
+from broker_core.storage.log_health import LogHealth
 from broker_core.storage.segment import Segment
 from broker_core.storage.segments import Segments
 
@@ -54,10 +55,11 @@ class FoundTimestamp(NamedTuple):
 class Reader:
     """Positions in one log's segments."""
 
-    __slots__ = ("_hints", "_segments")
+    __slots__ = ("_health", "_hints", "_segments")
 
-    def __init__(self, segments: Segments) -> None:
+    def __init__(self, segments: Segments, health: LogHealth) -> None:
         self._segments = segments
+        self._health = health
         self._hints: dict[int, tuple[Segment, int]] | None = None
 
     def remember(self, offset: int, segment: Segment, position: int) -> None:
@@ -141,22 +143,27 @@ class Reader:
         return total
 
     def find_timestamp(self, timestamp_ms: int, log_start_offset: int, budget: Budget) -> Steps[FoundTimestamp | None]:
-        """The first record at or after `log_start_offset` whose timestamp is at least `timestamp_ms`."""
-        for segment in self._segments.from_offset(log_start_offset):
-            if segment.largest[0] < timestamp_ms:
-                continue
-            first = segment.offset_index.lookup(segment.time_index.lookup(timestamp_ms - 1))
-            for span in segment.spans(first):
-                if span.max_timestamp >= timestamp_ms and span.last_offset >= log_start_offset:
-                    found = yield from _first_in_batch(segment, span, timestamp_ms, log_start_offset, budget)
-                    if found is not None:
-                        return found
+        """The first record at or after `log_start_offset` whose timestamp is at least `timestamp_ms`; `KafkaError` KAFKA_STORAGE_ERROR."""
+        try:
+            for segment in self._segments.from_offset(log_start_offset):
+                if segment.largest[0] < timestamp_ms:
+                    continue
+                first = segment.offset_index.lookup(segment.time_index.lookup(timestamp_ms - 1))
+                for span in segment.spans(first):
+                    if span.max_timestamp >= timestamp_ms and span.last_offset >= log_start_offset:
+                        found = yield from _first_in_batch(segment, span, timestamp_ms, log_start_offset, budget)
+                        if found is not None:
+                            return found
+        except (OSError, CorruptData) as error:
+            raise self._health.unreadable(error) from error
         return None
 
     def max_timestamp(self, log_start_offset: int, budget: Budget) -> Steps[FoundTimestamp | None]:
-        """The first record that has the log's largest timestamp."""
-        segments = self._segments.from_offset(log_start_offset)
-        largest = max(segment.largest[0] for segment in segments)
+        """The first record that has the log's largest timestamp; raises likewise."""
+        try:
+            largest = max(segment.largest[0] for segment in self._segments.from_offset(log_start_offset))
+        except (OSError, CorruptData) as error:
+            raise self._health.unreadable(error) from error
         return (yield from self.find_timestamp(largest, log_start_offset, budget)) if largest >= 0 else None
 
 

@@ -7,23 +7,28 @@ from collections.abc import Callable, Sequence
 from broker_core.config import TopicConfig
 from broker_core.storage import names
 from broker_core.storage.files import LogFolder
+from broker_core.storage.log_health import LogHealth
 from broker_core.storage.reader import Reader
-from broker_core.storage.retention import RollState, SegmentAge, should_roll
+from broker_core.storage.retention import SegmentAge
+from broker_core.storage.rolling import RollState, should_roll
 from broker_core.storage.segment import Segment
 from broker_core.storage.segments import Segments
 from broker_core.storage.validation import NO_TIMESTAMP, Prepared
 
 
 class SegmentStore:
-    """Raises `OSError` when the disk refuses; what was done until then stays done."""
+    """Raises `OSError` when the disk refuses, but for `replace`; what was done until then stays done."""
 
-    __slots__ = ("_config", "_folder", "reader", "segments")
+    __slots__ = ("_config", "_folder", "_health", "_reader", "segments")
 
-    def __init__(self, folder: LogFolder, segments: Segments, config: Callable[[], TopicConfig]) -> None:
+    def __init__(
+        self, folder: LogFolder, segments: Segments, config: Callable[[], TopicConfig], *, reader: Reader, health: LogHealth
+    ) -> None:
         self._folder = folder
         self._config = config
+        self._reader = reader
+        self._health = health
         self.segments = segments
-        self.reader = Reader(segments)
 
     @property
     def active(self) -> Segment:
@@ -37,11 +42,11 @@ class SegmentStore:
         kept = {id(segment) for segment in self.segments}
         return all(id(segment) in kept for segment in asked)
 
-    def must_roll(self, prepared: Prepared, now_ms: int) -> bool:
-        """Whether the active segment cannot or should not take an append."""
+    def next_base(self, prepared: Prepared, log_end_offset: int, now_ms: int) -> int | None:
+        """Where a new segment has to begin before an append, None while the active one can and should take it."""
         active = self.active
         if not active.takes(prepared.last_offset):
-            return True
+            return prepared.first_offset
         state = RollState(
             active.size_bytes,
             active.created_ms,
@@ -50,7 +55,8 @@ class SegmentStore:
             active.offset_index.count,
             active.time_index.count,
         )
-        return should_roll(state, self._config(), len(prepared.data), prepared.max_timestamp, now_ms)
+        due = should_roll(state, self._config(), len(prepared.data), prepared.max_timestamp, now_ms)
+        return log_end_offset if due else None
 
     def roll(self, base_offset: int, now_ms: int) -> bool:
         """Completes the active segment and adds the next; False when the active one begins there already."""
@@ -68,7 +74,7 @@ class SegmentStore:
     def truncate(self, offset: int) -> int:
         """Cuts off all batches that end at or after `offset`, the last segment first; returns the log's new end."""
         self.retire([segment for segment in reversed(list(self.segments)) if segment.base_offset > offset])
-        self.reader.forget()
+        self._reader.forget()
         return self.active.truncate(offset, self._folder.node.clock.now_ms())
 
     def start_anew(self, offset: int) -> None:
@@ -83,7 +89,7 @@ class SegmentStore:
         for segment in gone:
             segment.rename(names.DELETED)
             self.segments.remove([segment])
-        self.reader.forget()
+        self._reader.forget()
         if gone:
             self._folder.node.spawn(self._remove_later(gone), name=f"remove segments {self._folder.path}")
 
@@ -92,12 +98,21 @@ class SegmentStore:
         for segment in gone:
             await segment.remove()
 
-    def replace(self, old: Sequence[Segment], new: Segment) -> None:
-        """Puts a complete, flushed segment in the place of others; a restart finishes what a crash interrupts."""
-        new.rename(names.SWAP)
-        self.retire(old)
-        new.rename("")
+    def replace(self, old: Sequence[Segment], new: Segment) -> bool:
+        """Puts a compacted, flushed segment in the place of those it was made from; False when they are not all in the log any more.
+
+        `KafkaError` KAFKA_STORAGE_ERROR when the disk refuses.
+        """
+        if self._health.closed or self._health.failure is not None or not self.has_all(old):
+            return False
+        try:
+            new.rename(names.SWAP)  # a crash before this line: the old segments stay; after it: a start removes them and finishes
+            self.retire(old)
+            new.rename("")
+        except OSError as error:
+            raise self._health.failed(error, "compaction", heals=False) from error
         self.segments.add(new)
+        return True
 
     async def sync(self, start_offset: int, end_offset: int) -> None:
         """Makes the segments that have records in [start, end) survive a power loss."""

@@ -10,18 +10,24 @@ from broker_core.storage import names
 from broker_core.storage.checkpoints import encode_epochs, encode_partition_metadata
 from broker_core.storage.epoch_cache import EpochCache
 from broker_core.storage.files import LogFolder
+from broker_core.storage.log_health import LogHealth
 from broker_core.storage.producer_state import ProducerState
 from broker_core.storage.recovery import snapshot_offsets
 from broker_core.storage.snapshot import encode_snapshot
 
 
 class SideFiles:
-    """Writes them one at a time; `OSError` when the disk refuses, and then it is tried again at the next call."""
+    """Writes them one at a time; `OSError` when the disk refuses, and then it is tried again at the next call.
 
-    __slots__ = ("_folder", "_lock", "_snapshots_due", "epochs", "latest_snapshot")
+    A lock, not an owner task, keeps the writes apart: they are rare (a new epoch, a roll, a cut), logs are many, and whoever
+    writes has to hear how it went. Each takes the newest state when its turn comes, so their order does not matter.
+    """
 
-    def __init__(self, folder: LogFolder, epochs: EpochCache) -> None:
+    __slots__ = ("_folder", "_health", "_lock", "_snapshots_due", "epochs", "latest_snapshot")
+
+    def __init__(self, folder: LogFolder, epochs: EpochCache, health: LogHealth) -> None:
         self._folder = folder
+        self._health = health
         self._lock: asyncio.Lock | None = None
         self._snapshots_due: dict[int, bytes] | None = None
         self.epochs = epochs
@@ -46,6 +52,19 @@ class SideFiles:
         async with self._lock:
             await self._write_epochs()
             await self._write_snapshots()
+
+    async def save(self) -> None:
+        """`write`, with a failure reported as the log's: `KafkaError` KAFKA_STORAGE_ERROR."""
+        try:
+            await self.write()
+        except OSError as error:
+            if not self._health.closed:
+                raise self._health.failed(error, "checkpoint") from error
+
+    async def assign_epoch(self, epoch: int, start_offset: int) -> None:
+        """Notes that a leader epoch begins; durable when it returns, and only then may the epoch's first request be served."""
+        self.epochs.assign(epoch, start_offset)
+        await self.save()
 
     async def _write_epochs(self) -> None:
         while self.epochs.dirty:

@@ -29,6 +29,7 @@ class Workbench:
         self._node = node
         self._config = config
         self._turn = asyncio.Lock()
+        """A lock because it is fair: who waits longest has the next slice. Nothing is changed under it but the work's own state."""
         self._at_work: list[Budget] = []
         self._room = asyncio.Event()
 

@@ -166,7 +166,7 @@ def _partition_offsets(partition: Partition) -> Row:
         "log_end_offset": log.log_end_offset,
         "log_start_offset": log.log_start_offset,
         "last_stable_offset": log.last_stable_offset,
-        "size_bytes": log.size_bytes,
+        "size_bytes": log.segments.size_bytes,
     }
 
 

@@ -74,5 +74,5 @@ class Tally:
 
 
 def _part_of(partition: Partition) -> Part:
-    size_bytes = 0 if partition.log is None else partition.log.size_bytes
+    size_bytes = 0 if partition.log is None else partition.log.segments.size_bytes
     return Part(partition.is_leader, partition.under_replicated, size_bytes)

@@ -409,7 +409,7 @@ class TestRaces:
             cluster.until(cluster.caught_up)
             cluster.elect(leader=1, isr=(1, 2, 3))
             log = cluster.log(1)
-            assert (log.end_offset_for_epoch(0), log.end_offset_for_epoch(1)) == ((0, 1), (1, 1))
+            assert (log.epochs.end_offset_for(0, log.log_end_offset), log.epochs.end_offset_for(1, log.log_end_offset)) == ((0, 1), (1, 1))
             on_disk = cluster.brokers[1].node.disk.read_bytes(f"{log.directory}/leader-epoch-checkpoint", limit_bytes=1_000)
             assert on_disk.split()[2:] == [b"0", b"0", b"1", b"1"]
 

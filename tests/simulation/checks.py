@@ -57,7 +57,7 @@ class Watch:
             if now[0] is last[0] and now[1] == last[1] and now[2] == last[2] and now[3] is last[3]:
                 continue
             self._last[broker_id][number] = now
-            if not log.closed and self._cluster.world.node(loop.name) is broker.node:
+            if not log.health.closed and self._cluster.world.node(loop.name) is broker.node:
                 self._check(broker_id, partition, log)
 
     def _check(self, broker_id: int, partition: Partition, log: PartitionLog) -> None:

@@ -91,18 +91,18 @@ class Ledger:
     def _ask(self, tp: TopicPartition, broker_id: int, broker: Broker) -> None:
         logs, ledger = broker.services.logs, self._committed.get(tp, [])
         log = logs.get(tp)
-        if logs.log_dir.failure is not None or (log is not None and log.closed):
+        if logs.log_dir.failure is not None or (log is not None and log.health.closed):
             return
         if log is None:
             if ledger:
                 self._tell(f"broker {broker_id} is in the ISR of {tp} without any log")
             return
         seen, cuts, start = self._seen.get((tp, broker_id), (log, 0, 0))
-        start = start if seen is log and cuts == log.truncations else 0
+        start = start if seen is log and cuts == log.recovery.truncations else 0
         owed = [value for value, _ in ledger[start:]]
         if owed and values(log, start, len(ledger)) != owed:
             self._tell(f"broker {broker_id} is in the ISR of {tp} without all that is committed from offset {start} on")
-        self._seen[tp, broker_id] = log, log.truncations, len(ledger)
+        self._seen[tp, broker_id] = log, log.recovery.truncations, len(ledger)
 
     def _running(self, broker_id: int) -> Broker | None:
         broker, machine = self._cluster.brokers.get(broker_id), self._cluster.world.machines[f"b{broker_id}"]

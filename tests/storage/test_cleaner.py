@@ -21,6 +21,7 @@ from broker_core.storage.compaction import OffsetMap
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from broker_core.storage.segment import Segment
+from broker_core.storage.segment_store import SegmentStore
 from broker_core.storage.slices import SLICE_MS
 from tests.support.bombs import many_records
 from tests.support.log_world import FOLDER, PARTITION, START_MS, Crash, MemoryDisk, World, all_bytes, at_time, sized_batch
@@ -81,13 +82,13 @@ async def test_the_last_value_of_each_key_stays_at_its_offset() -> None:
     for number in range(30):
         c.put((f"k{number % 3}", f"v{number}"), (f"once{number}", "x" * 20))
     c.close_segment()
-    before = c.log.size_bytes
+    before = c.log.segments.size_bytes
     end = c.log.log_end_offset
     await c.clean()
     assert [(key, value) for _, key, value in c.records() if key.startswith("k")] == [("k0", "v27"), ("k1", "v28"), ("k2", "v29")]
     assert [offset for offset, key, _ in c.records() if key.startswith("once")] == list(range(1, 60, 2))
     assert c.log.log_end_offset == end
-    assert c.log.size_bytes < before
+    assert c.log.segments.size_bytes < before
     assert c.cleaner.cleaned == {PARTITION: end}
     assert bytes(c.world.disk.files["/data/cleaner-offset-checkpoint"]) == f"0\n1\nevents 0 {end}\n".encode()
 
@@ -193,9 +194,9 @@ async def test_only_flushed_segments_are_exchanged() -> None:
         c.put(("k", f"v{number}"))
     c.close_segment()
     await c.world.spawn.stop()
-    assert c.log.recovery_point == 0
+    assert c.log.recovery.point == 0
     await c.clean()
-    assert c.log.recovery_point == 20
+    assert c.log.recovery.point == 20
 
 
 async def test_aborted_records_go_and_their_markers_follow() -> None:
@@ -280,7 +281,7 @@ async def test_crash_at_each_step_of_compaction() -> None:
         c.close_segment()
         world.configure(segment_bytes=1000)
         await world.spawn.settle()
-        end, point = c.log.log_end_offset, c.log.recovery_point
+        end, point = c.log.log_end_offset, c.log.recovery.point
         expected = {key: (offset, value) for offset, key, value in c.records()}
         world.disk.crash_at = len(world.disk.steps) + step
         with contextlib.suppress(Crash):
@@ -401,7 +402,7 @@ async def test_what_compaction_leaves_is_on_disk_before_it_takes_its_place() -> 
     async def tell() -> None:
         told.append(len(c.world.disk.steps))
 
-    c.log.on_recovery_point = tell
+    c.log.recovery.on_save = tell
     steps = c.world.disk.steps
     await c.clean()
     written = [number for number, (kind, path) in enumerate(steps) if kind == "append" and path.endswith(names.CLEANED)]
@@ -416,7 +417,7 @@ async def test_a_truncation_before_the_exchange_leaves_nothing_behind(monkeypatc
     for number in range(20):
         c.put(("k", f"v{number}"))
     c.close_segment()
-    monkeypatch.setattr(PartitionLog, "replace_segments", lambda log, old, new: False)
+    monkeypatch.setattr(SegmentStore, "replace", lambda store, old, new: False)
     await c.clean()
     assert not [path for path in c.world.disk.files if path.endswith((names.CLEANED, names.SWAP))]
     assert PARTITION not in c.cleaner.cleaned
@@ -443,7 +444,7 @@ async def test_which_of_several_logs_is_compacted_first() -> None:
     order = []
     while (chosen := cleaner.choose({})) is not None:
         order.append(chosen[0])
-        chosen[0].failure = OSError("out of the way")
+        chosen[0].health.failure = OSError("out of the way")
     assert order == [overdue, dirty, clean]
 
 

@@ -55,7 +55,7 @@ def append(log: PartitionLog, count: int = 1) -> AppendInfo:
 
 
 async def settling(world: World, log: PartitionLog, end_offset: int) -> asyncio.Task[None]:
-    task = world.spawn(log.settle(end_offset), name="acknowledgement")
+    task = world.spawn(log.recovery.settle(end_offset), name="acknowledgement")
     await world.spawn.settle()
     return task
 
@@ -63,8 +63,8 @@ async def settling(world: World, log: PartitionLog, end_offset: int) -> asyncio.
 async def test_without_the_setting_nothing_is_held() -> None:
     world, disk, log = await opened(2**63 - 1)
     append(log, 1000)
-    assert log.settled_offset == 1000
-    await log.settle(1000)
+    assert log.recovery.settled_offset == 1000
+    await log.recovery.settle(1000)
     await world.spawn.settle()
     assert disk.log_flushes == 0
 
@@ -72,16 +72,16 @@ async def test_without_the_setting_nothing_is_held() -> None:
 async def test_the_record_that_fills_the_interval_waits_for_the_flush() -> None:
     world, disk, log = await opened(3)
     append(log, 2)
-    await log.settle(2)
+    await log.recovery.settle(2)
     append(log)
-    assert log.settled_offset == 2, "the two before were acknowledged without a flush, which is all that was asked for"
+    assert log.recovery.settled_offset == 2, "the two before were acknowledged without a flush, which is all that was asked for"
     waiting = await settling(world, log, 3)
     assert not waiting.done()
     disk.permit()
     await waiting
-    assert (log.settled_offset, log.recovery_point) == (3, 3)
+    assert (log.recovery.settled_offset, log.recovery.point) == (3, 3)
     append(log, 2)
-    assert log.settled_offset == 5, "the count starts anew"
+    assert log.recovery.settled_offset == 5, "the count starts anew"
     assert disk.log_flushes == 1
 
 
@@ -89,7 +89,7 @@ async def test_appends_during_a_flush_share_the_next_one() -> None:
     """One flush at a time; none is acknowledged by a flush that began before it was appended."""
     world, disk, log = await opened(1)
     told: list[int] = []
-    log.on_settled = lambda: told.append(log.settled_offset)
+    log.recovery.on_settled = lambda: told.append(log.recovery.settled_offset)
     append(log)
     first = await settling(world, log, 1)
     append(log)
@@ -98,7 +98,7 @@ async def test_appends_during_a_flush_share_the_next_one() -> None:
     disk.permit(1)
     await first
     await world.spawn.settle()
-    assert log.settled_offset == 1
+    assert log.recovery.settled_offset == 1
     assert not any(task.done() for task in later)
     disk.permit(1)
     for task in later:
@@ -116,7 +116,7 @@ async def test_a_record_appended_during_a_flush_waits_for_it_but_asks_for_none()
     disk.permit()
     await waiting
     await world.spawn.settle()
-    assert (log.settled_offset, log.recovery_point, disk.log_flushes) == (3, 2, 1)
+    assert (log.recovery.settled_offset, log.recovery.point, disk.log_flushes) == (3, 2, 1)
 
 
 async def test_a_failed_flush_is_a_storage_error_and_takes_the_log_offline() -> None:
@@ -128,18 +128,18 @@ async def test_a_failed_flush_is_a_storage_error_and_takes_the_log_offline() -> 
     with pytest.raises(KafkaError) as told:
         await waiting
     assert told.value.code is ErrorCode.KAFKA_STORAGE_ERROR
-    assert log.settled_offset == 0
+    assert log.recovery.settled_offset == 0
     for refused in (lambda: append(log), lambda: log.append_as_follower(batch(1, base_offset=1), START_MS)):
         with pytest.raises(KafkaError, match="waits for recovery"):
             refused()
     with pytest.raises(KafkaError, match="waits for recovery"):
-        await log.settle(1)
+        await log.recovery.settle(1)
     del disk.fail["fsync"]
     await log.look_after(START_MS)
-    await log.settle(1)
+    await log.recovery.settle(1)
     append(log)
-    await log.settle(2)
-    assert log.recovery_point == 2
+    await log.recovery.settle(2)
+    assert log.recovery.point == 2
 
 
 async def test_a_flush_that_found_no_file_handle_is_tried_again() -> None:
@@ -150,15 +150,15 @@ async def test_a_flush_that_found_no_file_handle_is_tried_again() -> None:
         append(log)
         disk.fail["fsync"] = errno.EMFILE
         with pytest.raises(KafkaError):
-            await log.settle(number)
-        assert (log.failure, log.settled_offset) == (None, number - 1)
+            await log.recovery.settle(number)
+        assert (log.health.failure, log.recovery.settled_offset) == (None, number - 1)
         del disk.fail["fsync"]
         if number == 1:
-            await log.settle(number)
+            await log.recovery.settle(number)
         else:
             await log.look_after(START_MS)
             await world.spawn.settle()
-        assert log.settled_offset == number
+        assert log.recovery.settled_offset == number
 
 
 async def test_a_duplicate_of_a_held_batch_waits_as_well() -> None:
@@ -184,22 +184,22 @@ async def test_records_that_are_cut_off_are_not_acknowledged() -> None:
     with pytest.raises(KafkaError) as told:
         await gone
     assert told.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert (log.settled_offset, kept.done()) == (0, False)
+    assert (log.recovery.settled_offset, kept.done()) == (0, False)
     disk.permit()
     await kept
     await cutting
-    assert log.settled_offset == 1
+    assert log.recovery.settled_offset == 1
 
 
 async def test_a_cut_below_all_that_is_held_leaves_nothing_held() -> None:
     world, disk, log = await opened(1)
     disk.permit(1)
     append(log)
-    await log.settle(1)
+    await log.recovery.settle(1)
     append(log)
     cutting = world.spawn(log.truncate_to(1), name="cut")
     await world.spawn.settle()
-    assert log.settled_offset == log.log_end_offset == 1
+    assert log.recovery.settled_offset == log.log_end_offset == 1
     disk.permit()
     await cutting
 

@@ -81,7 +81,7 @@ async def test_a_clean_restart_gives_the_same_log() -> None:
     data = all_bytes(log)
     await log.close()
     again = await world.next_process().open(clean=True)
-    assert (again.log_end_offset, all_bytes(again), again.recovery_point) == (10, data, 10)
+    assert (again.log_end_offset, all_bytes(again), again.recovery.point) == (10, data, 10)
     assert again.append_as_leader(batch(1), 0, AppendOrigin.CLIENT, START_MS).first_offset == 10
 
 
@@ -96,8 +96,8 @@ async def test_a_disk_that_cannot_be_read() -> None:
             action()
         assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
     del world.disk.fail["read"]
-    assert log.size_between(1, 6) == log.size_bytes
-    assert log.size_between(1, 3) == log.size_bytes // 2
+    assert log.size_between(1, 6) == log.segments.size_bytes
+    assert log.size_between(1, 3) == log.segments.size_bytes // 2
     assert log.size_between(6, 6) == 0
 
 

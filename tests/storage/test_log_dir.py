@@ -93,7 +93,7 @@ async def test_work_in_the_background_takes_it_offline_too(failing: str, code: i
             await logs.manager.delete(A)
     elif failing == "fsync":
         with pytest.raises(KafkaError):
-            await a.flush()
+            await a.recovery.flush()
     else:
         await logs.world.clock.advance(120_000)
         await logs.world.spawn.settle()

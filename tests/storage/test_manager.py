@@ -60,7 +60,7 @@ async def test_logs_come_back_after_a_clean_stop() -> None:
     opened = again.get(A)
     assert opened is not None
     assert (opened.topic_id, all_bytes(opened), opened.high_watermark, again.checkpointed_hw(A)) == (TOPIC_ID, data, 2, 2)
-    assert opened.recovery_point == 3
+    assert opened.recovery.point == 3
     await stop(next_world, again)
 
 
@@ -109,7 +109,7 @@ async def test_checkpoint_files() -> None:
     log.append_as_leader(batch(5), 0, AppendOrigin.CLIENT, START_MS)
     log.update_high_watermark(4)
     log.advance_log_start(2)
-    await log.flush()
+    await log.recovery.flush()
     await logs.checkpoint_all()
     files = world.disk.files
     assert bytes(files["/data/recovery-point-offset-checkpoint"]) == b"0\n2\na 0 5\nb 3 0\n"
@@ -269,18 +269,18 @@ async def test_background_work() -> None:
         log.append_as_leader(sized_batch(300, timestamp_ms=world.clock.now), 0, AppendOrigin.CLIENT, world.clock.now)
     log.update_high_watermark(9)
     await world.spawn.settle()
-    assert log.recovery_point == 6
+    assert log.recovery.point == 6
     await world.clock.advance(5_000)
     await world.spawn.settle()
-    assert log.recovery_point == 9
+    assert log.recovery.point == 9
     assert b"a 0 9" in bytes(world.disk.files["/data/replication-offset-checkpoint"])
     await world.clock.advance(30_000)
     await world.spawn.settle()
     assert log.log_start_offset == 3
-    log.failure = OSError(errno.EMFILE, "as if")
+    log.health.failure = OSError(errno.EMFILE, "as if")
     await world.clock.advance(5_000)
     await world.spawn.settle()
-    assert log.failure is None
+    assert log.health.failure is None
     await stop(world, logs)
 
 
@@ -290,7 +290,7 @@ async def test_truncations_reach_the_recovery_checkpoint() -> None:
     log = await logs.get_or_create(A)
     log.append_as_leader(batch(5), 0, AppendOrigin.CLIENT, START_MS)
     log.append_as_leader(batch(5), 0, AppendOrigin.CLIENT, START_MS)
-    await log.flush()
+    await log.recovery.flush()
     await logs.checkpoint_all()
     await log.truncate_to(5)
     assert bytes(world.disk.files["/data/recovery-point-offset-checkpoint"]) == b"0\n1\na 0 5\n"

@@ -46,12 +46,12 @@ class History:
         if kind == "append":
             self.append(log)
         elif kind == "flush":
-            await log.flush()
+            await log.recovery.flush()
         elif kind == "roll":
             log.roll(START_MS)
         elif kind == "epoch":
             self.epoch += 1
-            await log.assign_epoch(self.epoch, log.log_end_offset)
+            await log.side_files.assign_epoch(self.epoch, log.log_end_offset)
         elif self.values:
             end = len(self.values) - self.chance.randrange(min(8, len(self.values)) + 1)
             await log.truncate_to(end)
@@ -96,14 +96,14 @@ async def test_a_power_loss_takes_only_what_was_not_flushed(seed: int) -> None:
         history.values = values
         for _ in range(chance.randint(1, 25)):
             await history.step(log)
-            recovery_point = min(recovery_point, log.recovery_point) if chance.random() < 0.3 else log.recovery_point
-        recovery_point = log.recovery_point
+            recovery_point = min(recovery_point, log.recovery.point) if chance.random() < 0.3 else log.recovery.point
+        recovery_point = log.recovery.point
         world.disk.dead = True
         await world.spawn.stop()
         if chance.random() < 0.7:
             state.lose_power(chance)
         with pytest.raises(KafkaError):
-            log.closed = True
+            log.health.closed = True
             history.append(log)
         assert FOLDER in state.folders
 
@@ -140,5 +140,5 @@ async def test_what_flush_messages_let_be_acknowledged_is_never_lost(seed: int) 
 
 
 async def acknowledge(log: PartitionLog, offset: int, value: bytes, acknowledged: dict[int, bytes]) -> None:
-    await log.settle(offset + 1)
+    await log.recovery.settle(offset + 1)
     acknowledged[offset] = value

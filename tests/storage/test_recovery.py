@@ -61,11 +61,11 @@ async def test_below_the_recovery_point_nothing_is_read() -> None:
     """Flushed segments are taken as they are; damage there is found by readers' CRC checks."""
     world, log = await filled()
     await world.spawn.settle()
-    assert log.recovery_point == 9
+    assert log.recovery.point == 9
     world.disk.files[f"{FOLDER}/{3:020d}.log"][300 + 100] ^= 1
     again = await world.next_process().open(recovery_point=9)
     assert again.log_end_offset == 10
-    assert again.recovery_point == 9
+    assert again.recovery.point == 9
 
 
 async def test_garbage_in_an_index_is_noticed_and_mended() -> None:
@@ -234,7 +234,7 @@ async def crash_everywhere(
         crashed = world.disk.crashed
         await world.spawn.stop()
         next_world = world.next_process()
-        again = await next_world.open(recovery_point=log.recovery_point)
+        again = await next_world.open(recovery_point=log.recovery.point)
         await check(next_world, again)
         if not crashed:
             return step
@@ -310,7 +310,7 @@ async def test_a_full_disk_closes_the_log_as_it_was_and_is_told_to_its_owner(seg
     """At an append, and at the roll that it asks for: the next process finds what was acknowledged, and no half of a batch."""
     world, log = await filled(3, segment_bytes=segment_bytes)
     told: list[tuple[str, int | None]] = []
-    log.on_io_error = lambda what, error: told.append((what, error.errno))
+    log.health.on_io_error = lambda what, error: told.append((what, error.errno))
     world.disk.full = True
     for _ in range(3):
         with pytest.raises(KafkaError) as caught:
@@ -359,9 +359,9 @@ async def test_a_failed_flush_does_not_move_the_recovery_point() -> None:
     world, log = await filled(2, segment_bytes=10_000)
     world.disk.fail["fsync"] = errno.EIO
     with pytest.raises(KafkaError):
-        await log.flush()
-    assert log.recovery_point == 0
-    assert log.failure is not None
+        await log.recovery.flush()
+    assert log.recovery.point == 0
+    assert log.health.failure is not None
     await log.close()
     assert not [path for path in world.disk.files if path.endswith(".snapshot")]
 
@@ -372,10 +372,10 @@ async def test_flush_by_message_count() -> None:
     world, log = await filled(0, segment_bytes=10_000, flush_messages=3)
     append(log, 2)
     await world.spawn.settle()
-    assert log.recovery_point == 0
+    assert log.recovery.point == 0
     append(log, 1)
     await world.spawn.settle()
-    assert log.recovery_point == 3
+    assert log.recovery.point == 3
     assert ("fsync", LOG) in world.disk.steps
 
 

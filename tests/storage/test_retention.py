@@ -39,7 +39,7 @@ async def test_retention_by_time() -> None:
 async def test_retention_by_size() -> None:
     world, log = await hourly(retention_bytes=1000)
     assert await log.delete_expired(START_MS) == 1
-    assert log.size_bytes == 1800
+    assert log.segments.size_bytes == 1800
     world.configure(retention_bytes=0)
     await log.delete_expired(START_MS)
     assert log.log_start_offset == 9
@@ -148,8 +148,8 @@ async def test_offsets_too_far_for_the_index_roll() -> None:
     log.append_as_follower(sized_batch(300, base_offset=2**33), START_MS)
     assert log.segments.bases == [0, 2**31, 2**33]
     assert log.read(5, 1000, log.log_end_offset).first_offset == 2**31
-    await log.flush()
-    again = await world.next_process().open(recovery_point=log.recovery_point)
+    await log.recovery.flush()
+    again = await world.next_process().open(recovery_point=log.recovery.point)
     assert again.log_end_offset == 2**33 + 1
 
 

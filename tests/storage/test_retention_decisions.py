@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from broker_core.config import BrokerConfig, TopicConfig
-from broker_core.storage.retention import RollState, SegmentAge, expired_count, should_roll
+from broker_core.storage.retention import SegmentAge, expired_count
+from broker_core.storage.rolling import RollState, should_roll
 
 pytestmark = pytest.mark.spec("S4")
 

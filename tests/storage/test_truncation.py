@@ -27,12 +27,12 @@ def copy(source: PartitionLog, target: PartitionLog) -> None:
 
 async def follow(leader: PartitionLog, follower: PartitionLog) -> None:
     """OffsetsForLeaderEpoch, truncation, fetch (KIP-101 and KIP-279), on the logs alone."""
-    while (latest := follower.latest_epoch) is not None:
-        epoch, end = leader.end_offset_for_epoch(latest)
+    while (latest := follower.epochs.latest) is not None:
+        epoch, end = leader.epochs.end_offset_for(latest, leader.log_end_offset)
         if end < 0:
             await follower.truncate_to(follower.high_watermark)
             break
-        own_epoch, own_end = follower.end_offset_for_epoch(epoch)
+        own_epoch, own_end = follower.epochs.end_offset_for(epoch, follower.log_end_offset)
         if own_epoch == epoch:
             await follower.truncate_to(min(end, own_end, follower.log_end_offset))
             break
@@ -53,12 +53,12 @@ async def test_truncation_moves_every_offset_back() -> None:
     log = await world.open()
     for _ in range(10):
         log.append_as_leader(sized_batch(300), 0, AppendOrigin.CLIENT, START_MS)
-    await log.flush()
+    await log.recovery.flush()
     log.update_high_watermark(10)
     assert await log.truncate_to(4)
-    assert (log.log_end_offset, log.high_watermark, log.recovery_point) == (4, 4, 4)
+    assert (log.log_end_offset, log.high_watermark, log.recovery.point) == (4, 4, 4)
     assert log.segments.bases == [0, 3]
-    assert log.size_bytes == 1200
+    assert log.segments.size_bytes == 1200
     assert not await log.truncate_to(4)
     assert not await log.truncate_to(9)
     assert log.log_end_offset == 4
@@ -85,7 +85,7 @@ async def test_first_failure_a_record_cut_at_the_high_watermark_is_kept_with_epo
     follower.update_high_watermark(1)
     await follow(leader, follower)
     assert follower.log_end_offset == 2
-    await follower.assign_epoch(1, follower.log_end_offset)
+    await follower.side_files.assign_epoch(1, follower.log_end_offset)
     append(follower, 1, "m3")
     await follow(follower, leader)
     assert same(leader, follower)
@@ -99,7 +99,7 @@ async def test_second_failure_logs_that_diverge_become_equal() -> None:
     copy(leader, follower)
     leader.update_high_watermark(2)
     await follower.truncate_to(1)
-    await follower.assign_epoch(1, follower.log_end_offset)
+    await follower.side_files.assign_epoch(1, follower.log_end_offset)
     append(follower, 1, "m3")
     assert follower.epochs.entries == [(0, 0), (1, 1)]
     await follow(follower, leader)
@@ -155,7 +155,7 @@ async def test_a_log_start_inside_of_a_batch_is_followed() -> None:
     assert (follower.log_start_offset, follower.log_end_offset) == (5, 11)
     assert all_bytes(follower) == all_bytes(leader)
     again = await world.next_process().open(log_start_offset=5)
-    assert (again.log_start_offset, again.log_end_offset, again.latest_epoch) == (5, 11, 2)
+    assert (again.log_start_offset, again.log_end_offset, again.epochs.latest) == (5, 11, 2)
 
 
 async def test_truncation_below_the_first_segment_starts_anew() -> None:
@@ -185,11 +185,11 @@ async def test_recovery_points_are_told_after_a_truncation() -> None:
     told: list[int] = []
 
     async def tell() -> None:
-        told.append(log.recovery_point)
+        told.append(log.recovery.point)
 
-    log.on_recovery_point = tell
+    log.recovery.on_save = tell
     append(log, 0, "a", "b")
-    await log.flush()
+    await log.recovery.flush()
     await log.truncate_to(1)
     assert told == [1]
 
@@ -197,13 +197,13 @@ async def test_recovery_points_are_told_after_a_truncation() -> None:
 async def test_epochs_are_durable_when_assigned() -> None:
     world = World()
     log = await world.open()
-    await log.assign_epoch(3, 0)
+    await log.side_files.assign_epoch(3, 0)
     assert bytes(world.disk.files[f"{FOLDER}/leader-epoch-checkpoint"]) == b"0\n1\n3 0\n"
     append(log, 3, "a")
-    await log.assign_epoch(4, 1)
-    await log.assign_epoch(5, 1)
+    await log.side_files.assign_epoch(4, 1)
+    await log.side_files.assign_epoch(5, 1)
     assert bytes(world.disk.files[f"{FOLDER}/leader-epoch-checkpoint"]) == b"0\n2\n3 0\n5 1\n"
-    assert log.end_offset_for_epoch(4) == (3, 1)
+    assert log.epochs.end_offset_for(4, log.log_end_offset) == (3, 1)
 
 
 async def test_an_epoch_that_found_no_file_handle_is_written_later() -> None:
@@ -211,10 +211,10 @@ async def test_an_epoch_that_found_no_file_handle_is_written_later() -> None:
     log = await world.open()
     world.disk.fail["write_atomic"] = errno.EMFILE
     with pytest.raises(KafkaError):
-        await log.assign_epoch(3, 0)
+        await log.side_files.assign_epoch(3, 0)
     del world.disk.fail["write_atomic"]
     append(log, 3, "a")
-    await log.flush()
+    await log.recovery.flush()
     assert bytes(world.disk.files[f"{FOLDER}/leader-epoch-checkpoint"]) == b"0\n1\n3 0\n"
 
 

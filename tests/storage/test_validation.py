@@ -117,7 +117,7 @@ async def test_a_topics_own_level_of_compression() -> None:
     for level in (1, 9):
         log = await log_with(compression_type="gzip", compression_gzip_level=level)
         log.append_as_leader(batch(200, value="".join(chr(97 + n * n % 23) for n in range(300))), 4, CLIENT, START_MS)
-        sizes.append(log.size_bytes)
+        sizes.append(log.segments.size_bytes)
     assert sizes[1] < sizes[0]
 
 

@@ -323,8 +323,8 @@ def all_bytes(log: PartitionLog) -> bytes:
 
 
 def at_time(log: PartitionLog, timestamp_ms: int) -> FoundTimestamp | None:
-    return finish(log.offset_for_timestamp(timestamp_ms, Budget()))
+    return finish(log.reader.find_timestamp(timestamp_ms, log.log_start_offset, Budget()))
 
 
 def at_newest(log: PartitionLog) -> FoundTimestamp | None:
-    return finish(log.offset_of_max_timestamp(Budget()))
+    return finish(log.reader.max_timestamp(log.log_start_offset, Budget()))

@@ -79,4 +79,4 @@ def _check(cluster: BrokerCluster) -> None:
         assert row["partitions"] == len(hosted) > 0
         assert row["leaders"] == sum(each.is_leader for each in hosted)
         assert row["under_replicated"] == sum(each.under_replicated for each in hosted)
-        assert row["log_bytes"] == sum(each.log.size_bytes for each in hosted if each.log is not None)
+        assert row["log_bytes"] == sum(each.log.segments.size_bytes for each in hosted if each.log is not None)
