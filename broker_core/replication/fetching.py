@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
+from typing import Protocol
 
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode
-from broker_core.model import NO_EPOCH
+from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.replication.delayed import DelayedFetch
 from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import Answer, FetchClock, FetchContext, Reply, WantedPartition
-from broker_core.replication.partition_reader import Limits, PartitionReader
+from broker_core.replication.partition_reader import Limits
 from broker_core.replication.progress import FetchKey, Progress
+
+
+class PartitionReader(Protocol):
+    """Where one partition's records come from: the logs of this broker answer at once and copy nothing (partition_reader.py)."""
+
+    def topic_partition(self, wanted: WantedPartition) -> TopicPartition | None: ...
+
+    def read(self, params: FetchParams, wanted: WantedPartition, limits: Limits) -> Answer | Awaitable[Answer]:
+        """An answer that has to be awaited (from an archive, a cold disk) sees to it itself that it still holds when it comes: the
+        leadership may have ended meanwhile."""
+        ...
+
+    def available_bytes(self, params: FetchParams, wanted: WantedPartition) -> int | None: ...
 
 
 class Fetching:
@@ -30,13 +44,13 @@ class Fetching:
             return context.answer([])
         if self._is_from_before_a_reboot(params):
             return context.answer([_stale(wanted) for wanted in context.wanted()])
-        answers = self._read_all(params, context.wanted(), context.clock)
+        answers = await self._read_all(params, context.wanted(), context.clock)
         if self._has_to_answer(params, context, answers):
             return context.answer(answers)
         if context.session is not None:
             context.session.rest(answers)
         await self._wait(params, context)
-        return context.answer(self._read_all(params, context.wanted(), None))
+        return context.answer(await self._read_all(params, context.wanted(), None))
 
     def _is_from_before_a_reboot(self, params: FetchParams) -> bool:
         """A follower's fetch with an older broker epoch than one it has shown before: it was sent before its reboot (KAFKA-15221)."""
@@ -46,13 +60,17 @@ class Fetching:
         self._generations[params.replica_id] = max(newest, params.replica_epoch)
         return params.replica_epoch < newest
 
-    def _read_all(self, params: FetchParams, partitions: Iterable[WantedPartition], clock: FetchClock | None) -> list[Answer]:
+    async def _read_all(self, params: FetchParams, partitions: Iterable[WantedPartition], clock: FetchClock | None) -> list[Answer]:
         """Reads while the response has room; the first batch of the first partition that has any goes out whatever its size."""
         room = min(params.max_bytes, self._config.current.fetch_max_bytes)
         min_one = params.first_batch_whatever_its_size
         answers: list[Answer] = []
         for wanted in partitions:
             answer = self._reader.read(params, wanted, Limits(room, min_one, clock))
+            if not isinstance(answer, Answer):
+                answer = await answer
+                # What was settled before the wait may have moved since, and a session must not forget the mark that told so.
+                answers = [before._replace(settled=False) for before in answers]
             answers.append(answer)
             if answer.result.records_bytes > 0:
                 min_one = False

@@ -37,7 +37,7 @@ from broker_core.replication.leadership import is_old_generation
 from broker_core.replication.log_dir_event import AskAgain, announce_log_dir_failure
 from broker_core.replication.lookups import Lookups
 from broker_core.replication.partition import Surroundings
-from broker_core.replication.partition_reader import PartitionReader
+from broker_core.replication.partition_reader import LocalReader
 from broker_core.replication.progress import Progress, topic_of
 from broker_core.replication.quota import follower_quota, leader_quota
 from broker_core.replication.roles import Roles
@@ -100,7 +100,7 @@ class ReplicaManager:
         self.control_work = ControlWork()
         self.workbench = logs.workbench
         self.appending = Appending(node, self.progress, self.hosting.hosted, self.workbench)
-        reader = PartitionReader(node, config, metadata, self.progress, hosted=self.hosting.hosted, quota=leader_quota(broker_id, config))
+        reader = LocalReader(node, config, metadata, self.progress, hosted=self.hosting.hosted, quota=leader_quota(broker_id, config))
         self._fetching = Fetching(config, self.progress, reader)
         self.lookups = Lookups(self.hosting.hosted, self.workbench)
         self.deletions = Deletions(config, self.progress, self.hosting.hosted, metadata.is_alive)

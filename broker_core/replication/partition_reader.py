@@ -40,8 +40,8 @@ class Limits(Struct, frozen=True):
     clock: FetchClock | None
 
 
-class PartitionReader:
-    """`hosted` gives the partition here or raises what the client has to be told."""
+class LocalReader:
+    """`fetching.PartitionReader` over this broker's logs. `hosted` gives the partition here or raises what the client has to be told."""
 
     def __init__(
         self,
