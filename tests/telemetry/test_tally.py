@@ -27,7 +27,8 @@ class Hosted:
 
 
 def _partition(size_bytes: int, *, leads: bool = True, under_replicated: bool = False) -> Any:
-    return SimpleNamespace(is_leader=leads, under_replicated=under_replicated, log=SimpleNamespace(size_bytes=size_bytes))
+    log = SimpleNamespace(segments=SimpleNamespace(size_bytes=size_bytes))
+    return SimpleNamespace(is_leader=leads, under_replicated=under_replicated, log=log)
 
 
 def sums(tally: Tally) -> tuple[int, int, int]:
