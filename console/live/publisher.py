@@ -80,13 +80,10 @@ class Publisher:
             taken_ms = now_ms()
             values, events = self._state.take(taken_ms, SLICE)
             is_all = not self._state.has_more(taken_ms)
-            was_fresh = self._fresh
             try:
                 await self._carry(values, is_all=is_all)
                 if is_all:
                     self._settled_ms = taken_ms
-                if self._fresh and not was_fresh:
-                    await self.beat()
             except LeaseLost:
                 events = []
                 raise

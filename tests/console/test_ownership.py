@@ -15,6 +15,7 @@ import pytest
 from broker_core.cli import up
 from console.live.holder import mark
 from console.live.lease import RENEW_S, TTL_MS, Lease, LeaseLost
+from console.live.owner import TICK_S
 from console.live.publisher import LEAST_INTERVAL_S, Publisher
 from console.live.state import ClusterState
 from console.management.commands import live
@@ -106,22 +107,11 @@ async def test_the_lease_of_one_that_was_killed_is_not_waited_for(owners: tuple[
 
 def test_the_designed_waits_until_a_new_owner_is_followed_leave_it_time_to_start() -> None:
     """After kill -9 `up` sees the end at its next look, and starts a new owner at once; that takes the dead one's lease at its first try
-    (below), and says that it lives in the step after it has written all (below), which the hub hands on as it comes. The rest of the 5 s
-    is for starting Python and reading the cluster. Where nobody can tell whether the holder is dead its lease has to run out."""
-    assert up.LOOK_SECONDS + LEAST_INTERVAL_S <= 1.0
+    (above), and says that it lives at its next tick after it has written all, which the hub hands on as it comes. The rest of the 5 s is
+    for starting Python and reading the cluster. Where nobody can tell whether the holder is dead its lease has to run out."""
+    assert up.LOOK_SECONDS + LEAST_INTERVAL_S + TICK_S <= 2.0
     assert RENEW_S * 3 <= TTL_MS / 1000
     assert TTL_MS / 1000 + live.TAKE_S + LEAST_INTERVAL_S <= 6.5
-
-
-async def test_an_owner_says_that_it_lives_as_soon_as_all_is_written(owners: tuple[Owner, Owner], redis: Any) -> None:
-    """Not at its next tick: until then pages count from the last beat of the one before."""
-    new, _ = owners
-    redis.mset({keys.named("local", "beat"): 9_000, keys.named("local", "oldest"): 8_000})
-    assert await new.lease.take()
-    new.start()
-    await until(lambda: int(redis.get(keys.named("local", "beat"))) > 9_000)
-    assert brokers_online(redis) == 3
-    assert int(redis.get(keys.named("local", "oldest"))) == 1_000, "its oldest part, not 0"
 
 
 async def test_a_redis_that_forgot_everything_gets_everything_again(owners: tuple[Owner, Owner], redis: Any) -> None:
