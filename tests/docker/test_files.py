@@ -110,6 +110,7 @@ def test_every_variable_is_read_by_the_code_and_told_in_the_readme() -> None:
         assert variable in BUILD_ARGUMENTS or COMPOSE_ONLY.fullmatch(variable) or f'"{variable}"' in text, variable
     for variable in set(re.findall(r"`(HIGHWATER_\w+|DATABASE_URL)`", readme)):
         assert COMPOSE_ONLY.fullmatch(variable) or f'"{variable}"' in text, variable
+    assert ":-}" not in raw, "podman-compose does not understand an empty default"
     assert {rest.partition("=")[0] for word, rest in steps() if word == "ARG"} == BUILD_ARGUMENTS
 
 
