@@ -19,7 +19,7 @@ export CONTAINERS_CONF=$folder/containers.conf CONTAINERS_STORAGE_CONF=$folder/s
 export BASE=${BASE:-localhost/highwater-base:bookworm}
 services="zookeeper redis postgres broker-1 broker-2 broker-3 console live worker beat ${PROFILE_SERVICES:-}"
 url=http://127.0.0.1:$HIGHWATER_CONSOLE_PORT
-seen=0
+seen=0 held=0
 
 say() { printf '\n[%s] %s\n' "$(date +%T)" "$*"; }
 compose() { (cd "$here" && podman-compose -p highwater -f compose.yaml "$@"); }
@@ -27,7 +27,7 @@ name() { echo "highwater_$1_1"; }
 
 clean_up() {
     status=$?
-    if [ $status -ne 0 ] && [ $seen -eq 1 ]; then
+    if [ $held -eq 0 ] && [ $seen -eq 1 ]; then
         for service in $services; do
             say "the end of $service"
             podman logs --tail 15 "$(name "$service")" 2>&1 || true
@@ -39,7 +39,7 @@ clean_up() {
         podman system reset --force > /dev/null 2>&1 || true
         rm -rf "$folder"
     fi
-    if [ $status -eq 0 ]; then say "all held"; else say "FAILED with $status"; fi
+    if [ $held -eq 1 ]; then say "all held"; else say "FAILED with $status"; fi
 }
 trap clean_up EXIT
 
@@ -188,3 +188,4 @@ for service in beat worker live console broker-3; do
     podman stop -t 60 "$(name "$service")" > /dev/null
     say "$service ended with $(podman inspect --format '{{.State.ExitCode}}' "$(name "$service")")"
 done
+held=1
