@@ -45,7 +45,7 @@ class Deletions:
         self._enabled = enabled
         self._forget = forget
         self._to_stop: dict[str, list[TopicPartition]] = {}
-        self._to_remove: dict[str, None] = {}
+        self._to_remove: dict[str, list[str]] = {}
 
     async def enqueue(self, topics: Iterable[str]) -> None:
         """Orders found in the store: unknown topics' are removed, all of them where deletion is disabled."""
@@ -105,15 +105,17 @@ class Deletions:
 
     async def _finish(self, topic: str) -> None:
         if len(self._context.assignments[topic]) > work.PARTITIONS_PER_SLICE:
-            self._to_remove[topic] = None
+            self._to_remove[topic] = await self._znodes.partition_names(topic)
             self._backlog.add(_REMOVE, self._remove_some)
         else:
             await self._remove(topic)
 
     async def _remove_some(self) -> bool:
         """Some of a topic's partitions' znodes, and when there are no more the topic's own."""
-        topic = next(iter(self._to_remove))
-        if not await self._znodes.delete_partitions(topic, work.PARTITIONS_PER_SLICE):
+        topic, left = next(iter(self._to_remove.items()))
+        await self._znodes.delete_partitions(topic, left[-work.PARTITIONS_PER_SLICE :])
+        del left[-work.PARTITIONS_PER_SLICE :]
+        if not left:
             del self._to_remove[topic]
             await self._remove(topic)
         return bool(self._to_remove)
@@ -152,7 +154,6 @@ class Deletions:
         dead, alive = topic_deletion.split_replicas(self._context, partitions)
         await self._changes.move_replicas(self._among(dead, _SERVING), ReplicaState.OFFLINE)
         await self._changes.move_replicas(self._among(dead, _STOPPED), ReplicaState.DELETION_INELIGIBLE)
-        await self._changes.move_replicas(alive, ReplicaState.OFFLINE)
-        await self._changes.move_replicas(alive, ReplicaState.DELETION_STARTED)
+        await self._changes.move_replicas(alive, ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED)
         self.halt(sorted({replica.topic for replica in dead}), "a replica's broker is down")
         return bool(self._to_stop)

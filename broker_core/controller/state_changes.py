@@ -115,20 +115,22 @@ class StateChanges:
         wanted = [tp for tp in candidates if not self._context.is_going(tp.topic) and self._context.partition_state(tp) in waiting]
         return await self.move_partitions(wanted, PartitionState.ONLINE)
 
-    async def move_replicas(self, replicas: Iterable[Replica], target: ReplicaState) -> None:
-        """Brings replicas into `target` and tells the brokers concerned; impossible transitions are logged and left out."""
+    async def move_replicas(self, replicas: Iterable[Replica], *targets: ReplicaState) -> None:
+        """Brings replicas into each of the targets, one after the other, and tells the brokers concerned what all that comes to;
+        impossible transitions are logged and left out."""
         async for part in self._in_turns(replica_slices(list(replicas))):
-            await self._move_replicas(part, target)
+            batch = self.batch()
+            for target in targets:
+                await self._move_replicas(part, target, batch)
+            self.send(batch)
 
-    async def _move_replicas(self, replicas: Sequence[Replica], target: ReplicaState) -> None:
+    async def _move_replicas(self, replicas: Sequence[Replica], target: ReplicaState, batch: RequestBatch) -> None:
         valid = [replica for replica in replicas if self._replica_may_become(replica, target)]
-        batch = self.batch()
         if target is ReplicaState.OFFLINE:
             await self._take_offline(valid, batch)
         for replica in valid:
             self._tell(replica, target, batch)
             self._apply(replica, target)
-        self.send(batch)
 
     async def _in_turns(self, parts: Iterator[T]) -> AsyncIterator[T]:
         """The parts one by one; between two of them others have their turn."""
@@ -200,9 +202,14 @@ class StateChanges:
             return False
 
     async def _take_offline(self, replicas: Sequence[Replica], batch: RequestBatch) -> None:
-        """Out of the ISR, the others told; broker by broker, so that of an ISR's members the last to go stays in it."""
+        """Out of the ISR, the others told; broker by broker, so that of an ISR's members the last to go stays in it.
+
+        A topic whose deletion has begun has no ISR to mind any more: its states go with it, and all brokers have been told.
+        """
         by_broker: dict[int, list[TopicPartition]] = {}
         for replica in replicas:
+            if replica.topic in self._context.deletion_started:
+                continue
             by_broker.setdefault(replica.broker_id, []).append(replica.tp)
         for broker_id, partitions in sorted(by_broker.items()):
             led = [tp for tp in partitions if tp in self._context.leadership]

@@ -173,13 +173,19 @@ class Znodes:
         found = await self.store.each([lambda topic=topic: self.topic_overrides(topic) for topic in topics])  # type: ignore[misc]
         return dict(zip(topics, found, strict=True))
 
-    async def delete_partitions(self, topic: str, count: int) -> bool:
-        """Removes what is below that many of the topic's partitions, and these; False when there were none. The topic and the order to
-        delete it are still there: nobody else makes a topic of that name meanwhile."""
-        parent = layout.partitions_path(topic)
-        paths = [f"{parent}/{name}" for name in (await self.store.children(parent))[:count]]
-        await self.store.delete_all(await self.store.subtree(*paths))
-        return bool(paths)
+    async def partition_names(self, topic: str) -> list[str]:
+        """The names of what is below the topic's partitions."""
+        return await self.store.children(layout.partitions_path(topic))
+
+    async def delete_partitions(self, topic: str, names: Sequence[str]) -> None:
+        """Removes these partitions' states and themselves. The topic and the order to delete it are still there: nobody else makes a
+        topic of that name meanwhile."""
+        partitions = [f"{layout.partitions_path(topic)}/{name}" for name in names]
+        try:
+            await self.store.delete_all([path for parent in partitions for path in (layout.state_below(parent), parent)])
+        except NotEmpty as error:
+            log.info("More than a state is below a partition of topic %s: %s", topic, error)
+            await self.store.delete_all(await self.store.subtree(*partitions))
 
     async def delete_topic(self, topic: str) -> None:
         """All below the topic, then topic, config and the order to delete it in one step.

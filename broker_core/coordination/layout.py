@@ -71,7 +71,12 @@ def partition_path(tp: TopicPartition) -> str:
 
 
 def state_path(tp: TopicPartition) -> str:
-    return f"{partition_path(tp)}/state"
+    return state_below(partition_path(tp))
+
+
+def state_below(partition: str) -> str:
+    """The state's path below a partition's."""
+    return f"{partition}/state"
 
 
 def config_path(kind: str, name: str) -> str:
