@@ -63,6 +63,8 @@ class ControllerContext(Struct):
     stopping: dict[str, int] = field(default_factory=dict)
     """By topic the replicas in DELETION_STARTED: their brokers have not answered yet."""
     inter_broker_listener: str | None = None
+    deleted: dict[str, int] = field(default_factory=dict)
+    """By topic the replicas in DELETION_SUCCESSFUL."""
 
     def is_live(self, broker_id: int) -> bool:
         return broker_id in self.brokers and broker_id not in self.shutting_down
@@ -111,9 +113,11 @@ class ControllerContext(Struct):
 
     def set_replica_state(self, replica: Replica, state: ReplicaState | None) -> None:
         """None where the replica is no more."""
-        change = (state is ReplicaState.DELETION_STARTED) - (self.replica_states.get(replica) is ReplicaState.DELETION_STARTED)
-        if change:
-            self.stopping[replica.topic] = self.stopping.get(replica.topic, 0) + change
+        before = self.replica_states.get(replica)
+        for counted, counts in ((ReplicaState.DELETION_STARTED, self.stopping), (ReplicaState.DELETION_SUCCESSFUL, self.deleted)):
+            change = (state is counted) - (before is counted)
+            if change:
+                counts[replica.topic] = counts.get(replica.topic, 0) + change
         if state is None:
             self.replica_states.pop(replica, None)
         else:
@@ -121,6 +125,11 @@ class ControllerContext(Struct):
 
     def partition_state(self, tp: TopicPartition) -> PartitionState:
         return self.partition_states.get(tp, PartitionState.NON_EXISTENT)
+
+    def all_deleted(self, topic: str) -> bool:
+        """Whether all of the topic's replicas are in DELETION_SUCCESSFUL."""
+        replicas = sum(len(assignment.replicas) for assignment in self.assignments.get(topic, {}).values())
+        return self.deleted.get(topic, 0) == replicas
 
     def has_moving(self, topic: str) -> bool:
         """Whether one of the topic's partitions is being reassigned."""
@@ -171,6 +180,7 @@ class ControllerContext(Struct):
         self.assignments.pop(topic, None)
         self.topic_ids.pop(topic, None)
         self.stopping.pop(topic, None)
+        self.deleted.pop(topic, None)
         for names in (self.deleting, self.deletion_started, self.ineligible):
             names.discard(topic)
 

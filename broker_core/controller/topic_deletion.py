@@ -27,18 +27,11 @@ class DeletionPlan(Struct, frozen=True):
 def plan(context: ControllerContext) -> DeletionPlan:
     """What to do about the queued topics now."""
     queued = sorted(context.deleting)
-    finished = tuple(topic for topic in queued if _all_deleted(context, topic))
+    finished = tuple(topic for topic in queued if context.all_deleted(topic))
     rest = [topic for topic in queued if topic not in finished]
     idle = [topic for topic in rest if not context.stopping.get(topic)]
     retry = tuple(replica for topic in idle for replica in context.in_state(topic, ReplicaState.DELETION_INELIGIBLE))
     return DeletionPlan(finished, retry, tuple(topic for topic in idle if topic not in context.ineligible))
-
-
-def _all_deleted(context: ControllerContext, topic: str) -> bool:
-    if context.stopping.get(topic):
-        return False
-    partitions = context.partitions_of(topic)
-    return all(context.replica_state(r) is ReplicaState.DELETION_SUCCESSFUL for tp in partitions for r in context.replicas_of((tp,)))
 
 
 def unseen_partitions(context: ControllerContext, topics: Iterable[str]) -> list[TopicPartition]:

@@ -10,6 +10,7 @@ from broker_core.replication.hosting import Hosting
 from broker_core.replication.partition import Partition
 from broker_core.replication.progress import Progress
 from broker_core.seams import Node
+from broker_core.storage.slices import Slices
 
 log = logging.getLogger(__name__)
 
@@ -27,16 +28,19 @@ class Upkeep:
     async def run(self) -> None:
         while True:
             await self._node.clock.sleep(self._config.current.replica_lag_time_max_ms / 2)
-            self.check_all()
+            await self._check_all()
 
-    def check_all(self) -> None:
-        led = self._hosting.led()
-        for partition in led:
+    async def _check_all(self) -> None:
+        slices, log_starts = Slices(self._node), dict[TopicPartition, int]()
+        for partition in self._hosting.led():
             try:
                 self._check(partition)
             except Exception:
                 log.exception("a led partition could not be checked", extra={"partition": str(partition.tp)})
-        self._log_starts = {partition.tp: partition.log.log_start_offset for partition in led if partition.log is not None}
+            if partition.log is not None:
+                log_starts[partition.tp] = partition.log.log_start_offset
+            await slices.breathe()
+        self._log_starts = log_starts
 
     def recheck_stalled(self) -> None:
         """After the live brokers changed: a high watermark may have waited for one that is gone."""

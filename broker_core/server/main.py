@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import gc
 import logging
 import os
 import signal
@@ -31,6 +30,7 @@ from broker_core.server.adapters.entropy import OsEntropy
 from broker_core.server.adapters.network import NetworkLimits, RealNetwork
 from broker_core.server.adapters.spawn import RealSpawn
 from broker_core.server.broker import Broker
+from broker_core.server.collector import Collector
 from broker_core.server.metrics_http import MetricsServer
 from broker_core.server.properties import parse_overrides, parse_properties
 from broker_core.server.watchdog import Watchdog
@@ -165,9 +165,10 @@ async def _serve_started(broker: Broker, metrics_port: int, stop: asyncio.Future
         status = EXIT_FAILED
     else:
         log.info("ready", extra={"broker": broker.broker_id, "port": broker.port})
-        gc.collect()
-        gc.freeze()
+        collector = Collector(lambda: broker.services.replicas.hosting.count)
+        collector.start()
         status = await stop
+        collector.stop()
     with contextlib.suppress(OSError):
         process.clear_ready(folder)
     watchdog.stop()

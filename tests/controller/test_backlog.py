@@ -13,7 +13,7 @@ from broker_core.controller import backlog as work
 from broker_core.controller.backlog import Backlog, replica_slices
 from broker_core.controller.channels import ROOM
 from broker_core.controller.context import Replica
-from broker_core.controller.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, ControlRequest
+from broker_core.controller.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY, ControlRequest
 from broker_core.coordination import layout
 from broker_core.model import NO_LEADER, BrokerInfo, TopicPartition
 from tests.support.controller_world import ManualClock, World
@@ -79,6 +79,7 @@ async def test_many_partitions_are_created_and_deleted_in_bounded_requests_each_
     assert world.largest <= SLICE
     told = {count for (_, key, _), count in world.sent.items() if key == LEADER_AND_ISR_KEY}
     assert told == {1}
+    before = +world.sent
     await world.delete_topic("big")
     await until_quiet(world)
     assert not await world.exists(layout.topic_path("big"))
@@ -86,6 +87,18 @@ async def test_many_partitions_are_created_and_deleted_in_bounded_requests_each_
     assert world.largest <= SLICE
     deletions = [count for (_, key, _), count in world.sent.items() if key == STOP_REPLICA_KEY]
     assert set(deletions) == {1}, "stopped and deleted by one request"
+    metadata = {count for (_, key, _), count in (world.sent - before).items() if key == UPDATE_METADATA_KEY}
+    assert metadata == {1}, "all brokers have been told that it goes, and its ISRs are nobody's business any more"
+
+
+async def test_what_others_have_put_below_a_partition_goes_with_it(world: SlowWorld) -> None:
+    await world.create_topic("big", *[IDS] * MANY)
+    await until_quiet(world)
+    await world.operator.create(f"{layout.partitions_path('big')}/{MANY - 1}/more", b"")
+    await world.operator.delete(layout.state_path(TopicPartition("big", 1)))
+    await world.delete_topic("big")
+    await until_quiet(world)
+    assert not await world.exists(layout.topic_path("big"))
 
 
 async def test_a_topic_grows_by_many(world: SlowWorld) -> None:
