@@ -169,14 +169,19 @@ class ControllerContext(Struct):
         leadership = self.leadership.get(tp)
         return NO_LEADER_EPOCH if leadership is None else leadership.state.leader_epoch
 
-    def remove_topic(self, topic: str) -> None:
-        for tp in self.partitions_of(topic):
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
+        """They and their replicas are no more."""
+        for tp in partitions:
+            for replica in self.replicas_of((tp,)):
+                self.replica_states.pop(replica, None)
             self.leadership.pop(tp, None)
             self.partition_states.pop(tp, None)
             self.moving.discard(tp)
             self.uncreated.pop(tp, None)
-        for replica in self.replicas_of_topic(topic):
-            self.replica_states.pop(replica, None)
+            self.assignments.get(tp.topic, {}).pop(tp.partition, None)
+
+    def remove_topic(self, topic: str) -> None:
+        self.forget(self.partitions_of(topic))
         self.assignments.pop(topic, None)
         self.topic_ids.pop(topic, None)
         self.stopping.pop(topic, None)

@@ -123,6 +123,7 @@ class Deletions:
     async def _remove(self, topic: str) -> None:
         self._forget(topic)
         await self._znodes.delete_topic(topic)
+        await self._changes.forget(self._context.partitions_of(topic))
         self._context.remove_topic(topic)
         log.info("Topic %s deleted", topic)
 

@@ -95,6 +95,11 @@ class StateChanges:
         self.send(batch)
         return results
 
+    async def forget(self, partitions: Sequence[TopicPartition]) -> None:
+        """Their topic is gone from the store."""
+        async for part in self._in_turns(slices(partitions)):
+            self._context.forget(part)
+
     async def take_up(self, partitions: Sequence[TopicPartition]) -> None:
         """New partitions and their replicas get a state: from now on they take part in everything."""
         for tp in partitions:
