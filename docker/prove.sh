@@ -86,7 +86,7 @@ sign_in() {
         --data-urlencode username=admin --data-urlencode "password=$(cat "$here/secrets/admin_password")" \
         --data-urlencode "csrfmiddlewaretoken=$(awk '$6 == "csrftoken" {print $7}' "$folder/cookies")" "$url/login" | grep -q 302
 }
-page_names_the_topic() { curl -sf -b "$folder/cookies" "$url/c/local/topics" > "$folder/page.html" && grep -q proof "$folder/page.html"; }
+page_names_the_topic() { curl -sf -b "$folder/cookies" "$url/topics" > "$folder/page.html" && grep -q proof "$folder/page.html"; }
 
 cat > "$CONTAINERS_STORAGE_CONF" <<END
 [storage]
