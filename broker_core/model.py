@@ -51,12 +51,21 @@ class Endpoint(Struct, frozen=True):
 
 
 class BrokerInfo(Struct, frozen=True):
-    """A live broker; `epoch` is the czxid of its registration znode (KIP-380)."""
+    """A live broker; `epoch` is the czxid of its registration znode (KIP-380).
+
+    `first_epoch` is the epoch of its process's first registration, -1 where this is the first or the broker does not say.
+    """
 
     broker_id: int
     endpoints: tuple[Endpoint, ...]
     rack: str | None
     epoch: int
+    first_epoch: int = -1
+
+    @property
+    def process_epoch(self) -> int:
+        """The same as long as the process lives, however often its session expires: what it has written is not lost."""
+        return self.epoch if self.first_epoch < 0 else self.first_epoch
 
     def inter_broker(self, name: str | None) -> Endpoint:
         """Where other brokers reach it: the listener that they call `name` (PLAINTEXT without one), else its first."""

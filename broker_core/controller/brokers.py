@@ -42,15 +42,19 @@ class Brokers:
         self._channels = channels
 
     async def registered(self, brokers: dict[int, BrokerInfo]) -> None:
-        """The registrations as they are now; a bounced broker failed and then started."""
+        """The registrations as they are now; a bounced broker failed and then started. A renewed one kept its roles and its records; what
+        was sent to its last registration may be lost, so it is told everything again."""
         context = self._context
         change = compare(context.brokers, brokers)
         if not change:
             return
-        log.info("Brokers started: %s, bounced: %s, failed: %s, moved: %s", change.started, change.bounced, change.failed, change.moved)
+        log.info(
+            "Brokers started: %s, bounced: %s, renewed: %s, failed: %s, moved: %s",
+            *(change.started, change.bounced, change.renewed, change.failed, change.moved),
+        )
         for broker_id in change.failed:
             self._channels.close(broker_id)
-        for broker_id in (*change.started, *change.bounced):
+        for broker_id in (*change.started, *change.bounced, *change.renewed):
             self._channels.open(brokers[broker_id])
         if change.started:
             context.brokers.update({broker_id: brokers[broker_id] for broker_id in change.started})
@@ -60,6 +64,11 @@ class Brokers:
             await self._failed(change.bounced)
             context.brokers.update({broker_id: brokers[broker_id] for broker_id in change.bounced})
             await self._started(change.bounced)
+        if change.renewed:
+            context.brokers.update({broker_id: brokers[broker_id] for broker_id in change.renewed})
+            replicas = context.replicas_on(change.renewed)
+            await self._deletions.replicas_failed([replica for replica in replicas if context.is_going(replica.topic)])
+            await self._started(change.renewed)
         if change.failed:
             self._forget(change.failed)
             await self._failed(change.failed)

@@ -131,7 +131,7 @@ class Term:
     async def brokers_changed(self) -> None:
         """Acts on registrations that came and went, and only then remembers them for the next controller."""
         await self.brokers.registered(await self._read_brokers())
-        epochs = {broker_id: info.epoch for broker_id, info in self.context.brokers.items()}
+        epochs = {broker_id: info.process_epoch for broker_id, info in self.context.brokers.items()}
         if epochs != self._remembered:
             await self._znodes.remember_brokers(epochs)
             self._remembered = epochs

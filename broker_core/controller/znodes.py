@@ -61,7 +61,7 @@ class Znodes:
         return _decoded(lambda: decode_broker(broker_id, read[0], read[1].czxid))
 
     async def remembered_brokers(self) -> dict[int, int] | None:
-        """The broker epochs that the last controller had acted on; None when no controller has left any."""
+        """The brokers' process epochs that the last controller had acted on; None when no controller has left any."""
         read = await self.store.get(layout.CONTROLLER_BROKERS)
         return None if read is None else _decoded(lambda: decode_broker_epochs(read[0]))
 

@@ -13,7 +13,8 @@ Dead are the session this broker had before it expired, and the one stored in it
 folder's lock, so the predecessor that stored it is gone.
 
 The session id is stored in the data folder after each registration. A dead predecessor that was the controller has left
-`/controller` too; it goes with the registration. After an expired session the broker connects and registers anew.
+`/controller` too; it goes with the registration. After an expired session the broker connects and registers anew, and says
+which epoch its process had first: the controller need not take it for one that was started again and may have lost records.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
+
+from msgspec import structs
 
 from broker_core.coordination.layout import CONTROLLER, broker_path
 from broker_core.coordination.store import (
@@ -79,6 +82,7 @@ class Registration:
         self._expired = asyncio.Event()
         self._moved = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._first_epoch = -1
         self.epoch = -1
 
     async def start(self) -> None:
@@ -123,7 +127,7 @@ class Registration:
                 await self._node.clock.sleep(RECONNECT_MS)
 
     async def _register(self) -> None:
-        info = self._describe()
+        info = structs.replace(self._describe(), first_epoch=self._first_epoch)
         waiting_from_ms: float | None = None
         while True:
             self._expired.clear()
@@ -140,6 +144,8 @@ class Registration:
             except ConnectionLoss:
                 await self._node.clock.sleep(RETRY_MS)
         self.epoch = epoch
+        if self._first_epoch < 0:
+            self._first_epoch = epoch
         self._own_sessions = {self._node.store.session_id}
         await self._store_session(info.broker_id)
         log.info("Broker %d is registered with epoch %d", info.broker_id, epoch)

@@ -78,7 +78,8 @@ def parse_topic_id(text: str) -> UUID:
 
 
 def encode_broker(info: BrokerInfo, timestamp_ms: int) -> bytes:
-    """`/brokers/ids/N`, version 5; host and port repeat the first PLAINTEXT endpoint as old clients want it."""
+    """`/brokers/ids/N`, version 5; host and port repeat the first PLAINTEXT endpoint as old clients want it. `first_epoch` is an addition
+    that Apache Kafka's brokers read over."""
     plain = next((e for e in info.endpoints if e.security_protocol == "PLAINTEXT"), None)
     value: dict[str, Any] = {
         "version": 5,
@@ -92,6 +93,8 @@ def encode_broker(info: BrokerInfo, timestamp_ms: int) -> bytes:
     }
     if info.rack is not None:
         value["rack"] = info.rack
+    if info.first_epoch >= 0:
+        value["first_epoch"] = info.first_epoch
     return dump(value)
 
 
@@ -104,7 +107,7 @@ def decode_broker(broker_id: int, data: bytes, epoch: int) -> BrokerInfo:
         if not endpoints:
             raise ValueError("no endpoints")
         rack = value.get("rack")
-        return BrokerInfo(broker_id, endpoints, rack if rack is None else str(rack), epoch)
+        return BrokerInfo(broker_id, endpoints, rack if rack is None else str(rack), epoch, int(value.get("first_epoch", -1)))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Malformed(f"the registration of broker {broker_id} is malformed: {error!r}") from error
 

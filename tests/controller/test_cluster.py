@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
@@ -173,6 +174,25 @@ async def test_a_bounced_broker_failed_and_then_started(world: World) -> None:
     state = await world.state("t")
     assert (state.leader, state.isr) == (0, (0,))
     assert world.told[1].replicas[T0]["leader"] == 0
+
+
+@pytest.mark.spec("B11")
+async def test_a_broker_whose_session_expired_keeps_its_roles(world: World) -> None:
+    """Same process, larger czxid, never seen gone: told everything again on a new channel, but it leads and is in sync as before."""
+    await world.start(0, 1)
+    await world.create_topic("t", (1, 0))
+    before = await world.state("t")
+    first_epoch = world.told[1].requests[-1].broker_epoch
+    path = layout.broker_path(1)
+    data = json.loads((await world.operator.get(path))[0])
+    world.told[1].requests.clear()
+    renewed = json.dumps({**data, "first_epoch": first_epoch}).encode()
+    await world.brokers[1].store.multi([Delete(path), Create(path, renewed, ephemeral=True)])
+    await world.settle()
+    assert {request.broker_epoch > first_epoch for request in world.told[1].requests} == {True}
+    assert world.told[1].of_kind(4)
+    assert [info.broker_id for info in world.hung_up] == [1]
+    assert await world.state("t") == before
 
 
 @pytest.mark.spec("Z5")

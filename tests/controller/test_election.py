@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from msgspec import structs
 
 from broker_core.controller import partition_states, replica_states
 from broker_core.controller.balance import imbalance_ratios, partitions_to_move
@@ -172,5 +173,7 @@ def test_o3_nothing_moves_while_it_must_not() -> None:
 def test_membership_changes() -> None:
     known = {1: info(1), 2: info(2), 3: info(3), 4: info(4)}
     change = compare(known, {2: info(2, epoch=9), 3: info(3), 4: info(4, port=1), 5: info(5)})
-    assert (change.started, change.bounced, change.failed, change.moved) == ((5,), (2,), (1,), (4,))
+    assert (change.started, change.bounced, change.renewed, change.failed, change.moved) == ((5,), (2,), (), (1,), (4,))
+    again = compare({2: info(2)}, {2: structs.replace(info(2, epoch=9), first_epoch=info(2).epoch)})
+    assert (again.bounced, again.renewed) == ((), (2,))
     assert not compare(known, dict(known))

@@ -29,6 +29,12 @@ def test_who_registered_since_the_last_controller_looked_and_is_counted_on() -> 
     assert restarted_unseen(brokers, {}, [state(-1, 9)]) == []
 
 
+def test_who_registered_anew_from_the_same_process_was_not_restarted() -> None:
+    """Its session had expired, perhaps more than once: nothing that it has written is lost."""
+    brokers = {1: BrokerInfo(1, (), None, 50, first_epoch=30), 2: BrokerInfo(2, (), None, 51, first_epoch=40)}
+    assert restarted_unseen(brokers, {1: 30, 2: 20}, [state(1, 1, 2)]) == [2]
+
+
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     world = World()

@@ -148,6 +148,9 @@ async def test_registers_again_after_its_session_expired() -> None:
     assert told == [registration.epoch]
     assert registration.epoch > first
     assert (await registered(world)).epoch == registration.epoch
+    broker.store.expire()
+    await world.advance(1_000)
+    assert (await registered(world)).process_epoch == first < registration.epoch
     await registration.stop()
     await broker.store.close()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 import pytest
+from msgspec import structs
 
 from broker_core.coordination import znode_data as data
 from broker_core.coordination.store import StoreError
@@ -38,6 +39,8 @@ def test_kafka_s_own_broker_znode() -> None:
     info = data.decode_broker(4, text, 99)
     assert info == BrokerInfo(4, (Endpoint("PLAINTEXT", "a.b", 9092), Endpoint("IN", "::1", 9093, "SSL")), "r", 99)
     assert json.loads(data.encode_broker(info, 17)) == json.loads(text)
+    again = structs.replace(info, first_epoch=7)
+    assert data.decode_broker(4, data.encode_broker(again, 17), 99) == again
 
 
 def test_kafka_s_own_state_znode() -> None:

@@ -58,6 +58,18 @@ def test_the_leader_rewrites_the_state_between_the_restart_and_the_election(clus
     assert cluster.consume("t")[: len(VALUES)] == VALUES
 
 
+def test_those_whose_sessions_expired_stay_in_sync_when_the_controller_loses_power(cluster: BrokerCluster) -> None:
+    """The store stood still for longer than a session; taken for restarted ones they would leave the ISR before the dead one, which
+    then would lead alone without its records."""
+    for broker_id in cluster.ids:
+        cluster.world.expire_session(f"b{broker_id}")
+    assert any("/t-0/" in path for path in cluster.world.lose_power(f"b{CONTROLLER}")), "it must have had something to lose"
+    cluster.world.run_for(20_000)
+    cluster.start(CONTROLLER)
+    cluster.until(lambda: len(cluster.isr(LEADER, "t")) == 3)
+    assert cluster.consume("t")[: len(VALUES)] == VALUES
+
+
 def test_all_others_are_dead_when_the_victim_takes_the_office(cluster: BrokerCluster) -> None:
     """Of the members that are not there, one that has its records stays in the ISR, not the one that came back without."""
     cluster.kill(LEADER)
