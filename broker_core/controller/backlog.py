@@ -7,10 +7,12 @@ must not wait behind ten thousand new partitions.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TypeVar
 
 from broker_core.controller.context import Replica
+from broker_core.model import TopicPartition
 from broker_core.seams import Clock, TimerHandle
 
 PARTITIONS_PER_SLICE = 100
@@ -72,6 +74,20 @@ def slices(items: Sequence[T]) -> Iterator[Sequence[T]]:
     """At most `PARTITIONS_PER_SLICE` at a time."""
     for start in range(0, len(items), PARTITIONS_PER_SLICE):
         yield items[start : start + PARTITIONS_PER_SLICE]
+
+
+def topic_slices(partitions: Sequence[TopicPartition]) -> Iterator[Sequence[TopicPartition]]:
+    """Slices that cut no topic in two, however large it is: who knows half of a topic's partitions hashes keys and groups wrongly.
+    Neighbours are of one topic."""
+    part: list[TopicPartition] = []
+    for _, group in itertools.groupby(partitions, key=lambda tp: tp.topic):
+        topic = list(group)
+        if part and len(part) + len(topic) > PARTITIONS_PER_SLICE:
+            yield part
+            part = []
+        part += topic
+    if part:
+        yield part
 
 
 def replica_slices(replicas: Sequence[Replica]) -> Iterator[Sequence[Replica]]:

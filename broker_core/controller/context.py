@@ -60,6 +60,8 @@ class ControllerContext(Struct):
     ineligible: set[str] = field(default_factory=set)
     uncreated: dict[TopicPartition, None] = field(default_factory=dict)
     """Assigned partitions that wait in line for their first leader; neither they nor their replicas have a state yet."""
+    withheld: dict[TopicPartition, None] = field(default_factory=dict)
+    """New partitions that brokers' metadata is not told of yet: all that is new of a topic appears there at once."""
     stopping: dict[str, int] = field(default_factory=dict)
     """By topic the replicas in DELETION_STARTED: their brokers have not answered yet."""
     inter_broker_listener: str | None = None
@@ -178,6 +180,7 @@ class ControllerContext(Struct):
             self.partition_states.pop(tp, None)
             self.moving.discard(tp)
             self.uncreated.pop(tp, None)
+            self.withheld.pop(tp, None)
             self.assignments.get(tp.topic, {}).pop(tp.partition, None)
 
     def remove_topic(self, topic: str) -> None:

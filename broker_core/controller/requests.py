@@ -15,7 +15,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from broker_core.controller.backlog import slices
+from broker_core.controller.backlog import slices, topic_slices
 from broker_core.controller.context import ControllerContext, Leadership
 from broker_core.controller.reassignment import ReplicaAssignment
 from broker_core.model import LEADER_DURING_DELETE, NO_EPOCH, NO_LEADER, BrokerInfo, LeaderAndIsr, TopicPartition
@@ -80,20 +80,23 @@ class RequestBatch:
         }
 
     def update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """The live brokers and these partitions' leadership; partitions that never had a leader are left out.
+        """The live brokers and these partitions' leadership; partitions that never had a leader, or are withheld, are left out.
 
         Those of a topic being deleted are told all the same: where the state znode became unreadable before this term, the brokers
         know a leader that the controller does not, and would keep the partition for ever.
         """
-        self._metadata_brokers.update(brokers)
-        for tp in partitions:
+        wanted = list(partitions)
+        told = [tp for tp in wanted if tp not in self._context.withheld]
+        if told or not wanted:
+            self._metadata_brokers.update(brokers)
+        for tp in told:
             leadership = self._context.leadership.get(tp, UNREADABLE if self._context.is_going(tp.topic) else None)
             if leadership is not None:
                 self._metadata[tp] = self._metadata_part(tp, leadership)
 
     def build(self) -> list[ControlRequest]:
         """The requests, brokers by id; the batch is empty afterwards."""
-        metadata = list(_slices(self._metadata)) or [{}]
+        metadata = [{tp: self._metadata[tp] for tp in part} for part in topic_slices(sorted(self._metadata))] or [{}]
         told = [broker_id for broker_id in sorted(self._metadata_brokers) if broker_id in self._context.brokers]
         requests = [
             *(self._leader_and_isr_request(broker_id, parts) for broker_id, parts in self._registered(self._leader_and_isr)),

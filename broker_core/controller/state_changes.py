@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from broker_core.config import ConfigHolder, TopicConfig
 from broker_core.controller import partition_states, replica_states
-from broker_core.controller.backlog import replica_slices, slices
+from broker_core.controller.backlog import replica_slices, slices, topic_slices
 from broker_core.controller.context import ControllerContext, Leadership, Replica
 from broker_core.controller.election import Election, Strategy, elect, first_leader, has_live_in_sync_replica
 from broker_core.controller.partition_states import PartitionState
@@ -60,8 +60,8 @@ class StateChanges:
         self._send(batch.build())
 
     async def send_metadata(self, brokers: Sequence[int], partitions: Sequence[TopicPartition]) -> None:
-        """UpdateMetadata with the live brokers and these partitions."""
-        async for part in self._in_turns(slices(partitions) if partitions else iter([()])):
+        """UpdateMetadata with the live brokers and these partitions, topics as a whole."""
+        async for part in self._in_turns(topic_slices(sorted(partitions)) if partitions else iter([()])):
             batch = self.batch()
             batch.update_metadata(brokers, part)
             self.send(batch)
@@ -108,10 +108,17 @@ class StateChanges:
         await self.move_replicas(self._context.replicas_of(partitions), ReplicaState.NEW)
 
     async def create(self, partitions: Sequence[TopicPartition]) -> None:
-        """New partitions get their first leaders."""
+        """New partitions get their first leaders. Metadata tells of them once all that is new of their topics is there."""
+        self._context.withheld.update(dict.fromkeys(partitions))
         await self.take_up(partitions)
         await self.move_partitions(partitions, PartitionState.ONLINE)
         await self.move_replicas(self._context.replicas_of(partitions), ReplicaState.ONLINE)
+        unfinished = {tp.topic for tp in self._context.uncreated}
+        whole = [tp for tp in self._context.withheld if tp.topic not in unfinished]
+        for tp in whole:
+            del self._context.withheld[tp]
+        if whole:
+            await self.send_metadata(self._context.all_ids(), whole)
 
     async def bring_online(self, topic: str | None = None) -> dict[TopicPartition, ElectionResult]:
         """Tries to elect a leader for every new or offline partition (of one topic) that is not being deleted."""

@@ -109,7 +109,7 @@ class Term:
         context.ineligible.update(ineligible_at_start(context))
         for broker_id in context.all_ids():
             self.channels.open(context.brokers[broker_id])
-        await self.changes.send_metadata(context.all_ids(), ())
+        await self.changes.send_metadata(context.all_ids(), context.partitions_with_leadership())
         await self._start_replicas(restarted)
         await self._start_partitions()
         await self.topics.create(list(context.uncreated))

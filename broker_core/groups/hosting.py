@@ -85,6 +85,9 @@ class HostedPartitions:
             self._owned[partition].pop(group.group_id, None)
 
     def _unlist(self, group: Group) -> None:
+        """Two partitions have had a group of this name where the topic has grown: the other one may be listed."""
+        if self.groups.get(group.group_id) is not group:
+            return
         del self.groups[group.group_id]
         for topic in group.offsets.topics:
             self._forget(topic, group.group_id)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from broker_core.controller import backlog as work
-from broker_core.controller.backlog import Backlog, replica_slices
+from broker_core.controller.backlog import Backlog, replica_slices, topic_slices
 from broker_core.controller.channels import ROOM
 from broker_core.controller.context import Replica
 from broker_core.controller.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY, ControlRequest
@@ -50,7 +50,15 @@ class SlowWorld(World):
 
     @property
     def largest(self) -> int:
-        return max(len(request.partitions) for told in self.told.values() for request in told.requests)
+        """Of the requests that brokers carry out; metadata tells topics as a whole."""
+        sent = [request for told in self.told.values() for request in told.requests if request.api_key != UPDATE_METADATA_KEY]
+        return max(len(request.partitions) for request in sent)
+
+    def told_at_once(self, broker_id: int, topic: str) -> list[int]:
+        """How many of the topic's partitions each metadata request told of."""
+        metadata = [request for request in self.told[broker_id].requests if request.api_key == UPDATE_METADATA_KEY]
+        counts = [sum(tp.topic == topic for tp in request.partitions) for request in metadata]
+        return [count for count in counts if count]
 
     def led(self, topic: str) -> int:
         """Partitions whose leader broker 0 knows."""
@@ -99,6 +107,37 @@ async def test_what_others_have_put_below_a_partition_goes_with_it(world: SlowWo
     await world.delete_topic("big")
     await until_quiet(world)
     assert not await world.exists(layout.topic_path("big"))
+
+
+async def test_no_broker_ever_knows_only_some_of_a_new_topic_s_partitions(world: SlowWorld) -> None:
+    """A client that hashes its keys, a broker that looks for a group's partition: both need their true number."""
+    await world.create_topic("big", *[IDS] * MANY)
+    await until_quiet(world)
+    assert [world.told_at_once(broker_id, "big")[0] for broker_id in IDS] == [MANY] * 3
+    await world.create_topic("small", *[IDS] * (SLICE + 1), topic_id=8)
+    assert [world.told_at_once(broker_id, "small")[0] for broker_id in IDS] == [SLICE + 1] * 3
+
+
+async def test_a_broker_that_starts_is_told_of_topics_as_a_whole(world: SlowWorld) -> None:
+    """By the controller that sees it start, and by one that takes the office after it has started."""
+    await world.create_topic("big", *[IDS] * MANY)
+    await until_quiet(world)
+    await world.die(2)
+    await world.start(2)
+    await until_quiet(world)
+    assert world.told_at_once(2, "big")[0] == MANY
+    world.told[1].requests.clear()
+    await world.die(0)
+    await until_quiet(world)
+    assert world.told_at_once(1, "big")[0] == MANY
+
+
+def test_topics_are_not_cut_in_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "PARTITIONS_PER_SLICE", SLICE)
+    partitions = [
+        TopicPartition(topic, number) for topic, count in (("a", 1), ("b", 3), ("c", 9), ("d", 2), ("e", 1)) for number in range(count)
+    ]
+    assert [Counter(tp.topic for tp in part) for part in topic_slices(partitions)] == [{"a": 1, "b": 3}, {"c": 9}, {"d": 2, "e": 1}]
 
 
 async def test_a_topic_grows_by_many(world: SlowWorld) -> None:

@@ -112,6 +112,7 @@ async def test_an_operation_whose_reply_is_lost_is_a_connection_loss(
     store: ZooKeeperStore, direct: ZooKeeperStore, proxy: TcpProxy, folder: str
 ) -> None:
     """It may have taken effect; the ones called after it on the mended connection go on."""
+    states = States(store)
     in_flight = [asyncio.create_task(store.create(f"{folder}/n-", b"", sequence=True)) for _ in range(50)]
     await asyncio.sleep(0)
     proxy.cut()
@@ -119,6 +120,7 @@ async def test_an_operation_whose_reply_is_lost_is_a_connection_loss(
     proxy.heal()
     lost = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     assert lost and all(isinstance(error, ConnectionLoss) for error in lost)
+    await states.until(SessionState.CONNECTED)
     assert await store.exists(folder) is not None
     assert len(await direct.children(folder)) >= len(outcomes) - len(lost)
 

@@ -79,3 +79,13 @@ def test_groups_with_offsets_of_a_topic_are_found_without_a_scan():
     hosted.discard(3, group)
     assert hosted.groups_with("t") == []
     assert list(hosted.groups) == ["b"]
+
+
+def test_two_partitions_that_have_had_a_group_of_the_same_name_are_given_up():
+    """The topic has grown, and the name is another partition's now; the old one's offsets are still there."""
+    hosted = HostedPartitions()
+    loaded(hosted, 3, 5, "a")
+    loaded(hosted, 8, 2, "a", "b")
+    assert [group.group_id for group in hosted.resigned(8, 3)] == ["a", "b"]
+    assert [group.group_id for group in hosted.resigned(3, 6)] == ["a"]
+    assert (hosted.owned, hosted.groups) == ([], {})
