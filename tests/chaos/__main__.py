@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import os
 import shutil
 import signal
@@ -21,6 +22,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka import TopicPartition as Partition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
+from broker_core.errors import HighwaterError
 from broker_core.local.layout import BROKER_IDS
 from tests.chaos import checks, hostile
 from tests.chaos.acts import Acts
@@ -49,6 +51,7 @@ def main() -> int:
         parser.error("run it as root: it mounts a small disk of its own")
     for number in (signal.SIGINT, signal.SIGTERM):  # in the background too: neither processes nor the mount may stay behind
         signal.signal(number, signal.default_int_handler)
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of each send on the connections that brokers hang up on
     base = Path(tempfile.mkdtemp(prefix="highwater-chaos-"))
     os.environ.update({"HIGHWATER_DATA": str(base / "data"), "DJANGO_SETTINGS_MODULE": "console.settings"})
     system = ChaosSystem(base)
@@ -105,8 +108,8 @@ def _befall(system: ChaosSystem, witness: Witness, admin: AdminClient, options: 
         try:
             acts.befall(episode)
             eventually(lambda: _whole(admin), WHOLE_SECONDS, "every partition whole again")
-        except (AssertionError, KafkaException) as error:
-            return [f"{episode}: {error}"]
+        except (AssertionError, HighwaterError, KafkaException, OSError) as error:
+            return [f"{episode}: {type(error).__name__}: {error}"]
         finally:
             beside.join()
         took = time.monotonic() - started

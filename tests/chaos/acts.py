@@ -6,6 +6,7 @@ import contextlib
 import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
@@ -19,7 +20,6 @@ from tests.chaos.witness import Witness
 from tests.support.cluster import eventually
 
 BACK_SECONDS = 120.0
-BIG = "chaos-big"
 BIG_SECONDS = 600.0
 
 
@@ -28,6 +28,7 @@ class Acts:
 
     def __init__(self, system: ChaosSystem, witness: Witness, partitions: int) -> None:
         self._system, self._witness, self._partitions = system, witness, partitions
+        self._grown = 0
         self._by_fault: dict[str, Callable[[Episode], None]] = {
             "kill broker": self._kill_broker,
             "stop broker": self._stop_broker,
@@ -57,7 +58,8 @@ class Acts:
             self._system.stop(broker_id)
             with self._witness.silent(episode.victim):
                 time.sleep(episode.seconds)
-            self._system.start(broker_id)
+            self._system.start_all()
+            self._brokers_back()
 
     def _pause(self, episode: Episode) -> None:
         self._system.signal(episode.victim, signal.SIGSTOP)
@@ -95,24 +97,35 @@ class Acts:
             self._brokers_back()
 
     def _many_partitions(self, episode: Episode) -> None:
-        """Grown from three and deleted again, as one wrong form does."""
+        """Grown from three and deleted again, as one wrong form does. Each has its own name: the last one's deletion goes on meanwhile."""
         admin = AdminClient({"bootstrap.servers": self._system.bootstrap_servers, "log_level": 2})
-        admin.list_topics(timeout=30)
-        for begin, what in (
-            (lambda: admin.create_topics([NewTopic(BIG, 3, 3)])[BIG].result(60), "made"),
-            (lambda: admin.create_partitions([NewPartitions(BIG, self._partitions)])[BIG].result(60), "grown"),
-        ):
-            with contextlib.suppress(KafkaException):  # it goes on after the client's time-out
-                begin()
-            count = 3 if what == "made" else self._partitions
-            eventually(lambda count=count: self._led(admin) == count, BIG_SECONDS, f"{BIG} {what}")
-        with contextlib.suppress(KafkaException):
-            admin.delete_topics([BIG])[BIG].result(60)
-        eventually(lambda: BIG not in admin.list_topics(timeout=30).topics, BIG_SECONDS, f"{BIG} deleted")
+        self._grown += 1
+        name = f"chaos-big-{self._grown}"
+        count = self._partitions
+        self._until(lambda: self._led(admin, name) == 3, lambda: admin.create_topics([NewTopic(name, 3, 3)])[name])
+        self._until(lambda: self._led(admin, name) == count, lambda: admin.create_partitions([NewPartitions(name, count)])[name])
+        self._until(lambda: self._led(admin, name) == 0, lambda: admin.delete_topics([name])[name])
 
     @staticmethod
-    def _led(admin: AdminClient) -> int:
-        found = admin.list_topics(timeout=30).topics.get(BIG)
+    def _until(done: Callable[[], bool], ask: Callable[[], Future[None]]) -> None:
+        """It goes on after the client's time-out, or was refused because no controller was in office: then it is asked again."""
+
+        def asked_and_done() -> bool:
+            if done():
+                return True
+            with contextlib.suppress(KafkaException, TimeoutError):
+                ask().result(60)
+            return done()
+
+        eventually(asked_and_done, BIG_SECONDS, "too many partitions")
+
+    @staticmethod
+    def _led(admin: AdminClient, name: str) -> int:
+        """-1 while nobody answers."""
+        try:
+            found = admin.list_topics(timeout=30).topics.get(name)
+        except KafkaException:
+            return -1
         return sum(1 for partition in found.partitions.values() if partition.leader > 0) if found else 0
 
     def _brokers_back(self) -> None:

@@ -67,13 +67,13 @@ class ChaosSystem(ConsoleSystem):
             self.signal(name, signal.SIGCONT)
 
     def start_all(self) -> None:
-        """Starts the brokers that stand; `up` may be quicker."""
+        """Starts the brokers that stand; `up` may be quicker, and thousands of logs may take longer than a start is waited for."""
         for broker in control.status(self.data)["brokers"]:
             if broker["state"] == "stopped":
                 try:
                     self.start(broker["broker_id"])
                 except HighwaterError as error:
-                    if "already" not in str(error):
+                    if "already" not in str(error) and "was not ready" not in str(error):
                         raise
 
     def rest(self) -> Rest:
