@@ -194,6 +194,7 @@ def test_partitions_grow(cluster: BrokerCluster) -> None:
 def test_settings_are_changed_while_running(cluster: BrokerCluster) -> None:
     """A change made at one broker is told by all from then on, and in force at all."""
     cluster.create("tuned")
+    cluster.until(lambda: all(broker.services.metadata.has_topic("tuned") for broker in cluster.brokers.values()))
     configs = [{"name": "retention.ms", "config_operation": 0, "value": "777"}]
     payload = {"resources": [{"resource_type": 2, "resource_name": "tuned", "configs": configs}], "validate_only": False}
     assert cluster.ask(2, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, payload).responses[0].error_code == ErrorCode.NONE
