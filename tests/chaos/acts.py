@@ -21,6 +21,8 @@ from tests.support.cluster import eventually
 
 BACK_SECONDS = 120.0
 BIG_SECONDS = 600.0
+LOOK_SECONDS = 1.0
+"""Between two looks at thousands of partitions."""
 
 
 class Acts:
@@ -122,6 +124,7 @@ class Acts:
     @staticmethod
     def _led(admin: AdminClient, name: str) -> int:
         """-1 while nobody answers."""
+        time.sleep(LOOK_SECONDS)
         try:
             found = admin.list_topics(timeout=30).topics.get(name)
         except KafkaException:
