@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from broker_core.errors import CorruptData
 from broker_core.records.batch import iter_headers, read_records
 from tests.chaos.load import NUMBER, PARTITIONS
 
@@ -14,15 +15,17 @@ SHOWN = 5
 
 
 class Stored(NamedTuple):
-    """One topic on one broker: how often each number is there, and the bytes of each partition's log."""
+    """One topic on one broker: how often each number is there, the bytes of each partition's log, and where they cannot be read."""
 
     numbers: Counter[int]
     logs: Mapping[int, bytes]
+    corrupt: tuple[str, ...] = ()
 
 
 def stored(folder: Path, topic: str, high_watermarks: Mapping[int, int]) -> Stored:
     """What lies below the high watermark, whatever the segments are."""
     numbers: Counter[int] = Counter()
+    corrupt: list[str] = []
     logs = {}
     for partition in range(PARTITIONS):
         kept = bytearray()
@@ -32,15 +35,20 @@ def stored(folder: Path, topic: str, high_watermarks: Mapping[int, int]) -> Stor
                 if header.last_offset >= high_watermarks[partition]:
                     continue
                 kept += data[position : position + header.size_bytes]
-                if not header.is_control:
+                if header.is_control:
+                    continue
+                try:
                     numbers.update(NUMBER.unpack_from(record.value or b"")[0] for record in read_records(data, position, header))
+                except CorruptData as error:
+                    corrupt.append(f"{path.parent.name}/{path.name} at {position}: {error}")
         logs[partition] = bytes(kept)
-    return Stored(numbers, logs)
+    return Stored(numbers, logs, tuple(corrupt))
 
 
 def record_violations(topic: str, acknowledged: set[int], copies: Mapping[int, Stored], *, idempotent: bool) -> Iterator[str]:
     """By broker: what is missing, what is there twice, and logs that are not the same bytes."""
     for broker_id, copy in copies.items():
+        yield from (f"broker {broker_id}: {each}" for each in copy.corrupt[:SHOWN])
         if missing := sorted(acknowledged - copy.numbers.keys()):
             yield f"{topic}: {len(missing)} acknowledged records are not on broker {broker_id}: {missing[:SHOWN]}"
         twice = sorted(number for number, count in copy.numbers.items() if count > 1)

@@ -34,6 +34,16 @@ def test_what_lies_below_the_high_watermark_counts_whatever_the_segments_are(tmp
     assert one.numbers == Counter([10, 11, 12])
 
 
+def test_a_hole_in_a_log_is_told_with_its_place(tmp_path: Path) -> None:
+    """As a disk leaves it that lost a page."""
+    holed = bytearray(batch(0, 10, 11, 12))
+    holed[len(holed) // 2 :] = bytes(len(holed) - len(holed) // 2)
+    found = stored(folder_of(tmp_path, bytes(holed)), "topic", {0: 3, **ALL_ZERO})
+    told = list(record_violations("topic", set(), {2: found}, idempotent=True))
+    assert len(told) == 1
+    assert told[0].startswith("broker 2: topic-0/00000000000000000000.log at 0: ")
+
+
 def copies(first: list[int], second: list[int], data: bytes = b"same") -> dict[int, Stored]:
     return {1: Stored(Counter(first), {0: b"same"}), 2: Stored(Counter(second), {0: data})}
 
