@@ -31,16 +31,15 @@ def stored(folder: Path, topic: str, high_watermarks: Mapping[int, int]) -> Stor
         kept = bytearray()
         for path in sorted((folder / f"{topic}-{partition}").glob("*.log")):
             data = path.read_bytes()
-            for position, header in iter_headers(data):
-                if header.last_offset >= high_watermarks[partition]:
-                    continue
-                kept += data[position : position + header.size_bytes]
-                if header.is_control:
-                    continue
-                try:
-                    numbers.update(NUMBER.unpack_from(record.value or b"")[0] for record in read_records(data, position, header))
-                except CorruptData as error:
-                    corrupt.append(f"{path.parent.name}/{path.name} at {position}: {error}")
+            try:
+                for position, header in iter_headers(data):
+                    if header.last_offset >= high_watermarks[partition]:
+                        continue
+                    kept += data[position : position + header.size_bytes]
+                    if not header.is_control:
+                        numbers.update(NUMBER.unpack_from(record.value or b"")[0] for record in read_records(data, position, header))
+            except CorruptData as error:
+                corrupt.append(f"{path.parent.name}/{path.name}, below offset {high_watermarks[partition]}: {error}")
         logs[partition] = bytes(kept)
     return Stored(numbers, logs, tuple(corrupt))
 

@@ -41,7 +41,7 @@ def test_a_hole_in_a_log_is_told_with_its_place(tmp_path: Path) -> None:
     found = stored(folder_of(tmp_path, bytes(holed)), "topic", {0: 3, **ALL_ZERO})
     told = list(record_violations("topic", set(), {2: found}, idempotent=True))
     assert len(told) == 1
-    assert told[0].startswith("broker 2: topic-0/00000000000000000000.log at 0: ")
+    assert told[0].startswith("broker 2: topic-0/00000000000000000000.log, below offset 3: ")
 
 
 def copies(first: list[int], second: list[int], data: bytes = b"same") -> dict[int, Stored]:
