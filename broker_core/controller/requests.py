@@ -2,7 +2,8 @@
 
 A `RequestBatch` collects what one state change has to tell; `build` turns it into requests for each broker, in this order:
 LeaderAndIsr, UpdateMetadata, StopReplica, and of each kind as many as its partitions need: a request is bounded, so that a
-broker has carried it out long before its answer is given up, and what was answered is not sent again. Only brokers that are
+broker has carried it out long before its answer is given up, and what was answered is not sent again; but UpdateMetadata cuts
+no topic in two. Only brokers that are
 registered get any, each with its own broker epoch (KIP-380). Versions are the highest of 3.9: topic ids are in them, and all
 brokers are ours.
 """

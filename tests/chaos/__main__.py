@@ -29,15 +29,13 @@ from tests.chaos.acts import Acts
 from tests.chaos.load import PARTITIONS, Writer
 from tests.chaos.plan import Episode, episodes
 from tests.chaos.system import ChaosSystem
-from tests.chaos.witness import Witness
+from tests.chaos.witness import LOOK_SECONDS, Witness
 from tests.support.cluster import eventually
 from tests.support.rest import Rest
 
 WRITERS = {"chaos-idempotent-a": True, "chaos-idempotent-b": True, "chaos-acks-all": False}
 WHOLE_SECONDS = 240.0
 AGREE_SECONDS = 60.0
-LOOK_SECONDS = 1.0
-"""Between two looks at thousands of partitions: their metadata takes brokers and client a good part of it."""
 
 
 def main() -> int:

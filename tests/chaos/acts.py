@@ -16,13 +16,11 @@ from broker_core.local import control
 from broker_core.local.layout import BROKER_IDS
 from tests.chaos.plan import Episode
 from tests.chaos.system import DISK_OWNER, ChaosSystem
-from tests.chaos.witness import Witness
+from tests.chaos.witness import LOOK_SECONDS, Witness
 from tests.support.cluster import eventually
 
 BACK_SECONDS = 120.0
 BIG_SECONDS = 600.0
-LOOK_SECONDS = 1.0
-"""Between two looks at thousands of partitions."""
 
 
 class Acts:

@@ -13,6 +13,7 @@ from tests.chaos.system import ChaosSystem
 from tests.support.rest import Rest
 
 LOOK_SECONDS = 1.0
+"""Between two looks, at the page or at thousands of partitions: their metadata takes brokers and client a good part of it."""
 SEEN_SECONDS = 6.0
 """So long after a broker stands still the page may not know it yet: silence is told from 3 s on, and it is looked at once a second."""
 SAFE = "partitions are safe"
