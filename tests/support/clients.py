@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tests.support.cluster import TestCluster, eventually
@@ -41,14 +41,33 @@ def produce(cluster: TestCluster, topic: str, values: list[bytes], **settings: A
 
 
 def read_all(cluster: TestCluster, topic: str, count: int, partitions: int = 1, **settings: Any) -> list[Message]:
+    """What these partitions hold up to their ends, at least `count`: writers that had to try again leave more than was acknowledged."""
     consumer = Consumer(
-        {"bootstrap.servers": cluster.bootstrap_servers, "group.id": str(uuid.uuid4()), "enable.auto.commit": False, **settings}
+        {
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "group.id": str(uuid.uuid4()),
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            **settings,
+        }
     )
+    found: list[Message] = []
+    ended: set[int | None] = set()
+
+    def at_the_ends() -> bool:
+        for message in consumer.consume(1000, 0.2):
+            error = message.error()
+            if error is None:
+                found.append(message)
+                ended.discard(message.partition())
+            else:
+                assert error.code() == KafkaError._PARTITION_EOF, error
+                ended.add(message.partition())
+        return len(found) >= count and len(ended) == partitions
+
     try:
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(partitions)])
-        found: list[Message] = []
-        eventually(lambda: found.extend(consumer.consume(1000, 0.2)) or len(found) >= count, 30, f"{count} records of {topic}")
-        assert not [message.error() for message in found if message.error()]
+        eventually(at_the_ends, 30, f"{count} records of {topic}")
         return found
     finally:
         consumer.close()
