@@ -36,6 +36,7 @@ lint: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	HIGHWATER_SECRET_KEY=the-type-checker-reads-settings-and-signs-nothing $(BIN)/mypy --config-file console/mypy.ini
 	$(BIN)/lint-imports
 
 setup: .venv/.ready

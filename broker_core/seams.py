@@ -93,6 +93,13 @@ class DiskFile(Protocol):
         """Makes everything appended before the call survive a power loss; runs off the loop."""
         ...
 
+    async def flush_and_drop_cache(self) -> None:
+        """`fsync`, and then has the system forget the file's pages: what is read next is what the disk has.
+
+        An `fsync` that failed leaves pages that still look whole, and the next one succeeds without having written them.
+        """
+        ...
+
     def fileno(self) -> int | None:
         """The descriptor for sendfile, or None where there is none (the simulator)."""
         ...

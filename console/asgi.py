@@ -18,5 +18,6 @@ http = get_asgi_application()
 from console.live.away import closing_without_redis  # noqa: E402
 from console.live.consumer import LiveConsumer  # noqa: E402
 
-websocket = AuthMiddlewareStack(URLRouter([re_path(r"^ws/v1/live$", closing_without_redis(LiveConsumer.as_asgi()))]))
+live = re_path(r"^ws/v1/live$", closing_without_redis(LiveConsumer.as_asgi()))  # type: ignore[arg-type]  # Channels routes no views
+websocket = AuthMiddlewareStack(URLRouter([live]))
 application = ProtocolTypeRouter({"http": http, "websocket": OriginValidator(websocket, settings.WEBSOCKET_ORIGINS)})

@@ -29,7 +29,11 @@ NAVIGATION = (
 )
 SECTION = {"topic": "topics", "topic_create": "topics", "group": "groups", "job": "jobs"}
 ABOUT = {"topic": "topic", "group": "group"}
-NOTHING_KNOWN = {"level": "unknown", "text": "Nothing is known of this cluster yet: the live feed has not written anything.", "parts": []}
+NOTHING_KNOWN: dict[str, Any] = {
+    "level": "unknown",
+    "text": "Nothing is known of this cluster yet: the live feed has not written anything.",
+    "parts": [],
+}
 
 
 def console(request: HttpRequest) -> dict[str, Any]:

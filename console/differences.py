@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from workers.rules.words import counted
+from console.rules.words import counted
 
 LINES_LIMIT = 20
 TEXT_CHARS_LIMIT = 200

@@ -8,9 +8,14 @@ a digest of the whole. SQLite, which takes all of it, is given the same.
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
+
+if TYPE_CHECKING:
+    CharField = models.CharField[str, str]
+else:
+    CharField = models.CharField
 
 MARK = "␀"
 DIGEST_CHARACTERS = 16
@@ -33,7 +38,7 @@ def read(text: str) -> str:
     return MARK.join(part.replace(MARK + "0", "\0") for part in text.split(MARK + MARK))
 
 
-class NameField(models.CharField):
+class NameField(CharField):
     """A `CharField` for any text; to migrations it is no other."""
 
     def deconstruct(self) -> Any:

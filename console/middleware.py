@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
+from console.rules.problems import Kind, kind_of_status
+
 CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'self'",
@@ -35,10 +37,17 @@ def security_headers(get_response: Callable[[HttpRequest], HttpResponse]) -> Cal
     return middleware
 
 
-def problem(status: int, title: str, detail: str, **more: object) -> HttpResponse:
-    """An error of the REST interface: RFC 9457's problem+json."""
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **{k: v for k, v in more.items() if v is not None}}
-    return HttpResponse(json.dumps(body), status=status, content_type="application/problem+json")
+def problem(kind: Kind, detail: str, **more: object) -> HttpResponse:
+    """An error of the REST interface: RFC 9457's problem+json. Its type leads to the list of all kinds."""
+    body = {
+        "type": f"/api/v1/problems#{kind.code}",
+        "title": kind.title,
+        "status": kind.status,
+        "code": kind.code,
+        "detail": detail,
+        **{name: value for name, value in more.items() if value is not None},
+    }
+    return HttpResponse(json.dumps(body), status=kind.status, content_type="application/problem+json")
 
 
 def api_problems(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -49,8 +58,9 @@ def api_problems(get_response: Callable[[HttpRequest], HttpResponse]) -> Callabl
         if not request.path.startswith("/api/") or response.status_code < 400 or "json" in response.headers.get("Content-Type", ""):
             return response
         allowed = response.headers.get("Allow")
-        said = f"this address takes {allowed}" if allowed else response.reason_phrase
-        made = problem(response.status_code, response.reason_phrase, f"{request.method} {request.path}: {said}")
+        kind = kind_of_status(response.status_code)
+        said = f"this address takes {allowed}." if allowed else f"{response.reason_phrase}. {kind.advice}"
+        made = problem(kind, f"{request.method} {request.path}: {said}")
         if allowed:
             made.headers["Allow"] = allowed
         return made

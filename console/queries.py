@@ -15,10 +15,10 @@ from django.db.models import QuerySet
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import CREATE_KEYS, known
 from console.models import AuditEntry, Cluster, Event, HealthReport, Job, LagSummary, ThroughputSummary, event_value, job_value
+from console.rules.partitions import partition_sentence
+from console.rules.schedule import next_due
 from console.snapshot.freshness import as_of
 from console.snapshot.read import Snapshot, SnapshotUnavailable
-from workers.rules.partitions import partition_sentence
-from workers.rules.schedule import next_due
 
 Value = dict[str, Any]
 Name = TypeVar("Name", str, int)

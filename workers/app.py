@@ -1,14 +1,13 @@
-"""Celery over Redis. JSON only, no result backend, no acks_late: a task is short, takes ids and may be sent again by the beat.
+"""The workers' side of the queue: which tasks there are and when they come by themselves.
 
-With Redis a long acks_late task runs a second time after the visibility timeout and a killed worker's comes back an hour late;
-here a killed worker's step is simply sent again when its lease has ended.
+No acks_late: with Redis a long acks_late task runs a second time after the visibility timeout and a killed worker's comes back an hour
+late; here a killed worker's step is simply sent again when its lease has ended.
 """
 
 from __future__ import annotations
 
 import os
 
-from celery import Celery
 from celery.schedules import crontab
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
@@ -17,27 +16,19 @@ import django
 
 django.setup()
 
-from django.conf import settings  # noqa: E402
+from console.queue import queue  # noqa: E402
 
 ADVANCE_EVERY_S = 2.0
 LOOK_EVERY_S = 60.0
 
-app = Celery("highwater")
+app = queue()
 app.conf.update(
-    broker_url=settings.REDIS_URL,
-    broker_connection_retry_on_startup=True,
-    broker_transport_options={"global_keyprefix": "highwater-queue:", "socket_timeout": 5, "socket_connect_timeout": 3},
-    task_serializer="json",
-    accept_content=["json"],
-    task_ignore_result=True,
     task_store_errors_even_if_ignored=False,
-    result_backend=None,
     task_acks_late=False,
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     worker_send_task_events=False,
     worker_max_tasks_per_child=500,
-    task_default_queue="jobs",
     timezone="UTC",
     enable_utc=True,
     imports=("workers.tasks.jobs", "workers.tasks.health", "workers.tasks.analytics"),

@@ -65,6 +65,10 @@ class BrokerChannel:
             self._close(f"unreadable answer: {error}")
             raise
 
+    async def connect(self, timeout_ms: float) -> None:
+        """Returns once a request could be sent; `ConnectionError` or `TimeoutError` when that is not to be."""
+        await self._wait_for_room(self._node.clock.monotonic_ms() + timeout_ms)
+
     async def request_raw(self, build: Callable[[int], bytes], timeout_ms: float) -> memoryview:
         """The response frame, header included, to the request frame that `build` makes from a correlation id.
 

@@ -117,7 +117,7 @@ class Brokers:
         context = self._context
         others = [broker_id for broker_id in context.all_ids() if broker_id not in broker_ids]
         await self._changes.send_metadata(others, ())
-        await self._changes.send_metadata(broker_ids, context.partitions_with_leadership())
+        await self._changes.send_metadata(broker_ids, context.partitions())
         replicas = context.replicas_on(broker_ids)
         await self._changes.move_replicas([replica for replica in replicas if not self._is_deleted(replica)], ReplicaState.ONLINE)
         await self._changes.bring_online()

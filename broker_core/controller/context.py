@@ -61,7 +61,10 @@ class ControllerContext(Struct):
     uncreated: dict[TopicPartition, None] = field(default_factory=dict)
     """Assigned partitions that wait in line for their first leader; neither they nor their replicas have a state yet."""
     withheld: dict[TopicPartition, None] = field(default_factory=dict)
-    """New partitions that brokers' metadata is not told of yet: all that is new of a topic appears there at once."""
+    """New partitions that brokers' metadata is not told of, leader or not, while others of their topic are in `uncreated`: all that is
+    new of a topic appears there at once."""
+    leaderless: dict[TopicPartition, None] = field(default_factory=dict)
+    """Partitions none of whose replicas was online when they were to get their first leader."""
     stopping: dict[str, int] = field(default_factory=dict)
     """By topic the replicas in DELETION_STARTED: their brokers have not answered yet."""
     inter_broker_listener: str | None = None
@@ -90,7 +93,13 @@ class ControllerContext(Struct):
         self.assignments.setdefault(tp.topic, {})[tp.partition] = assignment
 
     def partitions(self) -> list[TopicPartition]:
-        return [tp for topic in sorted(self.assignments) for tp in self.partitions_of(topic)]
+        """All of them in the order of `rank`."""
+        return [tp for topic in sorted(self.assignments, key=self.rank) for tp in self.partitions_of(topic)]
+
+    def rank(self, topic: str) -> tuple[bool, int, str]:
+        """Small topics come before large ones, and last what is being deleted: where brokers are told of thousands of partitions, the
+        clients of a topic of three do not wait for those of one with ten thousand."""
+        return self.is_going(topic), len(self.assignments.get(topic, ())), topic
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
         return [TopicPartition(topic, partition) for partition in sorted(self.assignments.get(topic, {}))]
@@ -156,6 +165,16 @@ class ControllerContext(Struct):
     def partitions_with_leadership(self) -> list[TopicPartition]:
         return [tp for tp in sorted(self.leadership) if not self.is_going(tp.topic)]
 
+    def is_told(self, tp: TopicPartition) -> bool:
+        """Whether brokers' metadata is told of the partition. A leaderless one is: clients count those there are.
+
+        Those of a topic being deleted are told all the same: where the state znode became unreadable before this term, the brokers
+        know a leader that the controller does not, and would keep the partition for ever.
+        """
+        if self.is_going(tp.topic):
+            return True
+        return tp not in self.withheld and (tp in self.leadership or tp in self.leaderless)
+
     def still_led_by(self, broker_id: int) -> list[TopicPartition]:
         """Partitions with more than one replica that the broker leads."""
         return [
@@ -181,6 +200,7 @@ class ControllerContext(Struct):
             self.moving.discard(tp)
             self.uncreated.pop(tp, None)
             self.withheld.pop(tp, None)
+            self.leaderless.pop(tp, None)
             self.assignments.get(tp.topic, {}).pop(tp.partition, None)
 
     def remove_topic(self, topic: str) -> None:

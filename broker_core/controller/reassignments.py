@@ -94,8 +94,8 @@ class Reassignments:
     def _requested(self, tp: TopicPartition, target: Sequence[int] | None) -> ReplicaAssignment:
         if tp.topic in self._context.deleting and target is not None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
-        if tp in self._context.uncreated:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition has no leader yet.")
+        if tp in self._context.uncreated or tp in self._context.withheld:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition is being created.")
         return requested(self._context.assignment(tp), target, self._context.is_live)
 
     async def _try(self, tp: TopicPartition, assignment: ReplicaAssignment) -> Outcome:

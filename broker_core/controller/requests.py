@@ -25,7 +25,7 @@ LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY = 4, 5, 6
 VERSIONS = {LEADER_AND_ISR_KEY: 7, STOP_REPLICA_KEY: 4, UPDATE_METADATA_KEY: 8}
 
 NO_TOPIC_ID = UUID(int=0)
-UNREADABLE = Leadership(LeaderAndIsr(NO_LEADER, NO_EPOCH, ()), NO_EPOCH)
+LEADERLESS = Leadership(LeaderAndIsr(NO_LEADER, NO_EPOCH, ()), NO_EPOCH)
 _SECURITY_PROTOCOLS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 
 Payload = dict[str, Any]
@@ -65,11 +65,17 @@ class RequestBatch:
         self, brokers: Iterable[int], tp: TopicPartition, leadership: Leadership, assignment: ReplicaAssignment, *, is_new: bool = False
     ) -> None:
         """Tells the replicas, and all brokers' metadata with them."""
+        self.roles(brokers, tp, leadership, assignment, is_new=is_new)
+        self.update_metadata(self._context.all_ids(), [tp])
+
+    def roles(
+        self, brokers: Iterable[int], tp: TopicPartition, leadership: Leadership, assignment: ReplicaAssignment, *, is_new: bool = False
+    ) -> None:
+        """Tells the replicas alone, where metadata has nothing new."""
         for broker_id in brokers:
             parts = self._leader_and_isr.setdefault(broker_id, {})
             was_new = tp in parts and bool(parts[tp]["is_new"])
             parts[tp] = _leader_and_isr_part(tp, leadership, assignment, is_new or was_new)
-        self.update_metadata(self._context.all_ids(), [tp])
 
     def stop_replica(self, broker_id: int, tp: TopicPartition, *, delete: bool) -> None:
         parts = self._stop_replica.setdefault(broker_id, {})
@@ -81,19 +87,13 @@ class RequestBatch:
         }
 
     def update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """The live brokers and these partitions' leadership; partitions that never had a leader, or are withheld, are left out.
-
-        Those of a topic being deleted are told all the same: where the state znode became unreadable before this term, the brokers
-        know a leader that the controller does not, and would keep the partition for ever.
-        """
+        """The live brokers and these partitions' leadership; partitions that metadata must not tell of yet are left out."""
         wanted = list(partitions)
-        told = [tp for tp in wanted if tp not in self._context.withheld]
+        told = [tp for tp in wanted if self._context.is_told(tp)]
         if told or not wanted:
             self._metadata_brokers.update(brokers)
         for tp in told:
-            leadership = self._context.leadership.get(tp, UNREADABLE if self._context.is_going(tp.topic) else None)
-            if leadership is not None:
-                self._metadata[tp] = self._metadata_part(tp, leadership)
+            self._metadata[tp] = self._metadata_part(tp, self._context.leadership.get(tp, LEADERLESS))
 
     def build(self) -> list[ControlRequest]:
         """The requests, brokers by id; the batch is empty afterwards."""

@@ -60,10 +60,12 @@ class StateChanges:
         self._send(batch.build())
 
     async def send_metadata(self, brokers: Sequence[int], partitions: Sequence[TopicPartition]) -> None:
-        """UpdateMetadata with the live brokers and these partitions, topics as a whole."""
-        async for part in self._in_turns(topic_slices(sorted(partitions)) if partitions else iter([()])):
+        """UpdateMetadata with the live brokers and those of these partitions that are told at all, topics as a whole."""
+        told = sorted((tp for tp in partitions if self._context.is_told(tp)), key=lambda tp: (self._context.rank(tp.topic), tp.partition))
+        async for part in self.in_turns(topic_slices(told) if told else iter([()])):
             batch = self.batch()
-            batch.update_metadata(brokers, part)
+            async for piece in self.in_turns(slices(part) if part else iter([()])):
+                batch.update_metadata(brokers, piece)
             self.send(batch)
 
     async def move_partitions(
@@ -71,7 +73,7 @@ class StateChanges:
     ) -> dict[TopicPartition, ElectionResult]:
         """Brings partitions into `target`; to ONLINE means an election, whose outcome is returned per partition."""
         results: dict[TopicPartition, ElectionResult] = {}
-        async for part in self._in_turns(slices(list(partitions))):
+        async for part in self.in_turns(slices(list(partitions))):
             results.update(await self._move_partitions(part, target, strategy, unclean))
         return results
 
@@ -97,7 +99,7 @@ class StateChanges:
 
     async def forget(self, partitions: Sequence[TopicPartition]) -> None:
         """Their topic is gone from the store."""
-        async for part in self._in_turns(slices(partitions)):
+        async for part in self.in_turns(slices(partitions)):
             self._context.forget(part)
 
     async def take_up(self, partitions: Sequence[TopicPartition]) -> None:
@@ -130,10 +132,19 @@ class StateChanges:
     async def move_replicas(self, replicas: Iterable[Replica], *targets: ReplicaState) -> None:
         """Brings replicas into each of the targets, one after the other, and tells the brokers concerned what all that comes to;
         impossible transitions are logged and left out."""
-        async for part in self._in_turns(replica_slices(list(replicas))):
+        async for part in self.in_turns(replica_slices(list(replicas))):
             batch = self.batch()
             for target in targets:
                 await self._move_replicas(part, target, batch)
+            self.send(batch)
+
+    async def tell_roles(self, replicas: Iterable[Replica]) -> None:
+        """Sends LeaderAndIsr as it stands to replicas that are ONLINE, and no metadata: brokers have just been told all of that."""
+        async for part in self.in_turns(replica_slices(list(replicas))):
+            batch = self.batch()
+            for broker_id, tp, leadership in ((each.broker_id, each.tp, self._context.leadership.get(each.tp)) for each in part):
+                if leadership is not None:
+                    batch.roles([broker_id], tp, leadership, self._context.assignment(tp))
             self.send(batch)
 
     async def _move_replicas(self, replicas: Sequence[Replica], target: ReplicaState, batch: RequestBatch) -> None:
@@ -144,7 +155,7 @@ class StateChanges:
             self._tell(replica, target, batch)
             self._apply(replica, target)
 
-    async def _in_turns(self, parts: Iterator[T]) -> AsyncIterator[T]:
+    async def in_turns(self, parts: Iterator[T]) -> AsyncIterator[T]:
         """The parts one by one; between two of them others have their turn."""
         for number, part in enumerate(parts):
             if number:
@@ -169,7 +180,9 @@ class StateChanges:
         elections = {tp: first_leader(self._context, tp) for tp in partitions}
         wanted = {tp: election.state for tp, election in elections.items() if election is not None}
         created = await self._znodes.create_states(wanted, self._context.epoch)
+        self._context.leaderless.update(dict.fromkeys(tp for tp in partitions if tp not in wanted))
         for tp, state in created.items():
+            self._context.leaderless.pop(tp, None)
             self._context.leadership[tp] = Leadership(state, self._context.epoch)
             batch.leader_and_isr(state.isr, tp, self._context.leadership[tp], self._context.assignment(tp), is_new=True)
         return {tp: created.get(tp) or _no_leader(f"No assigned replica of {tp} is alive or its state exists.") for tp in partitions}

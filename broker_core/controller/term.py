@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from broker_core.config import ConfigHolder
-from broker_core.controller.backlog import Backlog
+from broker_core.controller.backlog import Backlog, slices
 from broker_core.controller.brokers import Brokers
 from broker_core.controller.channels import ControlChannels, ControlSender
-from broker_core.controller.context import ControllerContext
+from broker_core.controller.context import ControllerContext, Replica
 from broker_core.controller.deletions import Deletions
 from broker_core.controller.elector import Won
 from broker_core.controller.events import (
@@ -109,9 +109,10 @@ class Term:
         context.ineligible.update(ineligible_at_start(context))
         for broker_id in context.all_ids():
             self.channels.open(context.brokers[broker_id])
-        await self.changes.send_metadata(context.all_ids(), context.partitions_with_leadership())
-        await self._start_replicas(restarted)
+        await self.changes.send_metadata(context.all_ids(), context.partitions())
+        online = await self._start_replicas(restarted)
         await self._start_partitions()
+        await self.changes.tell_roles(online)  # what has just changed is told already: it does not wait behind what has not
         await self.topics.create(list(context.uncreated))
         resumed = await self.reassignments.from_znode(self.watches.to(ReassignmentRequested()))
         await self.reassignments.resume(lambda tp, _: tp not in resumed)
@@ -200,19 +201,21 @@ class Term:
         names = await self._znodes.store.children(path, self.watches.to(event))
         await self._znodes.store.delete_all([f"{path}/{name}" for name in names])
 
-    async def _start_replicas(self, restarted: Sequence[int]) -> None:
-        """Those that restarted leave the ISRs before those that are gone: the last to leave stays in, and these may still have
-        what the former lost."""
+    async def _start_replicas(self, restarted: Sequence[int]) -> list[Replica]:
+        """Returns those that are online. Of the others those that restarted leave the ISRs before those that are gone: the last to leave
+        stays in, and these may still have what the former lost."""
         context = self.context
-        replicas = context.replicas_of([tp for tp in context.partitions() if tp not in context.uncreated])
-        online = [replica for replica in replicas if context.is_online(replica.broker_id, replica.tp)]
-        offline = [replica for replica in replicas if not context.is_online(replica.broker_id, replica.tp)]
+        online: list[Replica] = []
+        offline: list[Replica] = []
+        async for part in self.changes.in_turns(slices([tp for tp in context.partitions() if tp not in context.uncreated])):
+            for replica in context.replicas_of(part):
+                (online if context.is_online(replica.broker_id, replica.tp) else offline).append(replica)
         context.replica_states.update(dict.fromkeys(online, ReplicaState.ONLINE))
         # A broker may die with the old controller: its replicas of topics to delete must not count as deletable.
         context.replica_states.update(dict.fromkeys(offline, ReplicaState.DELETION_INELIGIBLE))
-        await self.changes.move_replicas(online, ReplicaState.ONLINE)
         await self.changes.move_replicas([replica for replica in offline if replica.broker_id in restarted], ReplicaState.OFFLINE)
         await self.changes.move_replicas([replica for replica in offline if replica.broker_id not in restarted], ReplicaState.OFFLINE)
+        return online
 
     async def _start_partitions(self) -> None:
         context = self.context

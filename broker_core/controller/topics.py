@@ -47,14 +47,25 @@ class Topics:
         self._entropy = entropy
 
     async def load(self) -> None:
-        """All topics and their leadership at the beginning of a term. Partitions without any wait in line for `create`, but for those that
-        a former controller was moving: what it began with them goes on."""
-        await self._read(await self._znodes.topic_names(self._watches.to(TopicChange())))
+        """All topics and their leadership at the beginning of a term. Partitions without any wait in line for `create`, topics that were
+        begun first; but for those that a former controller was moving: what it began with them goes on."""
+        topics = await self._read(await self._znodes.topic_names(self._watches.to(TopicChange())))
         context = self._context
         context.leadership.update(await self._znodes.states(context.partitions()))
         context.moving.update(tp for tp in context.partitions() if context.assignment(tp).is_moving)
         without = [tp for tp in context.partitions() if tp not in context.leadership and tp not in context.moving]
-        context.uncreated.update(dict.fromkeys(without))
+        begun = {tp.topic for tp in context.leadership}
+        context.uncreated.update(dict.fromkeys(sorted(without, key=lambda tp: tp.topic not in begun)))
+        await self._withhold(topics)
+
+    async def _withhold(self, topics: Sequence[Topic]) -> None:
+        """The last controller was at some of these topics when it ended: the partitions that it gave leaders since the topic was made or
+        has grown were told to nobody, and are not until the rest have leaders, too. Older ones are known to all."""
+        unfinished = {tp.topic for tp in self._context.uncreated}
+        for topic in topics:
+            if topic.name in unfinished:
+                led = [tp for tp in self._context.partitions_of(topic.name) if tp in self._context.leadership]
+                self._context.withheld.update(dict.fromkeys(await self._znodes.states_since(led, topic.written_zxid)))
 
     async def listed(self) -> None:
         """`/brokers/topics` changed: new topics get their first leaders, vanished ones are forgotten."""

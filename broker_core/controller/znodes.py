@@ -40,6 +40,7 @@ class Topic(Struct, frozen=True):
     topic_id: UUID | None
     assignments: dict[int, ReplicaAssignment]
     version: int
+    written_zxid: int
 
 
 class Znodes:
@@ -103,6 +104,11 @@ class Znodes:
             return None
         data, stat = read
         return _decoded(lambda: Leadership(*decode_partition_state(tp, data, stat.version)))
+
+    async def states_since(self, partitions: Sequence[TopicPartition], zxid: int) -> list[TopicPartition]:
+        """Those of the partitions whose state was created after that transaction."""
+        found = await self.store.each([lambda tp=tp: self.store.exists(layout.state_path(tp)) for tp in partitions])  # type: ignore[misc]
+        return [tp for tp, stat in zip(partitions, found, strict=True) if stat is not None and stat.czxid > zxid]
 
     async def write_states(
         self, states: Mapping[TopicPartition, LeaderAndIsr], controller_epoch: int
@@ -229,7 +235,7 @@ def _topic(name: str, data: TopicAssignment, stat: Stat) -> Topic:
         partition: ReplicaAssignment(replicas, data.adding.get(partition, ()), data.removing.get(partition, ()))
         for partition, replicas in sorted(data.partitions.items())
     }
-    return Topic(name, data.topic_id, assignments, stat.version)
+    return Topic(name, data.topic_id, assignments, stat.version, stat.mzxid)
 
 
 def _assignment_data(topic_id: UUID | None, assignments: Mapping[int, ReplicaAssignment]) -> TopicAssignment:

@@ -1,1 +1,1 @@
-"""The coordination store: contract, ZooKeeper adapter, in-memory twin and znode layout."""
+"""The coordination store: contract, ZooKeeper adapter and znode layout."""

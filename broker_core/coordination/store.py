@@ -1,6 +1,6 @@
 """The coordination store's contract: ZooKeeper's data model, sessions and one-shot watches.
 
-Two implementations pass the same contract tests: `zookeeper.py` (kazoo, real) and `memory.py` (simulator).
+Two implementations pass the same contract tests: `zookeeper/` (kazoo) and the in-memory twin of the tests.
 
 Order: operations of one session take effect in the order they were called; a watch's callback runs before any reply
 that shows the change it announces. Every operation belongs to the session it was called in: once that session has

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.config import ConfigHolder
+from broker_core.coordinator_runtime.partition_writer import PartitionWriter
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups import bounds, joining, leaving, liveness, syncing
 from broker_core.groups.election import Elections
 from broker_core.groups.engine import Engine, Watcher
 from broker_core.groups.group import Group
-from broker_core.groups.journal import Journal
 from broker_core.groups.messages import (
     UNKNOWN_MEMBER,
     JoinRequest,
@@ -33,7 +33,7 @@ from broker_core.groups.records import OffsetCommit
 from broker_core.groups.states import GroupState
 from broker_core.groups.summary import CLASSIC, NO_GROUP, GroupOverview, GroupSummary, overview, summarize
 from broker_core.metadata.cache import MetadataCache
-from broker_core.model import TopicPartition
+from broker_core.model import CONSUMER_OFFSETS, TopicPartition
 from broker_core.seams import Node
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class GroupCoordinator:
         self._active = False
         self.broker_id = broker_id
         self.topic = OffsetsTopic(node.spawn, config, metadata)
-        self._engine = Engine(node, config, Journal(node.clock, config, replicas.appending), self.topic)
+        self._engine = Engine(node, config, PartitionWriter(node.clock, CONSUMER_OFFSETS, replicas.appending), self.topic)
         self.elections = Elections(node, config, replicas.hosting, self._engine)
         self.offsets = OffsetService(node, config, self._engine)
         self.timers = self._engine.timers

@@ -6,15 +6,15 @@ import logging
 from typing import TYPE_CHECKING, Literal
 
 from broker_core.config import ConfigHolder
+from broker_core.coordinator_runtime.loader import Loader
 from broker_core.errors import KafkaError
 from broker_core.groups import leaving, liveness
 from broker_core.groups.engine import Engine
 from broker_core.groups.group import Group
 from broker_core.groups.hosting import LoadTicket
-from broker_core.groups.journal import OFFSETS_TOPIC
-from broker_core.groups.loader import Loader
+from broker_core.groups.replay import Replay
 from broker_core.groups.states import GroupState
-from broker_core.model import TopicPartition
+from broker_core.model import CONSUMER_OFFSETS, TopicPartition
 from broker_core.seams import Node
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Elections:
         self._engine = engine
 
     def on_role(self, tp: TopicPartition, role: Literal["leader", "follower", "none"], leader_epoch: int) -> None:
-        if tp.topic != OFFSETS_TOPIC:
+        if tp.topic != CONSUMER_OFFSETS:
             return
         if role == "leader":
             self.elected(tp.partition, leader_epoch)
@@ -72,13 +72,14 @@ class Elections:
         return self._engine.hosted.is_current(partition, ticket)
 
     async def _load_once(self, partition: int, ticket: LoadTicket) -> None:
-        leader_log = self._hosting.leader_log(TopicPartition(OFFSETS_TOPIC, partition))
-        loader = Loader(self._node, leader_log, lambda: self._is_current(partition, ticket))
+        leader_log = self._hosting.leader_log(TopicPartition(CONSUMER_OFFSETS, partition))
+        replay = Replay()
+        loader = Loader(self._node, leader_log, replay, lambda: self._is_current(partition, ticket))
         started_ms = self._node.clock.monotonic_ms()
         if not await loader.run(self._config.current.offsets_load_buffer_size):
             return
         groups: list[Group] = []
-        for group in loader.replay.build(self._engine.now_ms):
+        for group in replay.build(self._engine.now_ms):
             groups.append(group)
             if len(groups) % GROUPS_PER_SLICE == 0:
                 await self._node.clock.sleep(0)
@@ -91,7 +92,7 @@ class Elections:
                 "partition": partition,
                 "groups": len(groups),
                 "bytes": loader.bytes_read,
-                "skipped": loader.replay.skipped,
+                "skipped": replay.skipped,
                 "ms": self._node.clock.monotonic_ms() - started_ms,
             },
         )

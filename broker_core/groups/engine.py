@@ -9,18 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from broker_core.config import ConfigHolder
+from broker_core.coordinator_runtime.partition_writer import COORDINATOR_ERRORS, KeyValue, PartitionWriter
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups import leaving, liveness, retention, syncing
 from broker_core.groups.bounds import MAX_PENDING_MEMBERS
 from broker_core.groups.group import RETENTION_TIMER, Group
 from broker_core.groups.hosting import HostedPartitions
-from broker_core.groups.journal import GROUP_ERRORS, Journal, KeyValue, tombstones
 from broker_core.groups.messages import Effect, GroupRules, Moved, ReplyJoin, ReplySync, StartTimer, StopTimer, Store, StoreToken, TimerKey
 from broker_core.groups.offsets_topic import OffsetsTopic
-from broker_core.groups.records import encode_group_key, encode_group_value
+from broker_core.groups.records import encode_group_key, encode_group_value, tombstones
 from broker_core.groups.states import GroupState
 from broker_core.groups.timers import GroupTimers
 from broker_core.model import TopicPartition
@@ -31,14 +32,24 @@ log = logging.getLogger(__name__)
 
 Watcher = Callable[[str], None]
 
+GROUP_ERRORS: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
+    dict(COORDINATOR_ERRORS)
+    | {
+        ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    }
+)
+"""What members are told when the group's record could not be written."""
+
 
 class Engine:
     """Tickets of parked requests are futures; one whose client has gone is done already and is left alone."""
 
-    def __init__(self, node: Node, config: ConfigHolder, journal: Journal, topic: OffsetsTopic) -> None:
+    def __init__(self, node: Node, config: ConfigHolder, writer: PartitionWriter, topic: OffsetsTopic) -> None:
         self._node = node
         self._config = config
-        self.journal = journal
+        self._writer = writer
         self.topic = topic
         self.hosted = HostedPartitions()
         self.timers = GroupTimers(node.clock, self._ring)
@@ -107,10 +118,11 @@ class Engine:
         epoch = self.hosted.epochs.get(partition)
         if epoch is None:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"not the coordinator of group {group.group_id!r}")
-        return self.journal.append(partition, epoch, records)
+        return self._writer.append(partition, epoch, records)
 
     async def replicated(self, group: Group, info: AppendInfo) -> ErrorCode:
-        return await self.journal.replicated(self.topic.partition_for(group.group_id), info)
+        timeout_ms = self._config.current.offsets_commit_timeout_ms
+        return await self._writer.replicated(self.topic.partition_for(group.group_id), info, timeout_ms)
 
     def _store(self, group: Group, effect: Store) -> None:
         record = (encode_group_key(group.group_id), encode_group_value(effect.value))

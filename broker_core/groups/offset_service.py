@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from broker_core.config import ConfigHolder
+from broker_core.coordinator_runtime.partition_writer import COORDINATOR_ERRORS
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups import liveness
 from broker_core.groups.bounds import MAX_STRING_BYTES, MAX_UTF8_BYTES
 from broker_core.groups.engine import Engine
 from broker_core.groups.group import Group
-from broker_core.groups.journal import COMMIT_ERRORS, offset_records
-from broker_core.groups.records import OffsetCommit
+from broker_core.groups.records import OffsetCommit, offset_records
 from broker_core.groups.states import GroupState
 from broker_core.groups.subscription import CONSUMER_PROTOCOL_TYPE
 from broker_core.model import TopicPartition
@@ -25,6 +26,15 @@ log = logging.getLogger(__name__)
 
 Commits = Mapping[TopicPartition, OffsetCommit]
 Outcomes = dict[TopicPartition, ErrorCode]
+
+COMMIT_ERRORS: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
+    dict(COORDINATOR_ERRORS)
+    | {
+        ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+        ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+    }
+)
+"""What a client that commits offsets is told of a failed append."""
 
 
 class FetchedOffset(NamedTuple):

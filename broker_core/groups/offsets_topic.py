@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.groups.journal import OFFSETS_TOPIC
 from broker_core.hashing import partition_for
 from broker_core.metadata.cache import MetadataCache
-from broker_core.model import Endpoint, TopicPartition
+from broker_core.model import CONSUMER_OFFSETS, Endpoint, TopicPartition
 from broker_core.seams import Spawn
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class OffsetsTopic:
 
     def partition_for(self, group_id: str) -> int:
         """By the topic's real number of partitions; by the configured one while it does not exist."""
-        count = len(self._metadata.partitions(OFFSETS_TOPIC)) or self._config.current.offsets_topic_num_partitions
+        count = len(self._metadata.partitions(CONSUMER_OFFSETS)) or self._config.current.offsets_topic_num_partitions
         return partition_for(group_id, count)
 
     def find(self, group_id: str, listener: str, admin: AdminService) -> tuple[int, Endpoint]:
@@ -38,10 +37,10 @@ class OffsetsTopic:
 
         COORDINATOR_NOT_AVAILABLE while its partition has no live leader; if the topic does not exist, its creation is begun.
         """
-        if not self._metadata.has_topic(OFFSETS_TOPIC):
+        if not self._metadata.has_topic(CONSUMER_OFFSETS):
             self._begin_creation(admin)
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{OFFSETS_TOPIC} does not exist yet")
-        partition = TopicPartition(OFFSETS_TOPIC, self.partition_for(group_id))
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{CONSUMER_OFFSETS} does not exist yet")
+        partition = TopicPartition(CONSUMER_OFFSETS, self.partition_for(group_id))
         state = self._metadata.partition(partition)
         endpoint = None if state is None else self._metadata.endpoint(state.leader, listener)
         if state is None or endpoint is None:
@@ -62,7 +61,7 @@ class OffsetsTopic:
 
     async def _create(self, admin: AdminService) -> None:
         try:
-            await admin.create_internal_topic(OFFSETS_TOPIC)
+            await admin.create_internal_topic(CONSUMER_OFFSETS)
         except KafkaError as error:
             log.warning("offsets topic could not be created", extra={"error": error.code.name, "reason": error.message})
         finally:

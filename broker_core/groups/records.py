@@ -16,12 +16,14 @@ value is a tombstone.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from broker_core.coordinator_runtime.partition_writer import KeyValue
+from broker_core.coordinator_runtime.wire import Reader, put_bytes, put_nullable, put_string
 from broker_core.errors import CorruptData
-from broker_core.groups.wire import Reader, put_bytes, put_nullable, put_string
 from broker_core.model import TopicPartition
 
 OFFSET_KEY_VERSION = 1
@@ -78,6 +80,15 @@ class GroupValue(Struct, frozen=True):
     leader: str | None
     state_ms: int | None
     members: tuple[MemberValue, ...]
+
+
+def offset_records(group_id: str, commits: Mapping[TopicPartition, OffsetCommit]) -> list[KeyValue]:
+    return [(encode_offset_key(group_id, tp), encode_offset_value(commit)) for tp, commit in commits.items()]
+
+
+def tombstones(group_id: str, partitions: Iterable[TopicPartition], *, with_group: bool) -> list[KeyValue]:
+    records: list[KeyValue] = [(encode_offset_key(group_id, tp), None) for tp in partitions]
+    return [*records, (encode_group_key(group_id), None)] if with_group else records
 
 
 def encode_offset_key(group_id: str, topic_partition: TopicPartition) -> bytes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from broker_core.coordinator_runtime.wire import Reader
 from broker_core.errors import CorruptData
-from broker_core.groups.wire import Reader
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 

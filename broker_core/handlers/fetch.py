@@ -99,7 +99,10 @@ def _wanted(request: Request) -> list[WantedPartition]:
 def _topic(request: Request, topic: Any) -> tuple[str | None, Any]:
     if request.version < TOPIC_IDS_SINCE:
         return topic.topic, None
-    return request.broker.metadata.topic_name(topic.topic_id), topic.topic_id
+    name = request.broker.metadata.topic_name(topic.topic_id)
+    if name is None and _replica_id(request.body) >= 0:
+        name = request.broker.replicas.hosting.topic_name(topic.topic_id)
+    return name, topic.topic_id
 
 
 def _forgotten(request: Request) -> list[PartitionKey]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from broker_core.contract import feed as told
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.handlers.common import failure
 from broker_core.handlers.registry import Answer, Operation, Request, handler, on_cluster
@@ -15,9 +16,9 @@ async def handle(request: Request) -> Answer:
     try:
         if feed.held >= request.broker.config.current.highwater_watch_max_clients:
             raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "too many clients watch this broker (highwater.watch.max.clients)")
-        payload = await feed.answer(parse_request(request.body), request.connection.last_feed_answer_ms)
+        payload: told.Answer | told.Refusal = await feed.answer(parse_request(request.body), request.connection.last_feed_answer_ms)
     except KafkaError as error:
         code, message = failure(error)
-        payload = {"error": int(code), "message": message}
+        payload = told.Refusal(int(code), message)
     request.connection.last_feed_answer_ms = request.broker.node.clock.monotonic_ms()
     return lambda _: [encode_response_frame(request.header.correlation_id, payload)]

@@ -20,17 +20,20 @@ millis = to_millis
 _UNREADABLE = (struct.error, IndexError, UnicodeDecodeError)
 
 
-def decode_request(api_key: int, version: int, frame: bytes | memoryview, offset: int) -> Any:
-    """The body that starts at `offset`. Bytes after it are ignored as Kafka does: librdkafka 2 sends three after Metadata v12."""
-    return _decode(api_key, version, Side.REQUEST, frame, offset)
+def decode_request(api_key: int, version: int, frame: bytes | memoryview, offset: int, *, beside_the_loop: bool = False) -> Any:
+    """The body that starts at `offset`. Bytes after it are ignored as Kafka does: librdkafka 2 sends three after Metadata v12.
+
+    `beside_the_loop`: in the one thread there is for that (`Node.aside`).
+    """
+    return _decode(api_key, version, Side.REQUEST, frame, offset, beside_the_loop=beside_the_loop)
 
 
 def decode_response(api_key: int, version: int, frame: bytes | memoryview, offset: int) -> Any:
     return _decode(api_key, version, Side.RESPONSE, frame, offset)
 
 
-def _decode(api_key: int, version: int, side: Side, frame: bytes | memoryview, offset: int) -> Any:
-    read = message_reader(api_key, version, side)
+def _decode(api_key: int, version: int, side: Side, frame: bytes | memoryview, offset: int, *, beside_the_loop: bool = False) -> Any:
+    read = message_reader(api_key, version, side, beside_the_loop=beside_the_loop)
     try:
         entity, end = read(memoryview(frame), offset)
     except _UNREADABLE as error:

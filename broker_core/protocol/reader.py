@@ -40,7 +40,7 @@ for 10 s gives itself up."""
 
 
 class _Budget:
-    """What is left of `limit` elements in the message being read; one message is read at a time."""
+    """What is left of `limit` elements in the message being read; a reader reads one message at a time."""
 
     __slots__ = ("left", "limit")
 
@@ -54,7 +54,8 @@ class _Budget:
 
 
 @functools.cache
-def message_reader(api_key: int, version: int, side: Side) -> Read:
+def message_reader(api_key: int, version: int, side: Side, *, beside_the_loop: bool = False) -> Read:
+    """There is a second reader for the thread beside the loop."""
     budget = _Budget(MAX_CLIENT_ELEMENTS if side is Side.REQUEST and api_key not in CONTROL_KEYS else MAX_ELEMENTS)
     read_entity = _entity_reader(message_spec(api_key, version, side), budget)
 

@@ -20,7 +20,7 @@ import cramjam
 from broker_core.errors import CorruptData
 from broker_core.records.budget import DECODED_BYTES_MAX, Budget, BudgetSpent
 from broker_core.records.frames import lz4_output, zstd_output
-from broker_core.records.steps import BYTES_PER_STEP, Steps, finish
+from broker_core.records.steps import Steps, finish
 
 Buffer = bytes | bytearray | memoryview
 
@@ -38,7 +38,9 @@ _GUNZIP_STEP_BYTES = 256 << 10
 _ROOM_STEP = bytes(256 << 10)
 _SNAPPY_RATIO_MAX = 22
 _NO_ROOM = "write whole buffer"
-_ZSTD_AT_ONCE_BYTES = 256 << 10
+_ZSTD_QUICK_LEVEL_MAX = 9
+_ZSTD_QUICK_BYTES, _ZSTD_SLOW_BYTES = 64 << 10, 4 << 10
+"""What zstd packs in a millisecond or two at levels up to the quick one, and at those above it."""
 _INT32 = struct.Struct(">i")
 _LITTLE_UINT32 = struct.Struct("<I")
 
@@ -177,15 +179,11 @@ def _unlz4(data: Buffer, budget: Budget) -> Steps[Buffer]:
 
 
 def _zstd(data: Buffer, level: int | None) -> Steps[bytes]:
-    """Larger data goes in piece by piece, which leaves its size out of the frame's header."""
+    """One native call, however large the data: given piece by piece it keeps all of them for one that takes as long."""
     level = _ZSTD_DEFAULT_LEVEL if level is None else level
-    if len(data) <= _ZSTD_AT_ONCE_BYTES:
-        return bytes(cramjam.zstd.compress(bytes(data), level=level))
-    stream = cramjam.zstd.Compressor(level=level)
-    for start in range(0, len(data), BYTES_PER_STEP):
-        stream.compress(bytes(data[start : start + BYTES_PER_STEP]))
-        yield
-    return bytes(stream.finish())
+    work = partial(cramjam.zstd.compress, bytes(data), level=level)
+    at_once = len(data) <= (_ZSTD_QUICK_BYTES if level <= _ZSTD_QUICK_LEVEL_MAX else _ZSTD_SLOW_BYTES)
+    return bytes(work() if at_once else (yield work))
 
 
 def _unzstd(data: Buffer, budget: Budget) -> Steps[Buffer]:

@@ -19,6 +19,9 @@ from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.replication.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, MAX_EPOCH, NO_SESSION
 
+PARTITIONS_PER_REQUEST = 500
+"""That a request adds to a fetch session; the others follow with the next requests, which do not wait for records."""
+
 BY_NAME_VERSION = 12
 BY_ID_VERSION = 15
 
@@ -45,13 +48,14 @@ class Followed(Struct):
 
 
 class FetchBody(NamedTuple):
-    """One request: session, what is new in it, and what leaves it. Empty lists are a request too."""
+    """One request: session, what is new in it, and what leaves it. Empty lists are a request too. `more`: others are due already."""
 
     version: int
     session_id: int
     session_epoch: int
     wanted: list[tuple[Followed, Position]]
     forgotten: list[Followed]
+    more: bool
 
 
 class FetchPlan:
@@ -64,6 +68,8 @@ class FetchPlan:
         self._leaving: list[Followed] = []
         self._session_id = NO_SESSION
         self._session_epoch = INITIAL_EPOCH
+        self._without_session = False
+        """The source had no room for a session: each request stands alone and names everything."""
         self._version = BY_ID_VERSION
         self._by_id: dict[tuple[UUID | str | None, int], TopicPartition] = {}
 
@@ -113,21 +119,22 @@ class FetchPlan:
             return None
         self._choose_version()
         full = self._session_epoch == INITIAL_EPOCH
-        candidates = [tp for tp in self._followed if tp not in self._waiting] if full else list(self._due)
-        wanted = self._news(candidates, position_of, full=full)
+        if full:
+            self._due |= dict.fromkeys(tp for tp in self._followed if tp not in self._waiting)
+        wanted = self._news(position_of)
         forgotten = [] if full else [gone for gone in self._leaving if self._is_gone(gone)]
-        self._due.clear()
         self._leaving.clear()
         if full and not wanted:
             return None
-        return FetchBody(self._version, self._session_id, self._session_epoch, wanted, forgotten)
+        return FetchBody(self._version, self._session_id, self._session_epoch, wanted, forgotten, bool(self._due))
 
     def answered(self, error_code: int, session_id: int) -> None:
         """The answer to the request built last: what that says of the session. What the answer brought has been used by then:
         where there is no session, nothing is known any more of what was asked for.
         """
         if error_code == ErrorCode.NONE:
-            if session_id == NO_SESSION:
+            self._without_session = session_id == NO_SESSION
+            if self._without_session:
                 self._restart(NO_SESSION)
             else:
                 self._session_id = session_id
@@ -161,14 +168,20 @@ class FetchPlan:
             self._version = version
             self._restart(self._session_id)
 
-    def _news(
-        self, candidates: list[TopicPartition], position_of: Callable[[Followed], Position | None], *, full: bool
-    ) -> list[tuple[Followed, Position]]:
+    def _news(self, position_of: Callable[[Followed], Position | None]) -> list[tuple[Followed, Position]]:
+        """What is due and where it is now. Partitions that are new to the session are taken up piece by piece; one that has moved in it
+        is named at once, for until then the source goes on sending what it sent before."""
+        due, self._due = self._due, {}
         wanted: list[tuple[Followed, Position]] = []
-        for tp in candidates:
+        room = len(due) if self._without_session else PARTITIONS_PER_REQUEST
+        for tp in due:
             followed = self._followed[tp]
+            if followed.sent is None and not room:
+                self._due[tp] = None
+                continue
             position = position_of(followed)
-            if position is not None and (full or position != followed.sent):
+            if position is not None and position != followed.sent:
+                room -= followed.sent is None
                 followed.sent = position
                 wanted.append((followed, position))
         return wanted

@@ -100,7 +100,17 @@ class Fetcher:
             if body is None:
                 await self._idle()
             elif not await self._round(body):
-                await self._node.clock.sleep(self._config.current.replica_fetch_backoff_ms)
+                await self._back_off()
+
+    async def _back_off(self) -> None:
+        """After a failure, until there is somebody to ask: a request that names thousands of partitions is not made for nobody."""
+        config = self._config.current
+        await self._node.clock.sleep(config.replica_fetch_backoff_ms)
+        while self._partitions and not self._retired:
+            try:
+                return await self._source.channel().connect(config.replica_socket_timeout_ms)
+            except _NETWORK_ERRORS:
+                await self._node.clock.sleep(config.replica_fetch_backoff_ms)
 
     async def _idle(self) -> None:
         """Until a partition is added or one that waits is ready again."""
@@ -212,7 +222,7 @@ class Fetcher:
         request = FollowerFetch(
             self._source.own_id,
             self._source.own_epoch(),
-            config.replica_fetch_wait_max_ms,
+            0 if body.more else config.replica_fetch_wait_max_ms,
             config.replica_fetch_min_bytes,
             config.replica_fetch_response_max_bytes,
             body.session_id,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import TopicPartition
@@ -17,6 +19,7 @@ class Hosting:
         self._metadata = metadata
         self._partitions: dict[TopicPartition, Partition] = {}
         self._led: dict[TopicPartition, Partition] = {}
+        self._by_topic_id: dict[UUID, dict[TopicPartition, None]] = {}
 
     def get(self, tp: TopicPartition) -> Partition | None:
         return self._partitions.get(tp)
@@ -37,16 +40,28 @@ class Hosting:
             partition = self._partitions[tp] = Partition(tp, self._surroundings)
         return partition
 
+    def topic_name(self, topic_id: UUID) -> str | None:
+        """By the partitions here: their leaders are told long before metadata tells of them, where a topic has thousands."""
+        hosted = self._by_topic_id.get(topic_id)
+        return next(iter(hosted)).topic if hosted else None
+
     def note_role(self, partition: Partition) -> None:
-        """Keeps `led` right after a change of role."""
+        """Keeps `led` and the topics' ids right after a change of role."""
+        if partition.topic_id is not None:
+            self._by_topic_id.setdefault(partition.topic_id, {})[partition.tp] = None
         if partition.leader is not None:
             self._led[partition.tp] = partition
         else:
             self._led.pop(partition.tp, None)
 
     def forget(self, tp: TopicPartition) -> None:
-        self._partitions.pop(tp, None)
+        partition = self._partitions.pop(tp, None)
         self._led.pop(tp, None)
+        if partition is not None and partition.topic_id in self._by_topic_id:
+            hosted = self._by_topic_id[partition.topic_id]
+            hosted.pop(tp, None)
+            if not hosted:
+                del self._by_topic_id[partition.topic_id]
 
     def hosted(self, tp: TopicPartition) -> Partition:
         """The partition; else NOT_LEADER_OR_FOLLOWER if the cluster has it somewhere, UNKNOWN_TOPIC_OR_PARTITION if not."""

@@ -69,6 +69,9 @@ class ReplicaManager:
     ) -> None:
         self.broker_id = broker_id
         self.controller_epoch = NO_EPOCH
+        self.on_refused: Callable[[str], None] = lambda text: None
+        """Told of a control request that is refused as a whole, and why; of those alike that follow each other of the first."""
+        self._last_refused = ""
         self._node = node
         self._metadata = metadata
         self._broker_epoch = broker_epoch
@@ -134,7 +137,7 @@ class ReplicaManager:
         return await self.control_work.once(request, lambda: self._become_leader_or_follower(request))
 
     async def _become_leader_or_follower(self, request: Any) -> dict[str, Any]:
-        refused = self._refuse(request)
+        refused = self._refuse(request, "LeaderAndIsr")
         if refused is not ErrorCode.NONE:
             return leader_and_isr_payload(refused)
         for leader in field(request, "live_leaders", None) or ():
@@ -146,13 +149,13 @@ class ReplicaManager:
         return await self.control_work.once(request, lambda: self._stop_replicas(request))
 
     async def _stop_replicas(self, request: Any) -> dict[str, Any]:
-        refused = self._refuse(request)
+        refused = self._refuse(request, "StopReplica")
         if refused is not ErrorCode.NONE:
             return stop_replica_payload(refused)
         return stop_replica_payload(ErrorCode.NONE, await self.roles.stop(stop_orders(request), lambda: self._overtaken(request)))
 
     def update_metadata(self, request: Any) -> dict[str, Any]:
-        refused = self._refuse(request)
+        refused = self._refuse(request, "UpdateMetadata")
         if refused is ErrorCode.NONE:
             before = self._metadata.live_brokers()
             self._metadata.update(request, self._node.clock.now_ms())
@@ -164,7 +167,7 @@ class ReplicaManager:
         """A newer controller may be heard of while an older one's request is carried out in slices: what it deletes may be wanted again."""
         return ErrorCode.STALE_CONTROLLER_EPOCH if request.controller_epoch < self.controller_epoch else ErrorCode.NONE
 
-    def _refuse(self, request: Any) -> ErrorCode:
+    def _refuse(self, request: Any, api: str) -> ErrorCode:
         """The verdict on a control request as a whole; a newer controller is remembered.
 
         Until this broker is registered nobody can tell whether a request is meant for it or for its predecessor (which may
@@ -175,12 +178,20 @@ class ReplicaManager:
             raise CloseConnection(f"a control request for registration {named} came before this broker is registered")
         if not self._flaws.accept_old_generations and is_old_generation(named, own):
             log.warning("control request for an earlier registration refused", extra={"request_epoch": request.broker_epoch})
+            self._tell_refused(request, api, f"it is for registration {named}, this is {own}")
             return ErrorCode.STALE_BROKER_EPOCH
         if request.controller_epoch < self.controller_epoch:
             log.warning("control request of a former controller refused", extra={"request_epoch": request.controller_epoch})
+            self._tell_refused(request, api, f"the controller's epoch is {self.controller_epoch} now")
             return ErrorCode.STALE_CONTROLLER_EPOCH
         self.controller_epoch = request.controller_epoch
         return ErrorCode.NONE
+
+    def _tell_refused(self, request: Any, api: str, why: str) -> None:
+        text = f"{api} of controller {request.controller_id} in epoch {request.controller_epoch}: {why}"
+        if text != self._last_refused:
+            self._last_refused = text
+            self.on_refused(text)
 
     # A failed or busy disk
 

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from broker_core.admin.service import AdminService
 from broker_core.client.pool import ChannelPool
 from broker_core.config import BrokerConfig, ConfigHolder
+from broker_core.contract.feed import LogDir
 from broker_core.controller.loop import Controller
 from broker_core.controller.sender import ChannelSender
 from broker_core.coordination.layout import ensure_cluster_id, ensure_layout
@@ -31,7 +32,7 @@ from broker_core.handlers.encoded import EncodedCache
 from broker_core.handlers.registry import full_registry
 from broker_core.handlers.services import BrokerServices
 from broker_core.metadata.cache import MetadataCache
-from broker_core.model import BrokerInfo, Endpoint, TopicPartition
+from broker_core.model import BrokerInfo, Endpoint
 from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.manager import ReplicaManager
 from broker_core.seams import Listener, Node
@@ -172,16 +173,16 @@ class Broker:
             return []
         row = self.source.broker()
         return [
-            ("partitions", "Replicas hosted.", row["partitions"]),
-            ("leaders", "Partitions led.", row["leaders"]),
-            ("under_replicated_partitions", "Led partitions with fewer replicas in sync than wanted.", row["under_replicated"]),
-            ("log_bytes", "Bytes of all logs.", row["log_bytes"]),
-            *_folder_gauges(row["log_dir"]),
-            ("active_controller", "1 on the controller.", int(row["is_controller"])),
-            ("produce_purgatory_size", "Produce requests that wait for replicas.", row["purgatory"]["produce"]),
-            ("fetch_purgatory_size", "Fetch requests that wait for data.", row["purgatory"]["fetch"]),
-            ("join_purgatory_size", "Group rebalances that wait for members to join or sync.", row["purgatory"]["join"]),
-            ("heartbeat_purgatory_size", "Group members that are waited for to be heard of.", row["purgatory"]["heartbeat"]),
+            ("partitions", "Replicas hosted.", row.partitions),
+            ("leaders", "Partitions led.", row.leaders),
+            ("under_replicated_partitions", "Led partitions with fewer replicas in sync than wanted.", row.under_replicated),
+            ("log_bytes", "Bytes of all logs.", row.log_bytes),
+            *_folder_gauges(row.log_dir),
+            ("active_controller", "1 on the controller.", int(row.is_controller)),
+            ("produce_purgatory_size", "Produce requests that wait for replicas.", row.purgatory.produce),
+            ("fetch_purgatory_size", "Fetch requests that wait for data.", row.purgatory.fetch),
+            ("join_purgatory_size", "Group rebalances that wait for members to join or sync.", row.purgatory.join),
+            ("heartbeat_purgatory_size", "Group members that are waited for to be heard of.", row.purgatory.heartbeat),
         ]
 
     def _assemble(self, cluster_id: str) -> BrokerServices:
@@ -192,10 +193,10 @@ class Broker:
         epoch = lambda: self._registration.epoch  # noqa: E731
         replicas = ReplicaManager(node, broker_id, config, logs, metadata, broker_epoch=epoch, channels=channels, flaws=self._flaws)
         groups = GroupCoordinator(node, broker_id, config, replicas, metadata)
-        controller = Controller(node, broker_id, config, ChannelSender(channels, config))
+        controller = Controller(node, broker_id, config, ChannelSender(node, channels, config))
         self.source = BrokerStateSource(broker_id, replicas, groups, controller, logs, self.metrics, epoch)
         feed = StateFeed(node, self.source, epoch)
-        replicas.roles.add_listener(partial(_note_role, feed))
+        replicas.on_refused = partial(feed.add_event, "control_refused")
         return BrokerServices(
             node=node,
             broker_id=broker_id,
@@ -234,25 +235,21 @@ class Broker:
 
     def _registered_again(self, epoch: int) -> None:
         log.warning("registered again after the session expired", extra={"broker": self.broker_id, "epoch": epoch})
-        self.services.feed.add_event("registered", f"broker {self.broker_id} registered again with epoch {epoch}")
+        self.services.feed.add_event("registered", f"its session had ended, its epoch is {epoch} now")
         self.services.controller.session_renewed()
 
 
-def _folder_gauges(log_dir: dict[str, Any]) -> list[Gauge]:
+def _folder_gauges(log_dir: LogDir) -> list[Gauge]:
     """Those that are known: an offline folder has no room, and one that does not fill has no end."""
     gauges: list[tuple[str, str, Any]] = [
-        ("log_dir_free_bytes", "Bytes free on the data folder's disk.", log_dir["free_bytes"]),
-        ("log_dir_total_bytes", "Bytes of the data folder's disk.", log_dir["total_bytes"]),
-        ("log_dir_full_in_seconds", "When the disk is full at the rate of the last ten minutes.", log_dir["full_in_s"]),
+        ("log_dir_free_bytes", "Bytes free on the data folder's disk.", log_dir.free_bytes),
+        ("log_dir_total_bytes", "Bytes of the data folder's disk.", log_dir.total_bytes),
+        ("log_dir_full_in_seconds", "When the disk is full at the rate of the last ten minutes.", log_dir.full_in_s),
     ]
-    offline = ("log_dir_offline", "1 once an I/O error has taken the data folder offline.", int(log_dir["offline_since_ms"] is not None))
+    offline = ("log_dir_offline", "1 once an I/O error has taken the data folder offline.", int(log_dir.offline_since_ms is not None))
     return [offline, *(gauge for gauge in gauges if gauge[2] is not None)]
 
 
 def _with_port(advertised: Endpoint, listener: str, port: int) -> Endpoint:
     """Port 0 asked for any free one: tell the one that was given."""
     return replace(advertised, port=port) if advertised.listener == listener and advertised.port == 0 else advertised
-
-
-def _note_role(feed: StateFeed, tp: TopicPartition, role: str, leader_epoch: int) -> None:
-    feed.add_event("role", f"{role} of {tp} in epoch {leader_epoch}", tp)

@@ -11,6 +11,7 @@ respond       the answer with that time as the parts of a frame, which the liste
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 from broker_core.errors import CloseConnection, ErrorCode, KafkaError, ProtocolViolation
 from broker_core.handlers import api_versions
@@ -29,6 +30,10 @@ log = logging.getLogger(__name__)
 UNTHROTTLED_MS = 0
 """For every request, as no client has a quota."""
 
+MANY_NAMES_BYTES = 32 << 10
+"""A request from this size on is decoded beside the loop: 10 000 partitions in UpdateMetadata take 100 ms of CPU. Of Produce the bytes
+are records, which are not decoded here."""
+
 
 class Pipeline:
     """Of one broker, for the connections of all its listeners."""
@@ -43,8 +48,16 @@ class Pipeline:
         entry = self.services.registry.find(header.api_key, header.api_version)
         if entry is None:
             return self._unsupported(header)
-        request = Request(header, _body(header, frame), header.api_version, self.services, connection)
+        request = Request(header, await self._body(header, frame), header.api_version, self.services, connection)
         return respond(header, await self._handled(entry, request), UNTHROTTLED_MS)
+
+    async def _body(self, header: RequestHeader, frame: memoryview) -> object:
+        if header.api_key >= VENDOR_KEY_MIN:
+            return frame[header.body_offset :]
+        decode = partial(decode_request, header.api_key, header.api_version, frame, header.body_offset)
+        if len(frame) < MANY_NAMES_BYTES or header.api_key == ApiKey.PRODUCE:
+            return decode()
+        return await self.services.node.aside(partial(decode, beside_the_loop=True))
 
     async def _handled(self, entry: ApiHandler, request: Request) -> Answer:
         try:
@@ -83,12 +96,6 @@ def respond(header: RequestHeader, answer: Answer, throttle_ms: int) -> list[Par
         return answer(throttle_ms)
     encoded = encode_response(header.api_key, header.api_version, {**answer, "throttle_time": throttle_ms})
     return [response_header(header.api_key, header.api_version, header.correlation_id), encoded]
-
-
-def _body(header: RequestHeader, frame: memoryview) -> object:
-    if header.api_key >= VENDOR_KEY_MIN:
-        return frame[header.body_offset :]
-    return decode_request(header.api_key, header.api_version, frame, header.body_offset)
 
 
 def api_name(key: int) -> str:

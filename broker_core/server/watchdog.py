@@ -2,6 +2,8 @@
 
 A timer on the loop ticks; a late tick is a stall, logged and counted. ZooKeeper's client answers heartbeats from its own
 thread, so a hung loop would stay a live broker forever: after ten seconds of standstill a thread of ours gives the session up.
+Time in which the loop could have run and had no processor does not count: a machine with too much to do has less yet once its
+brokers end and are started again.
 """
 
 from __future__ import annotations
@@ -11,6 +13,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
 
 from broker_core.telemetry.metrics import BrokerMetrics
 
@@ -25,12 +30,32 @@ PAUSED_SECONDS = 3.0
 """A thread of ours that slept this long was paused with the whole process: that is no hang."""
 
 
+class Standstill(Struct):
+    """How long the loop has not ticked, by looks at it once a second. `waited` are the seconds of its life in which the loop's thread
+    waited for a processor, as of the last look; `waited_before`, of the one before the last tick."""
+
+    waited: float
+    last_tick: float = 0.0
+    waited_before: float = 0.0
+    given_up: bool = False
+
+    def look(self, now: float, last_tick: float, waited: float) -> float:
+        """Seconds since `last_tick`, but for those without a processor."""
+        if last_tick != self.last_tick:
+            self.last_tick, self.waited_before, self.given_up = last_tick, self.waited, False
+        self.waited = waited
+        return now - last_tick - (waited - self.waited_before)
+
+
 class Watchdog:
     """`give_up` is called from a thread, once per standstill of more than ten seconds."""
 
-    def __init__(self, metrics: BrokerMetrics, give_up: Callable[[], None]) -> None:
+    def __init__(self, metrics: BrokerMetrics, give_up: Callable[[], None], waited: Callable[[int], float] | None = None) -> None:
         self._metrics = metrics
         self._give_up = give_up
+        self._waited = waited or seconds_without_processor
+        self._loop_thread = 0
+        self._standstill = Standstill(0.0)
         self._last_tick = time.monotonic()
         self._ticks = 0
         self._cpu = 0.0
@@ -40,6 +65,8 @@ class Watchdog:
         self._thread = threading.Thread(target=self._guard, name="watchdog", daemon=True)
 
     def start(self) -> None:
+        self._loop_thread = threading.get_native_id()
+        self._standstill = Standstill(self._waited(self._loop_thread))
         self._last_tick = self._window_start = time.monotonic()
         self._cpu = time.thread_time()
         self._timer = asyncio.get_running_loop().call_later(TICK_SECONDS, self._tick)
@@ -70,14 +97,25 @@ class Watchdog:
         self._cpu, self._window_start = cpu, now
 
     def _guard(self) -> None:
-        given_up_at = 0.0
+        standstill = self._standstill
         checked = time.monotonic()
         while not self._stopped.wait(LOOK_SECONDS):
             now = time.monotonic()
             process_was_paused = now - checked > PAUSED_SECONDS
             checked = now
-            last = self._last_tick
-            if not process_was_paused and now - last > GIVE_UP_SECONDS and given_up_at != last:
-                given_up_at = last
-                log.critical("the event loop hangs; the session is given up", extra={"seconds": round(now - last)})
+            seconds = standstill.look(now, self._last_tick, self._waited(self._loop_thread))
+            if not process_was_paused and seconds > GIVE_UP_SECONDS and not standstill.given_up:
+                standstill.given_up = True
+                log.critical("the event loop hangs; the session is given up", extra={"seconds": round(seconds)})
                 self._give_up()
+
+
+def seconds_without_processor(thread_id: int) -> float:
+    """How long a thread of this process has been ready to run and had to wait; 0 where the system (Linux) does not tell.
+
+    `schedstat`: nanoseconds run, nanoseconds waited, times run.
+    """
+    try:
+        return int(Path(f"/proc/self/task/{thread_id}/schedstat").read_bytes().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0

@@ -12,7 +12,7 @@ work is thrown away: the exchange itself happens in one go, and only while all o
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 
 from broker_core.config import ConfigHolder
 from broker_core.errors import CorruptData, KafkaError
@@ -130,6 +130,13 @@ class LogCleaner:
         self._cleaned = {partition: offset for partition, offset in sorted(self.cleaned.items()) if partition in known}
         self._failed = {partition: why for partition, why in self._failed.items() if partition in known}
         await self._folder.write_checkpoint(names.CLEANER_CHECKPOINT, lambda: list(self.cleaned.items()))
+
+    async def forget(self, gone: Collection[TopicPartition]) -> None:
+        """These logs were deleted."""
+        for partition in gone:
+            self._failed.pop(partition, None)
+        if any(partition in self.cleaned for partition in gone):
+            await self.checkpoint()
 
     async def forget_beyond(self, log: PartitionLog) -> None:
         """After a cut: what takes the place of the records that are gone is dirty."""

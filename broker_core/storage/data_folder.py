@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from broker_core.errors import CorruptData
 from broker_core.model import TopicPartition
@@ -87,3 +87,20 @@ class DataFolder:
             if self._written.get(name) != found and not self.abandoned:
                 await self._disk.write_atomic(f"{self.path}/{name}", await in_slices(self._node, encode_offsets(found)))
                 self._written[name] = found
+
+    async def forget(self, name: str, gone: Collection[TopicPartition]) -> None:
+        """Writes the checkpoint as it was written last, without these partitions, if it has any of them; `OSError` when the disk refuses.
+
+        Nobody has to be asked about the others: a topic's ten thousand partitions are forgotten a hundred at a time. `gone` is looked
+        at when it is this call's turn.
+        """
+        async with self._writing:
+            written = self._written.get(name, {})
+            found = [partition for partition in gone if partition in written]
+            if self.abandoned or not found:
+                return
+            left = dict(written)
+            for partition in found:
+                del left[partition]
+            await self._disk.write_atomic(f"{self.path}/{name}", await in_slices(self._node, encode_offsets(left)))
+            self._written[name] = left

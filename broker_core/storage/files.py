@@ -36,11 +36,11 @@ class FilePool:
         return file
 
     def create(self, path: str) -> DiskFile:
-        """The handle of a file that is created, or emptied where it exists."""
-        file = self._open.get(path) or self._add(path, create=True)
-        if file.size:
-            file.truncate(0)
-        return file
+        """The handle of a new, empty file. One that exists goes: emptied, its next flush could still tell of what failed before."""
+        self.forget(path)
+        if self.disk.exists(path):
+            self.disk.remove_now(path)
+        return self._add(path, create=True)
 
     def _add(self, path: str, *, create: bool) -> DiskFile:
         try:

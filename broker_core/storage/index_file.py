@@ -44,7 +44,7 @@ class IndexFile:
         return self._pool.disk.exists(self.path)
 
     def create(self) -> None:
-        """Makes the file, or empties it."""
+        """Makes the file anew."""
         self._pool.create(self.path)
         self._on_disk, self._pending, self._last = 0, None, None
 

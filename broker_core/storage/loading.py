@@ -94,6 +94,7 @@ class LogLoader:
         the recovery point before it takes its place.
         """
         unflushed = self._segments.from_offset(self._recovery_point)
+        self._epochs.truncate_from_end(unflushed[0].base_offset)  # the checkpoint may speak of records that another crash has taken
         state = await rebuild_producers(self._folder, self._segments, self._log_start_offset, unflushed[0].base_offset)
         for number, segment in enumerate(unflushed):
             cut = await recover_segment(self._folder.node, segment, state, self._epochs, self._interval_bytes)

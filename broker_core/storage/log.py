@@ -403,6 +403,7 @@ class PartitionLog:
                 await self.recovery.flush_last()
         finally:
             self.recovery.abandon("was closed")
+            self.recovery.let_go()
             self._folder.pool.forget_folder(self.directory)
 
     async def set_topic_id(self, topic_id: uuid.UUID) -> None:

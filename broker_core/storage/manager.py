@@ -53,7 +53,9 @@ class LogManager:
         self._changing = asyncio.Lock()
         """Around making and deleting a log: both wait for the disk and end with `_logs`, and a folder must not be renamed while it is
         being opened. A lock, for the callers need the outcome, and those of other topics wait no longer than the disk would have them."""
-        self._deleting = Together(self.checkpoint_all)
+        self._deleting = Together(self._forget_retired)
+        self._retired: dict[TopicPartition, None] = {}
+        """Deleted logs that checkpoints may still have."""
         self._removals = Removals(node, self.log_dir.report)
         self.on_offline: Callable[[LogDirFailure], None] = lambda failure: None
         """Told once when an I/O error has taken the folder, and with it all logs, out of service."""
@@ -254,7 +256,21 @@ class LogManager:
             except OSError as error:
                 raise self._refused(f"deletion of {partition}", error) from error
             self._high_watermarks.pop(partition, None)
+            self._retired[partition] = None
             self._removals.add(folder, log.config.file_delete_delay_ms)
+
+    async def _forget_retired(self) -> None:
+        """Takes the logs retired since out of the checkpoints; of all others there is nothing new to write."""
+        retired = list(self._retired)
+        try:
+            for name in (names.RECOVERY_POINT_CHECKPOINT, names.LOG_START_CHECKPOINT, names.REPLICATION_CHECKPOINT):
+                await self._folder.forget(name, self._retired)
+            await self._cleaner.forget(retired)
+        except OSError as error:
+            self.log_dir.report("checkpoints", error)
+            raise
+        for partition in retired:
+            self._retired.pop(partition, None)
 
     # Background work
 

@@ -26,8 +26,7 @@ class AppendOrigin(Enum):
 
     CLIENT = "client"
     REPLICATION = "replication"
-    GROUP_COORDINATOR = "group coordinator"
-    TXN_COORDINATOR = "transaction coordinator"
+    COORDINATOR = "coordinator"
 
 
 class BatchMeta(NamedTuple):

@@ -102,8 +102,14 @@ def commit_update(state: ProducerState, segment: Segment | None, update: Produce
 
 
 async def recover_segment(node: Node, segment: Segment, state: ProducerState, epochs: EpochCache, index_interval_bytes: int) -> int:
-    """Checks all batches of a segment, cuts it at the first bad one and rebuilds its indexes; returns the bytes cut off."""
+    """Checks all batches of a segment, cuts it at the first bad one and rebuilds its indexes; returns the bytes cut off.
+
+    The batches are those that the disk has. After a flush that failed the page cache may hold others, which would be served
+    until the system needs their memory, and be zeros from then on.
+    """
     segment.forget_indexes()
+    if segment.size_bytes:
+        await _drop_cache(segment.file)
     slices = Slices(node)
     good, next_offset = 0, segment.base_offset
     async for batch in checked_batches(segment.file, segment.size_bytes, slices):
@@ -120,8 +126,17 @@ async def recover_segment(node: Node, segment: Segment, state: ProducerState, ep
     if cut:
         segment.file.truncate(good)
         segment.size_bytes = good
+        await segment.file.fsync()  # or a power loss may bring back what was cut, below a recovery point that is here already
     segment.finish()
     return cut
+
+
+async def _drop_cache(file: DiskFile) -> None:
+    """Twice where it fails: the first flush of a process may be told what went wrong under the one before it."""
+    try:
+        await file.flush_and_drop_cache()
+    except OSError:
+        await file.flush_and_drop_cache()
 
 
 def snapshot_offsets(folder: LogFolder) -> list[int]:

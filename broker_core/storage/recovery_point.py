@@ -155,3 +155,9 @@ class RecoveryPoint:
         """Nothing is flushed any more: whoever waits for that is told why."""
         if self._held is not None:
             self._held.fail(self._health.refusal(why))
+
+    def let_go(self) -> None:
+        """Of the log, whose end stands now, and of its owner: a deleted log goes at once then, without a garbage collection."""
+        end = self._log_end()
+        self._log_end = lambda: end
+        self.on_save = self.on_settled = None

@@ -11,11 +11,12 @@ from broker_core.storage.segment import Segment
 class Segments:
     """Never empty once a log is open; the last one is active, all others are closed."""
 
-    __slots__ = ("_bases", "_items")
+    __slots__ = ("_bases", "_closed_bytes", "_items")
 
     def __init__(self, items: Iterable[Segment] = ()) -> None:
         self._items = sorted(items, key=lambda segment: segment.base_offset)
         self._bases = [segment.base_offset for segment in self._items]
+        self._closed_bytes: int | None = None
 
     def __len__(self) -> int:
         return len(self._items)
@@ -36,7 +37,10 @@ class Segments:
 
     @property
     def size_bytes(self) -> int:
-        return sum(segment.size_bytes for segment in self._items)
+        """Of all of them. The closed ones, whose sizes stay, are summed up once after segments came or went."""
+        if self._closed_bytes is None:
+            self._closed_bytes = sum(segment.size_bytes for segment in self._items[:-1])
+        return self._closed_bytes + (self._items[-1].size_bytes if self._items else 0)
 
     @property
     def bases(self) -> list[int]:
@@ -59,8 +63,10 @@ class Segments:
         index = bisect_right(self._bases, segment.base_offset)
         self._items.insert(index, segment)
         self._bases.insert(index, segment.base_offset)
+        self._closed_bytes = None
 
     def remove(self, gone: Sequence[Segment]) -> None:
         identities = {id(segment) for segment in gone}
         self._items = [segment for segment in self._items if id(segment) not in identities]
         self._bases = [segment.base_offset for segment in self._items]
+        self._closed_bytes = None

@@ -103,7 +103,7 @@ class TxnIndex:
     def _rewrite(self, entries: list[AbortedTxn]) -> None:
         self._pending = None
         if self._count_on_disk() or self._pool.disk.exists(self.path):
-            self._pool.get(self.path).truncate(0)
+            self._pool.create(self.path)
         self._count = 0
         for aborted in entries:
             self.append(aborted)

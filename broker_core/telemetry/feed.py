@@ -10,18 +10,21 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
+from broker_core.contract.feed import Answer, Broker, Cursor, Event, Group, Replica
+from broker_core.contract.feed import TopicPartition as Removed
 from broker_core.model import TopicPartition
 from broker_core.purgatory.purgatory import DelayedOperation, Purgatory
 from broker_core.seams import Node, TimerHandle
 from broker_core.storage.slices import Slices
 from broker_core.telemetry.changes import ChangeLog
-from broker_core.telemetry.feed_wire import Cursor, FeedRequest
+from broker_core.telemetry.feed_wire import FeedRequest
 
-Row = dict[str, Any]
+R = TypeVar("R")
+G = TypeVar("G")
 FeedKey = tuple[str, str, int]
 """("p", topic, partition) or ("g", group, 0); sorted, groups come first."""
 
@@ -37,11 +40,11 @@ _WAKE = "state"
 class StateSource(Protocol):
     """Where the rows come from; a row is None for what is no longer here."""
 
-    def broker(self) -> Row: ...
+    def broker(self) -> Broker: ...
     def partition_keys(self) -> Iterable[TopicPartition]: ...
-    def partition(self, tp: TopicPartition) -> Row | None: ...
+    def partition(self, tp: TopicPartition) -> Replica | None: ...
     def group_keys(self) -> Iterable[str]: ...
-    def group(self, group: str) -> Row | None: ...
+    def group(self, group: str) -> Group | None: ...
     def watch(self, partition_changed: Callable[[TopicPartition], None], group_changed: Callable[[str], None]) -> None: ...
     def unwatch(self) -> None: ...
 
@@ -71,7 +74,7 @@ class StateFeed:
         self._epoch = broker_epoch
         self._log: ChangeLog[FeedKey] = ChangeLog(CHANGES_MAX)
         self._purgatory: Purgatory[str] = Purgatory("state-feed", node.clock)
-        self._events: deque[Row] = deque(maxlen=EVENTS_MAX)
+        self._events: deque[Event] = deque(maxlen=EVENTS_MAX)
         self._event_seq = 0
         self._watch = ""
         self._last_request_ms = 0.0
@@ -85,16 +88,8 @@ class StateFeed:
     def add_event(self, kind: str, text: str, tp: TopicPartition | None = None) -> None:
         """Notes that something happened; kept even while nobody watches."""
         self._event_seq += 1
-        self._events.append(
-            {
-                "seq": self._event_seq,
-                "at_ms": self._node.clock.now_ms(),
-                "kind": kind,
-                "topic": tp.topic if tp else None,
-                "partition": tp.partition if tp else None,
-                "text": text,
-            }
-        )
+        topic, partition = (tp.topic, tp.partition) if tp else (None, None)
+        self._events.append(Event(self._event_seq, self._node.clock.now_ms(), kind, topic, partition, text))
         self._wake_soon()
 
     def close(self) -> None:
@@ -102,7 +97,7 @@ class StateFeed:
         self._unwatch()
         self._purgatory.close()
 
-    async def answer(self, request: FeedRequest, last_answer_ms: float) -> Row:
+    async def answer(self, request: FeedRequest, last_answer_ms: float) -> Answer:
         """The next answer for this cursor: at once if there is news and the interval is over, else held."""
         self._begin_watch()
         cursor = request.cursor
@@ -206,13 +201,13 @@ class StateFeed:
 
     # --- answers
 
-    async def _full(self, request: FeedRequest, cursor: Cursor, *, first: bool) -> Row:
+    async def _full(self, request: FeedRequest, cursor: Cursor, *, first: bool) -> Answer:
         keys = [key for key in self._all_keys() if cursor.after is None or key > cursor.after]
         page = _Page(self._source, request.max_bytes)
         last = await page.fill((key for key in keys if _wanted(key, request)), Slices(self._node))
         return self._shape(page, cursor._replace(after=last), kind="full", first=first)
 
-    async def _delta(self, request: FeedRequest, cursor: Cursor) -> Row:
+    async def _delta(self, request: FeedRequest, cursor: Cursor) -> Answer:
         changed = [(key, number) for key, number in self._log.since(cursor.sequence) if _wanted(key, request)]
         newest = self._log.sequence
         page = _Page(self._source, request.max_bytes)
@@ -221,27 +216,28 @@ class StateFeed:
         moved = cursor._replace(sequence=newest if last is None else numbers[last])
         return self._shape(page, moved, kind="delta", first=True, more=last is not None)
 
-    def _shape(self, page: _Page, cursor: Cursor, *, kind: str, first: bool, more: bool | None = None) -> Row:
-        events = [event for event in self._events if event["seq"] > cursor.event][:EVENTS_PER_ANSWER_MAX]
-        moved = cursor._replace(event=events[-1]["seq"] if events else cursor.event)
-        return {
-            "error": 0,
-            "cursor": list(moved),
-            "kind": kind,
-            "first": first,
-            "more": cursor.after is not None if more is None else more,
-            "now_ms": self._node.clock.now_ms(),
-            "broker": self._source.broker(),
-            **page.rows,
-            "events": events,
-        }
+    def _shape(self, page: _Page, cursor: Cursor, *, kind: Literal["full", "delta"], first: bool, more: bool | None = None) -> Answer:
+        events = [event for event in self._events if event.seq > cursor.event][:EVENTS_PER_ANSWER_MAX]
+        return Answer(
+            cursor=cursor._replace(event=events[-1].seq if events else cursor.event),
+            kind=kind,
+            first=first,
+            more=cursor.after is not None if more is None else more,
+            now_ms=self._node.clock.now_ms(),
+            broker=self._source.broker(),
+            partitions=page.partitions,
+            removed=page.removed,
+            groups=page.groups,
+            removed_groups=page.removed_groups,
+            events=events,
+        )
 
     def _all_keys(self) -> list[FeedKey]:
         groups: list[FeedKey] = [("g", group, 0) for group in self._source.group_keys()]
         return sorted([*groups, *(("p", tp.topic, tp.partition) for tp in self._source.partition_keys())])
 
     def _first_event(self) -> int:
-        return self._events[0]["seq"] - 1 if self._events else self._event_seq
+        return self._events[0].seq - 1 if self._events else self._event_seq
 
 
 class _Page:
@@ -250,7 +246,10 @@ class _Page:
     def __init__(self, source: StateSource, max_bytes: int) -> None:
         self._source = source
         self._left = max_bytes
-        self.rows: dict[str, list[Any]] = {"partitions": [], "removed": [], "groups": [], "removed_groups": []}
+        self.partitions: list[Replica] = []
+        self.removed: list[Removed] = []
+        self.groups: list[Group] = []
+        self.removed_groups: list[str] = []
 
     async def fill(self, keys: Iterable[FeedKey], slices: Slices) -> FeedKey | None:
         """Takes rows until there is no more room; returns the last key taken if some were left. Others have their turn while there
@@ -266,14 +265,20 @@ class _Page:
 
     def _take(self, key: FeedKey) -> None:
         kind, name, number = key
-        row = self._source.partition(TopicPartition(name, number)) if kind == "p" else self._source.group(name)
-        if row is not None:
-            self.rows["partitions" if kind == "p" else "groups"].append(row)
-        elif kind == "p":
-            self.rows["removed"].append({"topic": name, "partition": number})
+        row: Replica | Group | None
+        if kind == "p":
+            row = self._put(self._source.partition(TopicPartition(name, number)), self.partitions, Removed(name, number), self.removed)
         else:
-            self.rows["removed_groups"].append(name)
+            row = self._put(self._source.group(name), self.groups, name, self.removed_groups)
         self._left -= len(msgspec.json.encode(row)) if row is not None else len(name) + 32
+
+    @staticmethod
+    def _put(row: R | None, rows: list[R], gone: G, removed: list[G]) -> R | None:
+        if row is None:
+            removed.append(gone)
+        else:
+            rows.append(row)
+        return row
 
 
 def _wanted(key: FeedKey, request: FeedRequest) -> bool:

@@ -11,30 +11,7 @@ Request
     max_wait_ms      an answer comes after this time at the latest, changed or not; at most 30000
     max_bytes        most bytes of rows in an answer (65536 … 8 MiB); one row is sent whatever its size
 
-Response
-    error, message   Kafka's error code (0: none) and a text; with an error there is nothing else
-    cursor           for the next request
-    kind             "full": forget all you know of this broker before the first page; "delta": changes
-    first, more      of a full answer: first page; another page follows at once (a delta can have `more`, too)
-    now_ms           the broker's wall clock
-    broker           {id, epoch, controller_id, controller_epoch, is_controller, connections, bytes_in, bytes_out, messages_in,
-                     produced_bytes, fetched_bytes, log_bytes, idle_percent, loop_stalls,
-                     log_dir: {path, offline_since_ms, offline_why, free_bytes, total_bytes, full_in_s},
-                     purgatory: {produce, fetch, join, heartbeat}, partitions, leaders, under_replicated, produce_by_acks: {"-1", "0", "1"},
-                     requests: {api: {count, in_flight, total_ms, p50_ms, p99_ms, stages_ms: {request_queue, local, remote,
-                     response_send, total}}}}; counters are totals since its start, and so are the milliseconds of the stages
-                     (`metrics.StageTimes`); the percentiles are of local and remote time together
-    partitions       rows {topic, partition, role: "leader"|"follower"|"offline"|"none", leader, leader_epoch, isr, high_watermark,
-                     log_end_offset, log_start_offset, last_stable_offset, size_bytes, replicas: [broker, …],
-                     truncation: {from, to} or null, followers: [{broker_id, log_end_offset, high_watermark, log_start_offset,
-                     fetch_age_ms, caught_up_age_ms, in_isr, reason}]}; isr and followers only from the leader; unknown is null
-                     reason: null in the ISR, else "dead", "new", "stuck" or "slow" (spec R3)
-    removed          [{topic, partition}] that this broker no longer hosts
-    groups           rows {group, state, protocol_type, protocol, generation, members: [{member_id, client_id, client_host,
-                     group_instance_id, assignment: {topic: [partition]} or null}], offsets: [{topic, partition, offset,
-                     commit_ms}]} that this broker coordinates
-    removed_groups   [group, …] it no longer coordinates
-    events           [{seq, at_ms, kind, topic, partition, text}], each sent once per cursor; only the newest few hundred are kept
+Response: `contract.feed.Answer`, or with an error `Refusal`.
 
 All values are absolute. A cursor that is stale (broker restarted, nobody watched for a while, too much changed since) gets a full
 answer in pages.
@@ -45,11 +22,12 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from broker_core.contract.feed import Answer, Cursor, Refusal
 from broker_core.errors import ErrorCode, KafkaError, ProtocolViolation
 
 STATE_FEED_KEY = 32_000
@@ -60,15 +38,7 @@ MIN_INTERVAL_MS = 50
 MAX_WAIT_MS = 30_000
 MIN_BYTES, MAX_BYTES = 64 * 1024, 8 * 1024 * 1024
 _CORRELATION = struct.Struct(">i")
-
-
-class Cursor(NamedTuple):
-    """Where a watcher is: the watch it belongs to, the last change and event seen; in a full answer, the last key told."""
-
-    watch: str
-    sequence: int
-    event: int
-    after: tuple[str, str, int] | None = None
+_ANSWER, _REFUSAL = msgspec.json.Decoder(Answer), msgspec.json.Decoder(Refusal)
 
 
 class FeedRequest(Struct, frozen=True):
@@ -79,7 +49,7 @@ class FeedRequest(Struct, frozen=True):
     topics: frozenset[str] | None
     min_interval_ms: int
     max_wait_ms: int
-    max_bytes: int
+    max_bytes: int = 1024 * 1024
 
 
 def parse_request(body: bytes | memoryview) -> FeedRequest:
@@ -117,17 +87,23 @@ def _cursor(value: Any) -> Cursor | None:
     return Cursor(str(watch), int(sequence), int(event), None if after is None else (str(after[0]), str(after[1]), int(after[2])))
 
 
-def encode_response_frame(correlation_id: int, payload: Mapping[str, Any]) -> bytes:
+def encode_response_frame(correlation_id: int, payload: Answer | Refusal) -> bytes:
     """Header and JSON."""
     return _CORRELATION.pack(correlation_id) + msgspec.json.encode(payload)
 
 
-def parse_response_frame(frame: bytes | memoryview) -> dict[str, Any]:
-    """The JSON object of a response frame; `ProtocolViolation` when there is none."""
+def parse_response_frame(frame: bytes | memoryview) -> Answer:
+    """The answer in a response frame; `KafkaError` when it is a refusal, `ProtocolViolation` when it is neither."""
+    body = frame[_CORRELATION.size :]
     try:
-        value = json.loads(bytes(frame[_CORRELATION.size :]))
+        return _ANSWER.decode(body)
+    except (ValueError, RecursionError) as wrong:
+        raise _refused(body) or ProtocolViolation(f"a state feed response is no answer: {wrong}") from None
+
+
+def _refused(body: bytes | memoryview) -> KafkaError | None:
+    try:
+        refusal = _REFUSAL.decode(body)
+        return KafkaError(ErrorCode(refusal.error), refusal.message) if refusal.error else None
     except (ValueError, RecursionError):
-        raise ProtocolViolation("a state feed response is not JSON") from None
-    if not isinstance(value, dict):
-        raise ProtocolViolation("a state feed response is not a JSON object")
-    return value
+        return None

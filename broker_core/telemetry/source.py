@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
 
 from msgspec import Struct
 
+from broker_core.contract import feed
 from broker_core.controller.loop import Controller
+from broker_core.coordinator_runtime.wire import Reader
 from broker_core.errors import CorruptData
 from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.groups.group import Group
-from broker_core.groups.member import Member
 from broker_core.groups.states import GroupState
-from broker_core.groups.wire import Reader
 from broker_core.model import NO_EPOCH, NO_LEADER, TopicPartition
 from broker_core.replication.follower_state import FollowerView
 from broker_core.replication.manager import ReplicaManager
 from broker_core.replication.partition import Partition
 from broker_core.storage.manager import LogManager
-from broker_core.telemetry.metrics import STAGES, BrokerMetrics
+from broker_core.telemetry.metrics import STAGES, ApiMetrics, BrokerMetrics
 from broker_core.telemetry.tally import Tally
-
-Row = dict[str, Any]
 
 GROUP_OFFSETS_MAX = 10_000
 GROUP_MEMBERS_MAX = 1_000
@@ -56,41 +53,48 @@ class BrokerStateSource(Struct):
         for stop in stops:
             stop()
 
-    def broker(self) -> Row:
+    def broker(self) -> feed.Broker:
         assert self._tally is not None
         self._tally.look()
-        return {
-            "id": self.broker_id,
-            "epoch": self.broker_epoch(),
-            "controller_id": None if self.controller.controller_id == NO_LEADER else self.controller.controller_id,
-            "controller_epoch": self._controller_epoch(),
-            "is_controller": self.controller.is_active,
-            "partitions": self.replicas.hosting.count,
-            "leaders": self._tally.leaders,
-            "under_replicated": self._tally.under_replicated,
-            "log_bytes": self._tally.log_bytes,
-            "log_dir": self._log_dir(),
-            "purgatory": {
-                "produce": self.replicas.progress.produces.delayed,
-                "fetch": self.replicas.progress.fetches.delayed,
-                "join": self.groups.timers.rebalances.delayed,
-                "heartbeat": self.groups.timers.heartbeats.delayed,
-            },
-            **_counters(self.metrics),
-        }
+        metrics, progress, timers = self.metrics, self.replicas.progress, self.groups.timers
+        return feed.Broker(
+            id=self.broker_id,
+            epoch=self.broker_epoch(),
+            controller_id=None if self.controller.controller_id == NO_LEADER else self.controller.controller_id,
+            controller_epoch=self._controller_epoch(),
+            is_controller=self.controller.is_active,
+            partitions=self.replicas.hosting.count,
+            leaders=self._tally.leaders,
+            under_replicated=self._tally.under_replicated,
+            log_bytes=self._tally.log_bytes,
+            log_dir=self._log_dir(),
+            purgatory=feed.Purgatory(
+                progress.produces.delayed, progress.fetches.delayed, timers.rebalances.delayed, timers.heartbeats.delayed
+            ),
+            connections=metrics.connections,
+            bytes_in=metrics.bytes_in,
+            bytes_out=metrics.bytes_out,
+            messages_in=metrics.messages_in,
+            produced_bytes=metrics.produced_bytes,
+            fetched_bytes=metrics.fetched_bytes,
+            idle_percent=metrics.idle_percent,
+            loop_stalls=metrics.loop_stalls,
+            produce_by_acks={str(acks): count for acks, count in sorted(metrics.produce_by_acks.items())},
+            requests={name: _requests(api) for name, api in sorted(metrics.apis.items())},
+        )
 
-    def _log_dir(self) -> Row:
+    def _log_dir(self) -> feed.LogDir:
         log_dir, headroom = self.logs.log_dir, self.logs.headroom
         failure, full_in_ms = log_dir.failure, headroom.full_in_ms
         gone = failure is not None
-        return {
-            "path": log_dir.path,
-            "offline_since_ms": failure.at_ms if failure is not None else None,
-            "offline_why": str(failure) if failure is not None else None,
-            "free_bytes": headroom.space.free_bytes if headroom.space is not None and not gone else None,
-            "total_bytes": headroom.space.total_bytes if headroom.space is not None else None,
-            "full_in_s": None if full_in_ms is None or gone else round(full_in_ms / 1000),
-        }
+        return feed.LogDir(
+            path=log_dir.path,
+            offline_since_ms=failure.at_ms if failure is not None else None,
+            offline_why=str(failure) if failure is not None else None,
+            free_bytes=headroom.space.free_bytes if headroom.space is not None and not gone else None,
+            total_bytes=headroom.space.total_bytes if headroom.space is not None else None,
+            full_in_s=None if full_in_ms is None or gone else round(full_in_ms / 1000),
+        )
 
     def _controller_epoch(self) -> int | None:
         """Of the newest controller heard of."""
@@ -100,134 +104,85 @@ class BrokerStateSource(Struct):
     def partition_keys(self) -> Iterable[TopicPartition]:
         return [partition.tp for partition in self.replicas.hosting.all()]
 
-    def partition(self, tp: TopicPartition) -> Row | None:
+    def partition(self, tp: TopicPartition) -> feed.Replica | None:
         partition = self.replicas.hosting.get(tp)
-        if partition is None:
-            return None
-        return _partition_head(partition) | _partition_offsets(partition) | _leadership(partition)
+        return None if partition is None else _replica(partition)
 
     def group_keys(self) -> Iterable[str]:
         return list(self.groups.hosted.groups)
 
-    def group(self, group: str) -> Row | None:
+    def group(self, group: str) -> feed.Group | None:
         found = self.groups.hosted.groups.get(group)
-        return None if found is None or found.state is GroupState.DEAD else _group_row(found)
+        return None if found is None or found.state is GroupState.DEAD else _group(found)
 
 
-def _counters(metrics: BrokerMetrics) -> Row:
-    return {
-        "connections": metrics.connections,
-        "bytes_in": metrics.bytes_in,
-        "bytes_out": metrics.bytes_out,
-        "messages_in": metrics.messages_in,
-        "produced_bytes": metrics.produced_bytes,
-        "fetched_bytes": metrics.fetched_bytes,
-        "idle_percent": metrics.idle_percent,
-        "loop_stalls": metrics.loop_stalls,
-        "produce_by_acks": {str(acks): count for acks, count in sorted(metrics.produce_by_acks.items())},
-        "requests": {
-            name: {
-                "count": api.requests,
-                "in_flight": api.in_flight,
-                "total_ms": round(api.latency.total_ms, 3),
-                "p50_ms": api.latency.quantile_ms(0.5),
-                "p99_ms": api.latency.quantile_ms(0.99),
-                "stages_ms": {stage: round(getattr(api.stages, stage).total_ms, 3) for stage in STAGES},
-            }
-            for name, api in sorted(metrics.apis.items())
-        },
-    }
+def _requests(api: ApiMetrics) -> feed.Requests:
+    stages = feed.StagesMs(*(round(getattr(api.stages, stage).total_ms, 3) for stage in STAGES))
+    p50_ms, p99_ms = api.latency.quantile_ms(0.5), api.latency.quantile_ms(0.99)
+    return feed.Requests(api.requests, api.in_flight, round(api.latency.total_ms, 3), p50_ms, p99_ms, stages)
 
 
-def _partition_head(partition: Partition) -> Row:
-    return {
-        "topic": partition.tp.topic,
-        "partition": partition.tp.partition,
-        "role": partition.role.value,
-        "leader": partition.leader_id,
-        "leader_epoch": partition.leader_epoch,
-        "replicas": list(partition.replicas),
-        "truncation": _truncation(partition.truncation),
-    }
+def _replica(partition: Partition) -> feed.Replica:
+    log, leader = partition.log, partition.leader
+    return feed.Replica(
+        topic=partition.tp.topic,
+        partition=partition.tp.partition,
+        role=partition.role.value,
+        leader=partition.leader_id,
+        leader_epoch=partition.leader_epoch,
+        replicas=tuple(partition.replicas),
+        isr=tuple(leader.isr.isr) if leader is not None else None,
+        followers=tuple(map(_follower, partition.follower_views())) if leader is not None else (),
+        high_watermark=log.high_watermark if log is not None else None,
+        log_end_offset=log.log_end_offset if log is not None else None,
+        log_start_offset=log.log_start_offset if log is not None else None,
+        last_stable_offset=log.last_stable_offset if log is not None else None,
+        size_bytes=log.segments.size_bytes if log is not None else None,
+        truncation=_truncation(partition.truncation),
+    )
 
 
-def _truncation(cut: tuple[int, int] | None) -> Row | None:
-    """The last cut of this role, if it took anything away."""
-    return {"from": cut[0], "to": cut[1]} if cut is not None and cut[0] > cut[1] else None
+def _truncation(cut: tuple[int, int] | None) -> feed.Cut | None:
+    return feed.Cut(*cut) if cut is not None and cut[0] > cut[1] else None
 
 
-def _partition_offsets(partition: Partition) -> Row:
-    log = partition.log
-    if log is None:
-        names = ("high_watermark", "log_end_offset", "log_start_offset", "last_stable_offset", "size_bytes")
-        return dict.fromkeys(names)
-    return {
-        "high_watermark": log.high_watermark,
-        "log_end_offset": log.log_end_offset,
-        "log_start_offset": log.log_start_offset,
-        "last_stable_offset": log.last_stable_offset,
-        "size_bytes": log.segments.size_bytes,
-    }
-
-
-def _leadership(partition: Partition) -> Row:
-    if partition.leader is None:
-        return {"isr": None, "followers": None}
-    return {
-        "isr": list(partition.leader.isr.isr),
-        "followers": [_follower(view) for view in partition.follower_views()],
-    }
-
-
-def _follower(view: FollowerView) -> Row:
-    return {
-        "broker_id": view.broker_id,
-        "log_end_offset": view.log_end_offset,
-        "log_start_offset": view.log_start_offset,
-        "high_watermark": None,
-        "fetch_age_ms": _whole(view.fetch_age_ms),
-        "caught_up_age_ms": _whole(view.caught_up_age_ms),
-        "in_isr": view.in_isr,
-        "reason": view.reason,
-    }
+def _follower(view: FollowerView) -> feed.Follower:
+    return feed.Follower(
+        view.broker_id,
+        view.log_end_offset,
+        view.log_start_offset,
+        _whole(view.fetch_age_ms),
+        _whole(view.caught_up_age_ms),
+        view.in_isr,
+        view.reason,
+    )
 
 
 def _whole(age_ms: float | None) -> int | None:
     return None if age_ms is None else round(age_ms)
 
 
-def _group_row(group: Group) -> Row:
-    offsets = [
-        {"topic": tp.topic, "partition": tp.partition, "offset": committed.commit.offset, "commit_ms": committed.commit.commit_ms}
-        for tp, committed in group.offsets
-    ]
-    return {
-        "group": group.group_id,
-        "state": group.state.value,
-        "protocol_type": group.protocol_type,
-        "protocol": group.protocol_name,
-        "generation": group.generation,
-        "members": list(_member_rows(group)),
-        "offsets": offsets[:GROUP_OFFSETS_MAX],
-    }
+def _group(group: Group) -> feed.Group:
+    return feed.Group(
+        group=group.group_id,
+        state=group.state.value,
+        protocol_type=group.protocol_type,
+        protocol=group.protocol_name,
+        generation=group.generation,
+        members=tuple(_members(group)),
+        offsets=tuple(
+            feed.Committed(tp.topic, tp.partition, committed.commit.offset, committed.commit.commit_ms)
+            for tp, committed in islice(group.offsets, GROUP_OFFSETS_MAX)
+        ),
+    )
 
 
-def _member_rows(group: Group) -> Iterator[Row]:
+def _members(group: Group) -> Iterator[feed.Member]:
     left = GROUP_ASSIGNED_MAX if group.state is GroupState.STABLE and group.protocol_type == "consumer" else 0
     for member in islice(group.members.all(), GROUP_MEMBERS_MAX):
-        row = _member_row(member, left)
-        left -= sum(map(len, (row["assignment"] or {}).values()))
-        yield row
-
-
-def _member_row(member: Member, most: int) -> Row:
-    return {
-        "member_id": member.member_id,
-        "client_id": member.client_id,
-        "client_host": member.client_host,
-        "group_instance_id": member.instance_id,
-        "assignment": assigned_partitions(member.assignment, most) if most else None,
-    }
+        assignment = assigned_partitions(member.assignment, left) if left else None
+        left -= sum(map(len, (assignment or {}).values()))
+        yield feed.Member(member.member_id, member.client_id, member.client_host, member.instance_id, assignment)
 
 
 def assigned_partitions(assignment: bytes, most: int = GROUP_ASSIGNED_MAX) -> dict[str, list[int]] | None:

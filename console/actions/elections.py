@@ -9,9 +9,9 @@ from console.actions.risks import unclean_risks
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
 from console.roles import ADMIN, Actor
+from console.rules.partitions import OFFLINE
+from console.rules.words import counted, whole
 from console.snapshot.read import Snapshot
-from workers.rules.partitions import OFFLINE
-from workers.rules.words import counted, whole
 
 ELECTED_LIMIT = 1_000
 """Partitions of one request."""

@@ -10,8 +10,8 @@ from console.actions.offsets import chosen, target
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
 from console.roles import ADMIN, OPERATOR, Actor
+from console.rules.words import counted
 from console.snapshot.read import Snapshot, SnapshotUnavailable
-from workers.rules.words import counted
 
 Spans = Sequence[tuple[int, int]] | None
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.db import transaction
 
 from console.actions.audit import Conflict, Invalid, audited
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster, Job, job_value, trim
+from console.queue import enqueue_job
 from console.roles import OPERATOR, Actor
+from console.rules.words import counted, whole
 from console.snapshot.jobs import publish_job
 from console.snapshot.read import Snapshot, SnapshotUnavailable
-from workers.enqueue import enqueue_job
-from workers.rules.words import counted, whole
 
 ASSIGNMENTS_LIMIT = 1_000
 UNITS = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
@@ -151,7 +151,7 @@ def _assignment(row: Any, field: str, seen: set[tuple[str, int]]) -> dict[str, A
     return {"topic": topic, "partition": partition, "replicas": replicas}
 
 
-def _is_id(value: Any) -> bool:
+def _is_id(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 

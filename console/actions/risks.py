@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workers.rules.partitions import brokers
-from workers.rules.words import counted
+from console.rules.partitions import brokers
+from console.rules.words import counted
 
 PARTITIONS_NAMED = 5
 UNCLEAN, MIN_ISR = "unclean.leader.election.enable", "min.insync.replicas"

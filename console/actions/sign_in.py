@@ -13,7 +13,7 @@ from console.actions.audit import audited
 from console.actions.tries import TooManyTries, await_turn, forget_tries, lanes_of
 from console.models import AuditEntry, trim
 from console.roles import VIEWER, Actor
-from workers.rules.words import counted
+from console.rules.words import counted
 
 ONE_ROW_FOR = timedelta(minutes=15)
 """Failures that are alike and follow each other so closely are counted in one row: whoever is not signed in cannot fill the audit."""

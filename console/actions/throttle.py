@@ -7,8 +7,8 @@ from typing import Any
 
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
-from workers.rules.throttle import RATES, joined, wanted
-from workers.rules.words import size
+from console.rules.throttle import RATES, joined, wanted
+from console.rules.words import size
 
 SHOWN_CHARS = 60
 

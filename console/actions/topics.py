@@ -16,9 +16,9 @@ from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import known
 from console.models import Cluster, Job
 from console.roles import ADMIN, OPERATOR, Actor
+from console.rules.load import Load, load_after, load_risks
+from console.rules.words import counted, whole
 from console.snapshot.read import Snapshot, SnapshotUnavailable, await_snapshot
-from workers.rules.load import Load, load_after, load_risks
-from workers.rules.words import counted, whole
 
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 PARTITIONS_LIMIT = 10_000

@@ -21,7 +21,7 @@ from django.db import transaction
 
 from console.address import neighbourhood
 from console.models import SignInLane, trim
-from workers.rules.words import duration
+from console.rules.words import duration
 
 WINDOW_S = 900.0
 """A lane is forgotten so long after its last try."""

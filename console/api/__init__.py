@@ -7,37 +7,30 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
-from console.actions.audit import Conflict, Invalid
-from console.api import brokers, clusters, groups, jobs, topics
+from console.api import brokers, clusters, groups, jobs, problem_kinds, topics
 from console.api.bearer import Bearer
 from console.api.described import Described
-from console.gateway.errors import GatewayError
+from console.explained import EXPLAINED, explain
 from console.middleware import problem
-from console.queries import BadQuery, NotFound
-from console.roles import Refused
-from console.snapshot.read import SnapshotUnavailable
-
-NOT_FOUND_CODES = {3, 69}
-CONFLICT_CODES = {36, 60, 68}
-
+from console.rules.problems import BAD_QUERY, INVALID, UNAUTHENTICATED, kind_of_status
 
 api = Described(
     title="Highwater",
     version="1",
-    description="Clusters, brokers, topics, groups, events and jobs. Lists answer {items, next}; unknown figures are null.",
+    description="Clusters, brokers, topics, groups, events and jobs. Lists answer {items, next}; unknown figures are null. Errors are "
+    "problems (RFC 9457): programs go by their `code`, which stays; all codes are at /api/v1/problems.",
     auth=Bearer(),
     docs_url=None,
     openapi_url="/openapi.json",
     urls_namespace="api-1",
 )
-for module in (clusters, brokers, topics, groups, jobs):
+for module in (clusters, brokers, topics, groups, jobs, problem_kinds):
     api.add_router("", module.router)
 
 
 @api.exception_handler(AuthenticationError)
 def unauthenticated(request: HttpRequest, _error: Exception) -> HttpResponse:
-    said = "Send Authorization: Bearer with a token made by: highwater token create NAME --role ROLE"
-    response = problem(401, "Unauthorized", f"{getattr(request, 'refused_token', '')} {said}".strip())
+    response = problem(UNAUTHENTICATED, f"{getattr(request, 'refused_token', '')} {UNAUTHENTICATED.advice}".strip())
     response.headers["WWW-Authenticate"] = "Bearer"
     return response
 
@@ -46,9 +39,8 @@ def unauthenticated(request: HttpRequest, _error: Exception) -> HttpResponse:
 def malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """The first wrong field is named; all of them are listed. 400 for a value of the query, 422 for a field of the body."""
     found = [{"field": _field(e["loc"]), "detail": e["msg"]} for e in error.errors[:20]]
-    if error.errors[0]["loc"][0] == "query":
-        return problem(400, "Bad Request", f"{found[0]['field']}: {found[0]['detail']}", field=found[0]["field"], errors=found)
-    return problem(422, "Unprocessable Content", f"{found[0]['field']}: {found[0]['detail']}", field=found[0]["field"], errors=found)
+    kind = BAD_QUERY if error.errors[0]["loc"][0] == "query" else INVALID
+    return problem(kind, f"{found[0]['field']}: {found[0]['detail']}", field=found[0]["field"], errors=found)
 
 
 def _field(location: Any) -> str:
@@ -58,42 +50,16 @@ def _field(location: Any) -> str:
 
 @api.exception_handler(HttpError)
 def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    return problem(error.status_code, "Bad Request" if error.status_code == 400 else "Error", str(error))
+    """What the framework refuses by itself: a body that is no JSON."""
+    kind = kind_of_status(error.status_code)
+    return problem(kind, f"{str(error).rstrip('.')}. {kind.advice}".strip())
 
 
-@api.exception_handler(Refused)
-def refused(request: HttpRequest, error: Exception) -> HttpResponse:
-    return problem(403, "Forbidden", str(error))
+def explained(request: HttpRequest, error: Any) -> HttpResponse:
+    found = explain(error)
+    code, name = found.kafka or (None, None)
+    return problem(found.kind, found.detail, field=found.field, kafka_code=code, kafka_name=name)
 
 
-@api.exception_handler(NotFound)
-def not_found(request: HttpRequest, error: Exception) -> HttpResponse:
-    return problem(404, "Not Found", str(error))
-
-
-@api.exception_handler(Invalid)
-def invalid(request: HttpRequest, error: Invalid) -> HttpResponse:
-    return problem(422, "Unprocessable Content", error.detail, field=error.field)
-
-
-@api.exception_handler(BadQuery)
-def bad_query(request: HttpRequest, error: BadQuery) -> HttpResponse:
-    return problem(400, "Bad Request", str(error), field=error.field)
-
-
-@api.exception_handler(Conflict)
-def conflict(request: HttpRequest, error: Exception) -> HttpResponse:
-    return problem(409, "Conflict", str(error))
-
-
-@api.exception_handler(SnapshotUnavailable)
-def snapshot_away(request: HttpRequest, error: Exception) -> HttpResponse:
-    return problem(503, "Service Unavailable", str(error))
-
-
-@api.exception_handler(GatewayError)
-def cluster_refused(request: HttpRequest, error: GatewayError) -> HttpResponse:
-    """The broker's own words and code; 503 where trying again may help."""
-    status = 503 if error.retriable and error.code not in NOT_FOUND_CODES else 422
-    status = 404 if error.code in NOT_FOUND_CODES else 409 if error.code in CONFLICT_CODES else status
-    return problem(status, error.name, error.message, code=error.code)
+for known in EXPLAINED:
+    api.add_exception_handler(known, explained)

@@ -9,6 +9,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from console.rules.problems import KINDS
+
 Item = TypeVar("Item")
 Count = int | None
 Figure = float | None
@@ -19,15 +21,24 @@ class Answer(BaseModel):
 
 
 class Problem(Answer):
-    """RFC 9457: what was wrong, in the broker's words where it said so."""
+    """RFC 9457: what was wrong and what to do next, in the broker's words where it said so."""
 
-    type: str
+    type: str = Field(description="leads to its entry at /api/v1/problems")
     title: str
     status: int
+    code: str = Field(description="what programs go by; stays as it is", json_schema_extra={"enum": list(KINDS)})
     detail: str
     field: str | None = Field(None, description="what of the request is wrong")
     errors: list[dict[str, str]] | None = None
-    code: int | None = Field(None, description="Kafka's error code")
+    kafka_code: int | None = Field(None, description="Kafka's error code, where the cluster answered one")
+    kafka_name: str | None = Field(None, description="its name in Kafka's protocol")
+
+
+class ProblemKind(Answer):
+    code: str
+    status: int
+    title: str
+    advice: str = Field(description="what to do next; may be empty")
 
 
 class Listed(Answer, Generic[Item]):
@@ -143,6 +154,7 @@ class Broker(Answer):
     replicas: Count
     out_of_sync: Count
     under_replicated: Count
+    unmeasured: Count = Field(description="replicas of whose partition's log no leader tells: size_bytes is without them")
     size_bytes: Count
     bytes_in_per_s: Figure
     bytes_out_per_s: Figure

@@ -19,6 +19,7 @@ from pydantic.json_schema import models_json_schema
 
 from console.api.answers import Problem
 from console.queries import BadQuery
+from console.rules.problems import KINDS
 
 View = TypeVar("View", bound=Callable[..., Any])
 Answers = Mapping[int, type[BaseModel] | None]
@@ -31,9 +32,15 @@ PROBLEMS = {
     403: "The token's role may not do this.",
     404: "What the path names is not there.",
     409: "Something is in the way: a name that is taken, a job or a deletion that is under way, a group with members.",
+    413: "The body is larger than 1 MB, or what it asks for is larger than the cluster takes.",
     422: "Something in the request is wrong: `field` names it; or the cluster refused, in the broker's words with its code.",
-    503: "The cluster or the live snapshot does not answer; the same request may succeed later.",
+    429: "The cluster's quota is used up.",
+    500: "The console met an error of its own.",
+    502: "The cluster met an error of its own.",
+    503: "The cluster, the live snapshot or the database does not answer; the same request may succeed later.",
 }
+CHANGES_ONLY = (403, 409, 413, 429, 502)
+"""Problems of requests that change something."""
 
 
 def answers(model: type[BaseModel] | None = None, /, **by_status: type[BaseModel] | None) -> Callable[[View], View]:
@@ -106,6 +113,7 @@ def _answers(found: Answers, shapes: Mapping[type[BaseModel], Any]) -> Iterator[
 def _problems(method: str, path: str, shape: Any) -> Iterator[tuple[int, dict[str, Any]]]:
     for status, words in PROBLEMS.items():
         reads = method == "get"
-        if (status in (403, 409) and reads) or (status == 404 and "{" not in path and reads):
+        if reads and (status in CHANGES_ONLY or (status == 404 and "{" not in path)):
             continue
-        yield status, {"description": words, "content": {"application/problem+json": {"schema": shape}}}
+        codes = ", ".join(f"`{kind.code}`" for kind in KINDS.values() if kind.status == status)
+        yield status, {"description": f"{words} Codes: {codes}.", "content": {"application/problem+json": {"schema": shape}}}

@@ -37,7 +37,7 @@ def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: s
 
 @router.post("/jobs", auth=Bearer(OPERATOR, "start a job"), response={202: dict[str, Any]})
 @answers(s202=JobAnswer)
-def create(request: Any, payload: NewJob) -> Status:
+def create(request: Any, payload: NewJob) -> Status[Any]:
     """409 where an active job already does this."""
     params = {name: value for name, value in payload.dict(exclude={"cluster", "kind"}).items() if value is not None}
     for name in params.keys() - ALLOWED.get(payload.kind, set()):
@@ -53,6 +53,6 @@ def job(request: Any, job_id: int) -> dict[str, Any]:
 
 @router.delete("/jobs/{int:job_id}", auth=Bearer(OPERATOR, "cancel a job"), response={202: dict[str, Any]})
 @answers(s202=JobAnswer)
-def cancel(request: Any, job_id: int) -> Status:
+def cancel(request: Any, job_id: int) -> Status[Any]:
     """Asks for the end; the job is `cancelling` until the cluster has let go. 409 when it is over."""
     return Status(202, job_value(cancel_job(request.auth, queries.job_or_fail(job_id))))

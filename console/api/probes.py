@@ -12,7 +12,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from console.actions.tokens import recognize
 from console.address import address_of
+from console.middleware import problem
 from console.models import Cluster
+from console.rules.problems import UNAUTHENTICATED
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 
 LIVE_OLD_MS = 10_000
@@ -36,10 +38,10 @@ CLUSTER_GAUGES = (
     "messages_per_s",
     "requests_per_s",
 )
-BROKER_GAUGES = ("leaders", "replicas", "out_of_sync", "size_bytes", "bytes_in_per_s", "bytes_out_per_s", "messages_in_per_s")
+BROKER_GAUGES = ("leaders", "replicas", "out_of_sync", "size_bytes", "unmeasured", "bytes_in_per_s", "bytes_out_per_s", "messages_in_per_s")
 LOOP_GAUGES = ("connections", "idle_percent", "loop_stalls")
 LOG_DIR_GAUGES = ("free_bytes", "total_bytes", "full_in_s")
-TOPIC_GAUGES = ("partitions", "under_replicated", "under_min_isr", "offline", "size_bytes", "messages", "messages_per_s")
+TOPIC_GAUGES = ("partitions", "under_replicated", "under_min_isr", "offline", "size_bytes", "messages", "unmeasured", "messages_per_s")
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -82,8 +84,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Gauges of every cluster, broker, topic and group, as last seen; what is unknown is left out. 401 for strangers, unless
     `HIGHWATER_METRICS_OPEN` is set."""
     if not settings.METRICS_OPEN and not _may_look(request):
-        said = "Send Authorization: Bearer with a token made by: highwater token create NAME --role viewer\n"
-        return HttpResponse(said, status=401, content_type="text/plain; charset=utf-8", headers={"WWW-Authenticate": "Bearer"})
+        refused = problem(UNAUTHENTICATED, UNAUTHENTICATED.advice)
+        refused.headers["WWW-Authenticate"] = "Bearer"
+        return refused
     lines: dict[str, list[str]] = {}
     for cluster in Cluster.objects.order_by("pk"):
         try:

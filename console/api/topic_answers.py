@@ -42,7 +42,8 @@ class Topic(Answer):
     starting: Count
     unknown: Count
     out_of_sync_replicas: Count
-    size_bytes: Count
+    unmeasured: Count = Field(description="partitions of whose log no leader tells: size_bytes and messages are without them")
+    size_bytes: Count = Field(description="of one copy of each partition; null where no leader tells of any")
     messages: Count
     replication_factor: Count
     min_insync_replicas: Count

@@ -37,7 +37,7 @@ def topics(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None
 
 @router.post("/clusters/{cluster_id}/topics", auth=Bearer(OPERATOR, "create topic"), response=BEGUN | {201: dict[str, Any]})
 @answers(s200=TopicPlan, s201=Topic, s202=JobAnswer)
-def create(request: Any, cluster_id: str, payload: NewTopic) -> Status:
+def create(request: Any, cluster_id: str, payload: NewTopic) -> Status[Any]:
     """Partitions and replication_factor left out are the brokers' defaults; `validate_only` only asks whether it could be done. What
     gives brokers very many replicas wants `confirm`; 202 has the job that follows what the cluster has not finished yet."""
     cluster = queries.cluster_of(cluster_id)
@@ -84,7 +84,7 @@ def change(request: Any, cluster_id: str, name: str, payload: TopicChange) -> di
 
 @router.delete(ONE, auth=Bearer(ADMIN, "delete topic"), response={204: None, 202: dict[str, Any]})
 @answers(s204=None, s202=JobAnswer)
-def delete(request: Any, cluster_id: str, name: str) -> Status | HttpResponse:
+def delete(request: Any, cluster_id: str, name: str) -> Status[Any] | HttpResponse:
     """202 has the job that follows a deletion which goes on."""
     job = delete_topic(request.auth, queries.cluster_of(cluster_id), name, confirm=name)
     return HttpResponse(status=204) if job is None else Status(202, job_value(job))
@@ -103,7 +103,7 @@ def partitions(request: Any, cluster_id: str, name: str, limit: Limit = 100, cur
 
 @router.post(ONE + "/partitions", auth=Bearer(OPERATOR, "add partitions"), response=BEGUN)
 @answers(s200=TopicSize, s202=JobAnswer)
-def grow(request: Any, cluster_id: str, name: str, payload: NewPartitions) -> Status:
+def grow(request: Any, cluster_id: str, name: str, payload: NewPartitions) -> Status[Any]:
     """`confirm` and 202 as at a topic's creation."""
     cluster = queries.cluster_of(cluster_id)
     now = (Snapshot(cluster.pk).topic(name) or {}).get("partitions")

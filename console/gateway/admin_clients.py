@@ -14,7 +14,7 @@ from typing import Any
 import kafka.errors
 from kafka import KafkaAdminClient
 
-from workers.rules.watch import Watch
+from console.rules.watch import Watch
 
 log = logging.getLogger(__name__)
 REQUEST_TIMEOUT_MS = 10_000

@@ -10,11 +10,12 @@ from broker_core.errors import RETRIABLE, ErrorCode
 
 
 class GatewayError(Exception):
-    """The cluster refused or did not answer. `code` is Kafka's number or None, `name` Kafka's name or a word of ours."""
+    """The cluster refused or did not answer. `code` is Kafka's number or None, `name` Kafka's name or a word of ours; `message` may be
+    empty where there is a code."""
 
     def __init__(self, name: str, message: str, code: int | None = None, *, retriable: bool = False) -> None:
         self.name, self.message, self.code, self.retriable = name, message, code, retriable
-        super().__init__(f"{name} ({code}): {message}" if code is not None else f"{name}: {message}")
+        super().__init__(": ".join(part for part in (name if code is None else f"{name} ({code})", message) if part))
 
 
 class ClusterUnreachable(GatewayError):
@@ -28,7 +29,7 @@ class Unfinished(GatewayError):
     """The cluster took a request and was not done when the time was up."""
 
     def __init__(self, who: str) -> None:
-        said = f"{who} did not finish in time; what was asked may still be carried out: look before asking again"
+        said = f"{who} did not finish in time; what was asked may still be carried out"
         super().__init__("REQUEST_TIMED_OUT", said, int(ErrorCode.REQUEST_TIMED_OUT), retriable=True)
 
 
@@ -47,10 +48,10 @@ def from_code(code: int, message: str | None) -> GatewayError:
     try:
         known = ErrorCode(code)
     except ValueError:
-        return GatewayError("UNKNOWN_ERROR", message or f"error {code}", code)
+        return GatewayError("UNKNOWN_ERROR", message or "", code)
     if known is ErrorCode.REQUEST_TIMED_OUT:
         return Unfinished("the cluster")
-    return GatewayError(known.name, message or known.name.lower().replace("_", " "), code, retriable=known in RETRIABLE)
+    return GatewayError(known.name, message or "", code, retriable=known in RETRIABLE)
 
 
 def from_kafka(error: Exception, servers: str) -> GatewayError:

@@ -19,7 +19,7 @@ from kafka.structs import OffsetAndMetadata
 
 from console.gateway import admin_clients
 from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError, from_code, from_kafka
-from workers.rules.words import whole
+from console.rules.words import whole
 
 SOURCES = {"DYNAMIC_TOPIC_CONFIG": "topic", "DEFAULT_CONFIG": "default"}
 PREFERRED, UNCLEAN = 0, 1

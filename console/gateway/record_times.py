@@ -18,7 +18,7 @@ from broker_core.records.header import LOG_APPEND_TIME, BatchHeader, parse_heade
 from broker_core.seams import Clock, FrameConnection, Network
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.adapters.network import RealNetwork
-from workers.rules.lag import RecordTime
+from console.rules.lag import RecordTime
 
 VERSION = 4
 CLIENT_ID = "highwater-live"

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from console.gateway.errors import from_librdkafka
 

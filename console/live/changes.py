@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from broker_core.contract import feed
 from console.live.events import Value, event
-from workers.rules.words import counted, whole
+from console.rules.words import counted, whole
 
 SETTINGS_NAMED = 5
 TEXT_CHARS_LIMIT = 60
@@ -43,19 +44,19 @@ def _short(text: str | None) -> str:
     return found if len(found) <= TEXT_CHARS_LIMIT else f"{found[:TEXT_CHARS_LIMIT]}…"
 
 
-def offset_moves(group: str, before: Mapping[str, Any], after: Mapping[str, Any], *, old: Offsets, new: Offsets, at_ms: int) -> list[Value]:
-    """An event a topic whose committed offsets somebody moved. `before` and `after` are the group's claims.
+def offset_moves(before: feed.Group, after: feed.Group, *, old: Offsets, new: Offsets, at_ms: int) -> list[Value]:
+    """An event a topic whose committed offsets somebody moved. `before` and `after` are what its coordinator told.
 
     Members commit what they have read, so what goes back was moved; what goes forward only where the group had no member and is of
     those that have some (one that only ever commits by itself, as Spark's, goes forward by reading).
     """
-    idle = before["generation"] == after["generation"] and after.get("protocol_type") and not before["members"] and not after["members"]
+    idle = before.generation == after.generation and after.protocol_type and not before.members and not after.members
     moved: dict[str, dict[int, tuple[int, int]]] = {}
     for (topic, partition), offset in new.items():
         was = old.get((topic, partition))
         if was is not None and (offset < was or (idle and offset > was)):
             moved.setdefault(topic, {})[partition] = (was, offset)
-    return [_moved(group, topic, partitions, at_ms) for topic, partitions in sorted(moved.items())]
+    return [_moved(after.group, topic, partitions, at_ms) for topic, partitions in sorted(moved.items())]
 
 
 def _moved(group: str, topic: str, partitions: Mapping[int, tuple[int, int]], at_ms: int) -> Value:

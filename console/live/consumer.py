@@ -51,7 +51,7 @@ def end_sockets(group: str) -> None:
         async_to_sync(get_channel_layer().group_send)(group, {"type": "session.ended"})
 
 
-class LiveConsumer(AsyncWebsocketConsumer):
+class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels tells no types
     open_sockets: ClassVar[set[int]] = set()
 
     def __init__(self, *args: Any, **options: Any) -> None:

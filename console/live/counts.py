@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from workers.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, UNKNOWN, missing, not_preferred
+from console.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, UNKNOWN, missing, not_preferred
 
 Key = tuple[str, Any, str]
 EVERYWHERE = (
@@ -12,7 +12,8 @@ EVERYWHERE = (
     *("deleting", "starting", "unknown", "under_min_isr_moving"),
 )
 """`under_min_isr_moving`: under min ISR and not under-replicated, since min.insync.replicas counts the replicas that a move adds."""
-OF_TOPIC = ("end_sum", "messages", "size_bytes")
+OF_TOPIC = ("end_sum", "messages", "size_bytes", "unmeasured")
+"""`unmeasured`: partitions of whose log no leader tells, so that they add nothing to the other three."""
 
 
 class Share(NamedTuple):
@@ -22,12 +23,13 @@ class Share(NamedTuple):
     of_topic: tuple[int, ...]
     assignment: tuple[int, ...]
     size_bytes: int
+    unmeasured: bool
     missing: tuple[int, ...]
     leader: int | None
     under: bool
 
 
-NOTHING = Share((0,) * len(EVERYWHERE), (0,) * len(OF_TOPIC), (), 0, (), None, False)
+NOTHING = Share((0,) * len(EVERYWHERE), (0,) * len(OF_TOPIC), (), 0, False, (), None, False)
 
 
 def share(value: dict[str, Any]) -> Share:
@@ -43,9 +45,10 @@ def share(value: dict[str, Any]) -> Share:
             *(1, int(state == OFFLINE), int(state == UNDER_MIN_ISR), int(under), len(lacking), int(away)),
             *(int(deleting), int(state == STARTING), int(state == UNKNOWN), int(state == UNDER_MIN_ISR and not under)),
         ),
-        (0, 0, size) if end is None else (end, end - (value["log_start_offset"] or 0), size),
+        (0, 0, 0, 1) if end is None else (end, end - (value["log_start_offset"] or 0), size, 0),
         tuple(assignment),
         size,
+        end is None,
         lacking,
         leader,
         under,
@@ -99,6 +102,7 @@ def _add_brokers(delta: dict[Key, int], share: Share, sign: int) -> None:
     for broker in share.assignment:
         add(broker, "replicas", 1)
         add(broker, "size_bytes", share.size_bytes)
+        add(broker, "unmeasured", int(share.unmeasured))
     for broker in share.missing:
         add(broker, "out_of_sync", 1)
     if share.assignment:

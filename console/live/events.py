@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from broker_core.contract import feed
 from console.live.partition import FOLDER_OFFLINE
 from console.live.telling import moved
-from workers.rules.disk import finding
-from workers.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, and_list
-from workers.rules.recovery import records_lost
-from workers.rules.words import counted, whole
+from console.rules.disk import finding
+from console.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, and_list
+from console.rules.recovery import records_lost
+from console.rules.words import counted, whole
 
 Value = dict[str, Any]
 
@@ -32,16 +33,16 @@ def event(kind: str, level: str, sentence: str, at_ms: int, **where: Any) -> Val
     }
 
 
-def folder_events(broker: int, before: Value | None, after: Value, now_ms: int) -> list[Value]:
+def folder_events(before: feed.Broker | None, after: feed.Broker, now_ms: int) -> list[Value]:
     """A broker's data folder went offline, or serves again after a restart; nothing for a broker heard for the first time."""
     if before is None:
         return []
-    was, now = ((said.get("log_dir") or {}).get("offline_since_ms") for said in (before, after))
+    was, now = before.log_dir.offline_since_ms, after.log_dir.offline_since_ms
     if now is not None and was is None:
-        _, level, text = finding(broker, after["log_dir"])
-        return [event("log_dir_offline", level, text, now, broker_id=broker)]
+        _, level, text = finding(after.id, after.log_dir)
+        return [event("log_dir_offline", level, text, now, broker_id=after.id)]
     if was is not None and now is None:
-        return [event("log_dir_online", "ok", f"The data folder of broker {broker} serves again.", now_ms, broker_id=broker)]
+        return [event("log_dir_online", "ok", f"The data folder of broker {after.id} serves again.", now_ms, broker_id=after.id)]
     return []
 
 
@@ -171,11 +172,18 @@ def _truncations(before: Value, after: Value) -> list[Value]:
         if cut and cut != old.get(replica["broker_id"]):
             text = (
                 f"broker {replica['broker_id']} cut {_name(after)} from {number(cut['from'])} back to {number(cut['to'])} "
-                f"to follow epoch {after['leader_epoch']} of broker {after['leader']}."
+                f"to follow epoch {after['leader_epoch']} of broker {after['leader']}: {_range(cut['to'], cut['from'] - 1)}."
             )
             where = {"broker_id": replica["broker_id"], "topic": after["topic"], "partition": after["partition"]}
             said.append(event("truncation", "warn", text, after["at_ms"], **where))
     return said
+
+
+def _range(first: int, last: int) -> str:
+    """Records that a replica had and its leader has not."""
+    if first == last:
+        return f"its record at offset {number(first)} is gone"
+    return f"its {counted(last - first + 1, 'record')} at offsets {number(first)} to {number(last)} are gone"
 
 
 def _moves(before: Value, after: Value) -> list[Value]:

@@ -10,8 +10,8 @@ from collections.abc import Collection
 from typing import Any
 
 from console.live.events import Value, event
+from console.rules.words import duration
 from console.snapshot.freshness import STALE_MS, level, part
-from workers.rules.words import duration
 
 
 class FeedWatch:

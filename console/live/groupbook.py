@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from broker_core.contract import feed
 from console.live import events
 from console.live.changes import offset_moves
 from console.live.groups import End, Ends, GroupFacts, TopicPartition, Value, by_topic, end_offset, group_value, lag_rows
 from console.live.learnt import Learnt
+from console.rules.lag import KEEPING_UP_S, RecordTime
+from console.rules.rhythm import Rhythm
 from console.snapshot import keys
-from workers.rules.lag import KEEPING_UP_S, RecordTime
-from workers.rules.rhythm import Rhythm
 
 
 class GroupBook:
@@ -33,15 +34,15 @@ class GroupBook:
         self._reading: dict[str, dict[str, Value]] = {}
         self._moves: list[Value] = []
 
-    def take(self, claim: Value, coordinator: int, now_ms: int) -> None:
-        group = claim["group"]
+    def take(self, claim: feed.Group, coordinator: int, now_ms: int) -> None:
+        group = claim.group
         facts = self.groups.get(group)
         if facts is None:
             facts = self.groups[group] = GroupFacts(group, coordinator, claim, rhythm=self.learnt.of(group))
         before, old, told_by = facts.claim, facts.offsets(), facts.coordinator
         facts.take(claim, coordinator, lambda tp: end_offset(self._partition_of(tp)), now_ms)
         if told_by == coordinator:
-            self._moves += offset_moves(group, before, claim, old=old, new=facts.offsets(), at_ms=now_ms)
+            self._moves += offset_moves(before, claim, old=old, new=facts.offsets(), at_ms=now_ms)
         self._index(group, set(facts.committed) | set(facts.owners()))
         for tp in facts.committed:
             self._sample(tp, now_ms)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workers.rules import lag as rules
-from workers.rules.rhythm import Rhythm, attention, is_in_rhythm, step
+from broker_core.contract import feed
+from console.rules import lag as rules
+from console.rules.rhythm import Rhythm, attention, is_in_rhythm, step
 
 Value = dict[str, Any]
 TopicPartition = tuple[str, int]
@@ -22,7 +23,7 @@ class GroupFacts:
 
     group: str
     coordinator: int
-    claim: Value
+    claim: feed.Group
     committed: dict[TopicPartition, tuple[int, int | None]] = field(default_factory=dict)
     commits: dict[TopicPartition, deque[rules.Commit]] = field(default_factory=dict)
     totals: deque[rules.Sample] = field(default_factory=lambda: deque(maxlen=HISTORY_S))
@@ -30,17 +31,17 @@ class GroupFacts:
     """Of the record at a committed offset, or at an earlier one of the same partition."""
     rhythm: Rhythm = field(default_factory=Rhythm)
 
-    def take(self, claim: Value, coordinator: int, end_of: Callable[[TopicPartition], int | None], now_ms: int) -> None:
+    def take(self, claim: feed.Group, coordinator: int, end_of: Callable[[TopicPartition], int | None], now_ms: int) -> None:
         """A newer claim: its offsets are all of the group's (absolute)."""
         self.claim, self.coordinator = claim, coordinator
         fresh: dict[TopicPartition, tuple[int, int | None]] = {}
-        for row in claim.get("offsets") or []:
-            tp = (row["topic"], row["partition"])
-            fresh[tp] = (row["offset"], row.get("commit_ms"))
+        for row in claim.offsets:
+            tp = (row.topic, row.partition)
+            fresh[tp] = (row.offset, row.commit_ms)
             if self.committed.get(tp) != fresh[tp]:
-                lag = rules.partition_lag(row["offset"], end_of(tp)) or 0
+                lag = rules.partition_lag(row.offset, end_of(tp)) or 0
                 ring = self.commits.setdefault(tp, deque(maxlen=rules.WINDOW))
-                ring.append(rules.Commit(row.get("commit_ms") or now_ms, row["offset"], lag))
+                ring.append(rules.Commit(row.commit_ms or now_ms, row.offset, lag))
         for gone in self.committed.keys() - fresh.keys():
             self.commits.pop(gone, None)
             self.times.pop(gone, None)
@@ -54,11 +55,11 @@ class GroupFacts:
         self.totals.append(rules.Sample(now_ms, lag))
         self.rhythm = step(self.rhythm, lag, lag_s, now_ms)
 
-    def owners(self) -> dict[TopicPartition, Value]:
+    def owners(self) -> dict[TopicPartition, feed.Member]:
         return {
             (topic, partition): member
-            for member in self.claim.get("members") or []
-            for topic, partitions in (member.get("assignment") or {}).items()
+            for member in self.claim.members
+            for topic, partitions in (member.assignment or {}).items()
             for partition in partitions
         }
 
@@ -88,7 +89,9 @@ def end_offset(partition: Value | None) -> int | None:
     """What a consumer can read up to: the HW, else the log end."""
     if partition is None:
         return None
-    return partition["high_watermark"] if partition["high_watermark"] is not None else partition["log_end_offset"]
+    high_watermark: int | None = partition["high_watermark"]
+    log_end: int | None = partition["log_end_offset"]
+    return log_end if high_watermark is None else high_watermark
 
 
 def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int) -> Iterator[Value]:
@@ -101,7 +104,7 @@ def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int) -> I
             continue
         end = end_offset(partition)
         lag = rules.partition_lag(committed, end)
-        member = owners.get(tp, {})
+        member = owners.get(tp)
         behind = rules.time_behind(committed, end, facts.times.get(tp), ends.of(tp), now_ms)
         yield {
             "group": facts.group,
@@ -112,9 +115,9 @@ def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int) -> I
             "high_watermark": partition and partition["high_watermark"],
             "lag": lag,
             **_behind(behind),
-            "member_id": member.get("member_id"),
-            "client_id": member.get("client_id"),
-            "host": member.get("client_host"),
+            "member_id": member and member.member_id,
+            "client_id": member and member.client_id,
+            "host": member and member.client_host,
             "committed_at_ms": commit_ms,
             "status": _status(facts, tp, lag, now_ms),
         }
@@ -138,7 +141,7 @@ def group_value(facts: GroupFacts, rows: list[Value], now_ms: int) -> Value:
     word, eta = rules.trend(
         list(facts.totals),
         now_ms,
-        active=bool(claim.get("members")),
+        active=bool(claim.members),
         lag_s=lag_s,
         statuses=[r["status"] for r in rows if r["status"] != rules.UNKNOWN],
     )
@@ -148,12 +151,12 @@ def group_value(facts: GroupFacts, rows: list[Value], now_ms: int) -> Value:
         word = "in_rhythm"
     return {
         "group": facts.group,
-        "state": claim.get("state"),
-        "protocol_type": claim.get("protocol_type"),
-        "protocol": claim.get("protocol"),
-        "generation": claim.get("generation"),
+        "state": claim.state,
+        "protocol_type": claim.protocol_type,
+        "protocol": claim.protocol,
+        "generation": claim.generation,
         "coordinator": facts.coordinator,
-        "members": [_member(m) for m in claim.get("members") or []],
+        "members": [_member(m) for m in claim.members],
         "topics": sorted({row["topic"] for row in rows}),
         "lag": lag,
         **_behind(behind),
@@ -176,12 +179,12 @@ def by_topic(group: str, rows: Mapping[TopicPartition, Value]) -> dict[str, Valu
     return found
 
 
-def _member(member: Value) -> Value:
-    assigned = member.get("assignment") or {}
+def _member(member: feed.Member) -> Value:
+    assigned = member.assignment or {}
     return {
-        "member_id": member["member_id"],
-        "client_id": member.get("client_id"),
-        "host": member.get("client_host"),
-        "instance_id": member.get("group_instance_id"),
+        "member_id": member.member_id,
+        "client_id": member.client_id,
+        "host": member.client_host,
+        "instance_id": member.group_instance_id,
         "partitions": [{"topic": t, "partition": p} for t in sorted(assigned) for p in sorted(assigned[t])],
     }

@@ -1,4 +1,4 @@
-"""The rhythms of groups (`workers/rules/rhythm.py`), to be kept in the snapshot for the next owner: what a batch reader's lag is judged by
+"""The rhythms of groups (`console/rules/rhythm.py`), to be kept in the snapshot for the next owner: what a batch reader's lag is judged by
 takes hours to learn. Pure.
 
 A group that no broker names at present keeps its rhythm: it may be that its coordinator is starting, or that it has moved.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from console.rules.rhythm import Rhythm, kept_value, to_keep
 from console.snapshot import keys
-from workers.rules.rhythm import Rhythm, kept_value, to_keep
 
 ABSENT_LIMIT = 1_000
 """Groups that are named by nobody; those first that were longest so are forgotten."""

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from broker_core.contract.feed import Answer
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.record_times import Asked
@@ -15,7 +16,7 @@ from console.live.publisher import Publisher, now_ms
 from console.live.samples import Record, samples
 from console.live.state import ClusterState
 from console.live.summaries import cluster_value
-from workers.rules.lag import RecordTime
+from console.rules.lag import RecordTime
 
 log = logging.getLogger(__name__)
 FEED_RETRY_S = 0.5
@@ -31,7 +32,7 @@ TIMES_S = 3.0
 TIMES_LIMIT = 100
 """Rows whose record's time is asked for in one round."""
 AskTimes = Callable[[str, int, Sequence[Asked]], Awaitable[Mapping[Asked, RecordTime]]]
-Feed = Callable[[str, int], AsyncIterator[dict[str, Any]]]
+Feed = Callable[[str, int], AsyncIterator[Answer]]
 
 
 class LiveOwner:

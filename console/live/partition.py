@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from broker_core.contract.feed import Follower, Replica
 from console.live.sight import FETCHES_MS, Sight, last_words, sight
-from workers.rules import recovery
-from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, partition_state
-from workers.rules.words import duration
+from console.rules import recovery
+from console.rules.partitions import OFFLINE, UNDER_MIN_ISR, partition_state
+from console.rules.words import duration
 
 Value = dict[str, Any]
 TRUNCATION_SHOWN_MS = 60_000
@@ -22,6 +23,13 @@ FOLDER_OFFLINE = "its data folder is offline"
 """Why a replica is out of the ISR although its broker runs: an I/O error."""
 TENTHS_BELOW_S = 60
 """An age that decides (`replica.lag.time.max.ms` is 30 s) is told in tenths of a second."""
+
+
+class Claim(NamedTuple):
+    """What a broker told of its replica, and when by this clock."""
+
+    row: Replica
+    at_ms: int
 
 
 @dataclass(slots=True)
@@ -35,7 +43,7 @@ class PartitionFacts:
     adding: list[int] = field(default_factory=list)
     removing: list[int] = field(default_factory=list)
     store: tuple[int, int, list[int]] | None = None
-    claims: dict[int, Value] = field(default_factory=dict)
+    claims: dict[int, Claim] = field(default_factory=dict)
     truncated: dict[int, Value] = field(default_factory=dict)
     recalled: dict[int, Sight] = field(default_factory=dict)
     led: bool = False
@@ -45,8 +53,8 @@ class PartitionFacts:
         """What the store says of its leadership. Whoever leads a new epoch alone and was in no ISR known before was elected unclean."""
         before = self.store
         if before is not None and leader_epoch != before[1]:
-            told = [c for c in self.claims.values() if c.get("role") == "leader" and c["leader_epoch"] == before[1]]
-            in_sync = {*before[2], *(b for claim in told for b in claim.get("isr") or ())}
+            told = [row for row, _ in self.claims.values() if row.role == "leader" and row.leader_epoch == before[1]]
+            in_sync = {*before[2], *(b for row in told for b in row.isr or ())}
             alone = leader >= 0 and isr == [leader] and leader not in in_sync
             self.unclean = (leader_epoch, sorted(before[2])) if alone and before[2] and leader_epoch > before[1] else None
         self.store = (leader, leader_epoch, isr)
@@ -54,27 +62,25 @@ class PartitionFacts:
 
 def leadership(facts: PartitionFacts, heard: Collection[int]) -> tuple[int | None, int | None, list[int]]:
     """(leader, leader_epoch, isr); leader None where there is none or it is not known."""
-    leading = [(c["leader_epoch"], b) for b, c in facts.claims.items() if c.get("role") == "leader" and b in heard]
+    leading = [(row.leader_epoch, b) for b, (row, _) in facts.claims.items() if row.role == "leader" and b in heard]
     best = max(leading, default=None)
     if facts.store is not None and (best is None or facts.store[1] > best[0]):
         leader, epoch, isr = facts.store
         return (leader if leader >= 0 else None), epoch, list(isr)
     if best is not None:
-        return best[1], best[0], list(facts.claims[best[1]].get("isr") or [])
+        return best[1], best[0], list(facts.claims[best[1]].row.isr or ())
     return _as_followers_say(facts)
 
 
 def _as_followers_say(facts: PartitionFacts) -> tuple[int | None, int | None, list[int]]:
-    told = [c for c in facts.claims.values() if c.get("leader") is not None]
-    if not told:
+    if not facts.claims:
         return None, None, []
-    claim = max(told, key=lambda c: c.get("leader_epoch") or -1)
-    leader = claim["leader"] if claim["leader"] >= 0 else None
-    return leader, claim.get("leader_epoch"), list(claim.get("isr") or [])
+    row = max((row for row, _ in facts.claims.values()), key=lambda row: row.leader_epoch)
+    return (row.leader if row.leader >= 0 else None), row.leader_epoch, list(row.isr or ())
 
 
 def rival_claims(facts: PartitionFacts, heard: Collection[int]) -> list[Value] | None:
-    rivals = [(b, c["leader_epoch"]) for b, c in facts.claims.items() if c.get("role") == "leader" and b in heard]
+    rivals = [(b, row.leader_epoch) for b, (row, _) in facts.claims.items() if row.role == "leader" and b in heard]
     return [{"broker_id": b, "leader_epoch": e} for b, e in sorted(rivals)] if len(rivals) > 1 else None
 
 
@@ -92,12 +98,12 @@ class Brokers:
 
 @dataclass(frozen=True, slots=True)
 class Led:
-    """Who leads, the ISR, the leader's own row where it has told one, and the followers' in it by broker."""
+    """Who leads, the ISR, what the leader told where it has, and the followers in that by broker."""
 
     leader: int | None
     isr: list[int]
-    claim: Value | None
-    seen: dict[int, Value]
+    claim: Claim | None
+    seen: dict[int, Follower]
 
 
 def merge_partition(
@@ -107,10 +113,11 @@ def merge_partition(
     leader, epoch, isr = leadership(facts, brokers.heard)
     if leader is not None and leader not in brokers.alive:
         leader = None
-    claim = facts.claims.get(leader, {}) if leader is not None else {}
-    assignment = facts.assignment or list(claim.get("replicas") or sorted(facts.claims))
+    claim = facts.claims.get(leader) if leader is not None else None
+    own = claim.row if claim else None
+    assignment = facts.assignment or list((own and own.replicas) or sorted(facts.claims))
     order = [leader, *(b for b in assignment if b != leader)] if leader in assignment else assignment
-    led = Led(leader, isr, claim or None, {f["broker_id"]: f for f in claim.get("followers") or []})
+    led = Led(leader, isr, claim, {f.broker_id: f for f in own.followers} if own else {})
     state = partition_state(
         leader,
         isr,
@@ -130,10 +137,10 @@ def merge_partition(
         "leader_epoch": epoch,
         "isr": isr,
         "assignment": assignment,
-        "high_watermark": claim.get("high_watermark"),
-        "log_end_offset": claim.get("log_end_offset"),
-        "log_start_offset": claim.get("log_start_offset"),
-        "size_bytes": claim.get("size_bytes"),
+        "high_watermark": own and own.high_watermark,
+        "log_end_offset": own and own.log_end_offset,
+        "log_start_offset": own and own.log_start_offset,
+        "size_bytes": own and own.size_bytes,
         "min_insync_replicas": min_isr,
         "replicas": [_replica(facts, b, led, brokers, now_ms) for b in order],
         "reassigning": {"adding": facts.adding, "removing": facts.removing} if facts.adding or facts.removing else None,
@@ -148,7 +155,7 @@ def _advice(value: Value, facts: PartitionFacts, brokers: Brokers, *, unclean: b
     """What brings it back: `{can_lead, candidates, lost, parts, text}`; None for what is in no such need."""
     if value["state"] not in (OFFLINE, UNDER_MIN_ISR):
         return None
-    gone = [b for b, claim in facts.claims.items() if claim.get("role") == "offline"]
+    gone = [b for b, (row, _) in facts.claims.items() if row.role == "offline"]
     who = recovery.Who(brokers.alive, gone, brokers.processes)
     if value["state"] == OFFLINE:
         found = recovery.without_leader(facts.topic, value, who, unclean=unclean)
@@ -167,18 +174,20 @@ def _is_starting(facts: PartitionFacts, leader: int | None, silent: Collection[i
 
 def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now_ms: int) -> Value:
     seen = led.seen.get(broker)
-    claim, fetch_age, alive = facts.claims.get(broker), _aged(seen, "fetch_age_ms", led.claim, now_ms), broker in brokers.alive
-    if broker in brokers.heard and claim is not None:
-        known = Sight(claim.get("log_end_offset"), claim.get("high_watermark"))
+    claim, alive = facts.claims.get(broker), broker in brokers.alive
+    row = claim.row if claim else None
+    fetch_age = _aged(seen.fetch_age_ms if seen else None, led.claim, now_ms)
+    if broker in brokers.heard and row is not None:
+        known = Sight(row.log_end_offset, row.high_watermark)
         age = 0 if broker == led.leader else fetch_age
     else:
-        own = last_words(claim, brokers.heard_ms.get(broker), facts.recalled.get(broker))
+        own = last_words(row, brokers.heard_ms.get(broker), facts.recalled.get(broker))
         known = sight(own, seen, fetch_age, now_ms, alive=alive)
         age = fetch_age if known.last_seen_ms is None else max(now_ms - known.last_seen_ms, 0)
     cut = facts.truncated.get(broker)
     in_isr = broker in led.isr
-    gone = alive and claim is not None and claim.get("role") == "offline"
-    behind = None if in_isr else _aged(seen, "caught_up_age_ms", led.claim, now_ms)
+    gone = alive and row is not None and row.role == "offline"
+    behind = None if in_isr else _aged(seen.caught_up_age_ms if seen else None, led.claim, now_ms)
     new = "a new copy: " if broker in facts.adding else ""
     return {
         "broker_id": broker,
@@ -214,13 +223,12 @@ def _same_replica(before: Value, after: Value) -> bool:
     return not told_apart and {**before, "age_ms": 0} == {**after, "age_ms": 0}
 
 
-def _aged(seen: Value | None, name: str, claim: Value | None, now_ms: int) -> int | None:
-    if seen is None or seen.get(name) is None or claim is None:
-        return None
-    return int(seen[name]) + max(now_ms - int(claim["at_ms"]), 0)
+def _aged(age_ms: int | None, claim: Claim | None, now_ms: int) -> int | None:
+    """An age that the leader told, as it is now."""
+    return None if age_ms is None or claim is None else age_ms + max(now_ms - claim.at_ms, 0)
 
 
-def _reason(alive: bool, leader: int | None, seen: Value | None, caught_up_age: int | None, fetch_age: int | None) -> str:
+def _reason(alive: bool, leader: int | None, seen: Follower | None, caught_up_age: int | None, fetch_age: int | None) -> str:
     """Why a replica is out of the ISR: down, never fetched, stopped fetching, or too slow (spec R3)."""
     if not alive:
         return "broker is down"

@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from typing import Any
 
+from broker_core.contract.feed import Replica
 from console.live import events
 from console.live.counts import Counts
-from console.live.partition import Brokers, PartitionFacts, ages, merge_partition, same
-from workers.rules.partitions import LEVEL, SAFE
+from console.live.partition import Brokers, Claim, PartitionFacts, ages, merge_partition, same
+from console.rules.partitions import LEVEL, SAFE
 
 Value = dict[str, Any]
 TopicPartition = tuple[str, int]
@@ -49,15 +50,14 @@ class PartitionBook:
         self._dirty[tp] = None
         return facts
 
-    def claim(self, broker: int, claim: Value, at_ms: int, now_ms: int) -> None:
-        facts = self.of((claim["topic"], claim["partition"]))
-        facts.led |= claim.get("role") == "leader"
-        facts.claims[broker] = {**claim, "at_ms": min(at_ms, now_ms)}
-        if claim.get("truncation"):
-            cut = claim["truncation"]
+    def claim(self, broker: int, row: Replica, at_ms: int, now_ms: int) -> None:
+        facts = self.of((row.topic, row.partition))
+        facts.led |= row.role == "leader"
+        facts.claims[broker] = Claim(row, min(at_ms, now_ms))
+        if cut := row.truncation:
             known = facts.truncated.get(broker)
-            if known is None or (known["from"], known["to"]) != (cut["from"], cut["to"]):
-                facts.truncated[broker] = {"from": cut["from"], "to": cut["to"], "at_ms": now_ms}
+            if known is None or (known["from"], known["to"]) != (cut.from_, cut.to):
+                facts.truncated[broker] = {"from": cut.from_, "to": cut.to, "at_ms": now_ms}
 
     def forget_claims(self, broker: int, keep: Collection[TopicPartition]) -> None:
         for tp in [tp for tp, facts in self.facts.items() if broker in facts.claims and tp not in keep]:

@@ -25,9 +25,9 @@ from console.live.events import event
 from console.live.lease import Lease, LeaseForgotten, LeaseLost
 from console.live.state import ClusterState
 from console.models import Event, event_value, trim
+from console.rules.words import counted
 from console.snapshot import compare, write
 from console.snapshot.connect import async_client
-from workers.rules.words import counted
 
 log = logging.getLogger(__name__)
 LEAST_INTERVAL_S = 0.1

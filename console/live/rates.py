@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
+
+from broker_core.contract.feed import Broker
 
 WINDOW_MS = 10_000
 RING = 24
-TOTALS = ("produced_bytes", "fetched_bytes", "messages_in")
 
 
 class Rate:
-    """Per second over the last `WINDOW_MS`; None until two samples a second apart are there. A fallen total starts anew."""
+    """Per second over the last `WINDOW_MS`; None until two samples a second apart are there. A fallen total starts anew, and so does
+    one over another number of things: what came with them did not arrive just now."""
 
-    __slots__ = ("_ring",)
+    __slots__ = ("_over", "_ring")
 
     def __init__(self) -> None:
         self._ring: deque[tuple[int, float]] = deque(maxlen=RING)
+        self._over = 1
 
-    def add(self, at_ms: int, total: float) -> None:
-        if self._ring and total < self._ring[-1][1]:
+    def add(self, at_ms: int, total: float, over: int = 1) -> None:
+        if over != self._over or (self._ring and total < self._ring[-1][1]):
+            self._over = over
             self._ring.clear()
         if self._ring and at_ms - self._ring[-1][0] < 450:
             return
@@ -41,11 +45,11 @@ class RateBook:
     def __init__(self) -> None:
         self._rates: dict[tuple[str, Any], Rate] = {}
 
-    def add(self, what: str, whose: Any, at_ms: int, total: float) -> bool:
-        """Notes a total; True if the rate is another one now."""
+    def add(self, what: str, whose: Any, at_ms: int, total: float, over: int = 1) -> bool:
+        """Notes a total over so many things; True if the rate is another one now."""
         rate = self._rates.setdefault((what, whose), Rate())
         before = rate.per_s()
-        rate.add(at_ms, total)
+        rate.add(at_ms, total, over)
         return rate.per_s() != before
 
     def forget(self, what: str, whose: Any) -> None:
@@ -55,18 +59,14 @@ class RateBook:
         rate = self._rates.get((what, whose))
         return rate.per_s() if rate else None
 
-    def add_broker(self, broker: int, said: Mapping[str, Any], at_ms: int) -> None:
+    def add_broker(self, said: Broker, at_ms: int) -> None:
         """The totals that a broker tells of itself."""
-        for name in TOTALS:
-            if said.get(name) is not None:
-                self.add(name, broker, at_ms, said[name])
-        requests = said.get("requests")
-        if requests is None:
-            return
-        counts = {api: numbers.get("count") or 0 for api, numbers in requests.items()}
-        for api, count in counts.items():
-            self.add(f"api/{api}", broker, at_ms, count)
-        self.add("requests", broker, at_ms, sum(counts.values()))
+        totals = {"produced_bytes": said.produced_bytes, "fetched_bytes": said.fetched_bytes, "messages_in": said.messages_in}
+        for name, total in totals.items():
+            self.add(name, said.id, at_ms, total)
+        for api, numbers in said.requests.items():
+            self.add(f"api/{api}", said.id, at_ms, numbers.count)
+        self.add("requests", said.id, at_ms, sum(numbers.count for numbers in said.requests.values()))
 
     def sum(self, what: str, brokers: Iterable[int]) -> float | None:
         """Over those that tell; None when none does."""

@@ -10,8 +10,8 @@ from typing import Any
 import redis
 
 from console.live.sight import Sight
+from console.rules.rhythm import Rhythm, taken_up
 from console.snapshot import keys
-from workers.rules.rhythm import Rhythm, taken_up
 
 log = logging.getLogger(__name__)
 Recalled = dict[str, tuple[str | None, dict[int, dict[int, Sight]]]]

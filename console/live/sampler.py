@@ -15,7 +15,7 @@ from typing import Protocol
 
 from console.gateway.errors import GatewayError
 from console.live.spool import Record, Spool
-from workers.rules.watch import Watch
+from console.rules.watch import Watch
 
 log = logging.getLogger(__name__)
 INTERVAL_S = 10.0

@@ -20,6 +20,8 @@ SAMPLES_CONFIG = {
     "segment.bytes": str(16 * 1024 * 1024),
 }
 SAMPLES_PARTITIONS = 3
+PARTITION_FIELDS = ("topic", "partition", "leader", "leader_epoch", "high_watermark", "log_end_offset", "log_start_offset", "size_bytes")
+GROUP_FIELDS = ("group", "topic", "partition", "committed", "log_end_offset", "high_watermark", "lag")
 Record = tuple[bytes, bytes]
 
 
@@ -30,12 +32,11 @@ def samples(
     for value in partitions:
         if value["topic"] == SAMPLES_TOPIC:
             continue
-        names = ("topic", "partition", "leader", "leader_epoch", "high_watermark", "log_end_offset", "log_start_offset", "size_bytes")
-        row = {**base, "kind": "partition", **{n: value[n] for n in names}, "isr": len(value["isr"]), "replicas": len(value["assignment"])}
+        row = {**base, "kind": "partition", **{n: value[n] for n in PARTITION_FIELDS}}
+        row |= {"isr": len(value["isr"]), "replicas": len(value["assignment"])}
         yield _json([cluster_id, value["topic"], value["partition"]]), _json(row)
     for value in lag_rows:
-        names = ("group", "topic", "partition", "committed", "log_end_offset", "high_watermark", "lag")
-        row = {**base, "kind": "group", **{n: value[n] for n in names}}
+        row = {**base, "kind": "group", **{n: value[n] for n in GROUP_FIELDS}}
         yield _json([cluster_id, value["topic"], value["partition"], value["group"]]), _json(row)
 
 

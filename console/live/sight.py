@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-Value = dict[str, Any]
+from broker_core.contract.feed import Follower, Replica
+
 FETCHES_MS = 2_000
 """A follower that has not fetched for this long is no longer seen by its leader."""
 SAME_MOMENT_MS = 3_000
@@ -29,16 +29,16 @@ class Sight:
 NEVER = Sight()
 
 
-def last_words(claim: Value | None, heard_at_ms: int | None, recalled: Sight | None) -> Sight:
+def last_words(row: Replica | None, heard_at_ms: int | None, recalled: Sight | None) -> Sight:
     """What a silent broker last said: its feed told every change up to `heard_at_ms`."""
-    if claim is None or heard_at_ms is None:
+    if row is None or heard_at_ms is None:
         return NEVER if recalled is None or heard_at_ms is not None else recalled
-    return Sight(claim.get("log_end_offset"), claim.get("high_watermark"), heard_at_ms)
+    return Sight(row.log_end_offset, row.high_watermark, heard_at_ms)
 
 
-def sight(own: Sight, seen: Value | None, fetch_age_ms: int | None, now_ms: int, *, alive: bool) -> Sight:
+def sight(own: Sight, seen: Follower | None, fetch_age_ms: int | None, now_ms: int, *, alive: bool) -> Sight:
     """Of a replica that is not heard; `seen` is the row its leader has of it, `fetch_age_ms` how old that is."""
-    end = seen.get("log_end_offset") if seen else None
+    end = seen.log_end_offset if seen else None
     if end is None or fetch_age_ms is None:
         return own if own.log_end_offset is not None else NEVER
     seen_ms = now_ms - fetch_age_ms

@@ -9,21 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from broker_core.contract import feed
 from console.live import events, summaries
 from console.live.changes import topic_changes
 from console.live.feeds import FeedWatch
 from console.live.groupbook import GroupBook
+from console.live.own_words import OwnWords
 from console.live.partition import Brokers
 from console.live.partitionbook import PartitionBook
 from console.live.rates import RateBook
 from console.live.recall import Recalled
 from console.live.telling import Telling
 from console.live.troubled import Troubled
+from console.rules.partitions import partition_sentence
+from console.rules.rhythm import Rhythm
+from console.rules.words import counted
 from console.snapshot import keys
 from console.snapshot.freshness import part
-from workers.rules.partitions import partition_sentence
-from workers.rules.rhythm import Rhythm
-from workers.rules.words import counted
 
 Value = dict[str, Any]
 STORE_AWAY_MS = 3_000
@@ -46,8 +48,9 @@ class ClusterState:
         self.groups = GroupBook(self.values.get, rhythms or {})
         self.troubled = Troubled()
         self.feeds = FeedWatch()
+        self._own_words = OwnWords()
         self.rates = RateBook()
-        self.said: dict[int, Value] = {}
+        self.said: dict[int, feed.Broker] = {}
         self.processes: dict[int, str] = {}
         self.since_ms: dict[int, int] = {}
         self._dirty_topics: set[str] = set()
@@ -67,23 +70,23 @@ class ClusterState:
 
     # --- what the brokers' feeds say
 
-    def apply_batch(self, batch: Mapping[str, Any], now_ms: int) -> None:
-        broker = batch["broker_id"]
+    def apply_batch(self, batch: feed.Answer, now_ms: int) -> None:
+        broker = batch.broker.id
         self.feeds.heard(broker, now_ms)
         self._note_silence(now_ms)
-        if batch.get("full"):
-            self.partitions.forget_claims(broker, {(p["topic"], p["partition"]) for p in batch.get("partitions") or []})
-            self.groups.keep_only(broker, {g["group"] for g in batch.get("groups") or []})
-        for claim in batch.get("partitions") or []:
-            self.partitions.claim(broker, claim, batch.get("at_ms") or now_ms, now_ms)
-        for gone in batch.get("removed") or []:
-            self.partitions.drop_claim(broker, (gone["topic"], gone["partition"]))
-        for claim in batch.get("groups") or []:
-            self.groups.take(claim, broker, now_ms)
-        for group in batch.get("removed_groups") or []:
-            self.groups.drop(group, broker)
-        if batch.get("broker"):
-            self._broker_said(broker, batch["broker"], now_ms)
+        if batch.kind == "full":
+            self.partitions.forget_claims(broker, {(row.topic, row.partition) for row in batch.partitions})
+            self.groups.keep_only(broker, {row.group for row in batch.groups})
+        for row in batch.partitions:
+            self.partitions.claim(broker, row, batch.now_ms, now_ms)
+        for gone in batch.removed:
+            self.partitions.drop_claim(broker, (gone.topic, gone.partition))
+        for group in batch.groups:
+            self.groups.take(group, broker, now_ms)
+        for name in batch.removed_groups:
+            self.groups.drop(name, broker)
+        self._events += self._own_words.take(broker, batch.events, now_ms)
+        self._broker_said(broker, batch.broker, now_ms)
 
     def feed_cut(self, broker: int, now_ms: int) -> None:
         """The connection to a broker's feed broke, or could not be had."""
@@ -103,18 +106,14 @@ class ClusterState:
         """Brokers that are registered and not heard now, for how many ms; None for who never was."""
         return self.feeds.silent(self.alive(), now_ms)
 
-    def _broker_said(self, broker: int, said: Value, now_ms: int) -> None:
-        turned = events.folder_events(broker, self.said.get(broker), said, now_ms)
+    def _broker_said(self, broker: int, said: feed.Broker, now_ms: int) -> None:
+        turned = events.folder_events(self.said.get(broker), said, now_ms)
         self._events += turned
         self._dirty_topics |= self.deleting & self.topics.keys() if turned else set()
         self.said[broker] = said
-        self.rates.add_broker(broker, said, now_ms)
-        if (
-            self.registered is None
-            and said.get("controller_id") is not None
-            and (said.get("controller_epoch") or 0) >= (self.controller[1] or 0)
-        ):
-            self.set_controller(said["controller_id"], said.get("controller_epoch"), now_ms)
+        self.rates.add_broker(said, now_ms)
+        if self.registered is None and said.controller_id is not None and (said.controller_epoch or 0) >= (self.controller[1] or 0):
+            self.set_controller(said.controller_id, said.controller_epoch, now_ms)
         self._dirty_brokers.add(broker)
 
     # --- what the coordination store, or a foreign cluster's metadata, says
@@ -263,7 +262,9 @@ class ClusterState:
         if turned:
             self.partitions.again([tp for tp, facts in self.partitions.facts.items() if turned & facts.claims.keys()])
         for name in self.topics:
-            if self.rates.add("topic", name, now_ms, self.counts.get("topic", name, "end_sum")):
+            count = self.counts.get
+            measured = count("topic", name, "partitions") - count("topic", name, "unmeasured")
+            if self.rates.add("topic", name, now_ms, count("topic", name, "end_sum"), measured):
                 self._dirty_topics.add(name)
         self.partitions.tick()
         self.groups.tick(now_ms)
@@ -274,7 +275,7 @@ class ClusterState:
         """(group, partition, offset) of rows whose record's time is wanted, by the address of the leader that has it."""
         found: dict[tuple[str, int], list[tuple[str, tuple[str, int], int]]] = {}
         for row in self.groups.untimed(limit):
-            leader = (self.registered or {}).get(self.values.get(row[1], {}).get("leader"))
+            leader = (self.registered or {}).get(self.values.get(row[1], {}).get("leader", -1))
             if leader is not None:
                 found.setdefault((leader["host"], leader["port"]), []).append(row)
         return found
@@ -290,10 +291,11 @@ class ClusterState:
     def parts(self, now_ms: int) -> Value:
         """When each part of what is known was last known true: `{state, brokers: {id: …}, store, groups}`, each `{state, age_ms, at_ms}`.
         Groups are what brokers say; `store` is None where nothing is read of one."""
-        found = self.feeds.summary(self.alive(), now_ms)
-        heard = [self.feeds.heard_ms.get(b) for b in self.alive()]
+        alive = self.alive()
+        found = self.feeds.summary(alive, now_ms)
+        heard = [self.feeds.heard_ms[b] for b in alive if b in self.feeds.heard_ms]
         store = None if self.registered is None else part(self._store_true_ms, now_ms)
-        return {**found, "store": store, "groups": part(None if None in heard else min(heard, default=None), now_ms)}
+        return {**found, "store": store, "groups": part(min(heard, default=None) if len(heard) == len(alive) else None, now_ms)}
 
     def oldest_ms(self, now_ms: int) -> int:
         """When the oldest part was last known true; of a broker never heard, since when it should have been."""

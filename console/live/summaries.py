@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workers.rules.disk import finding
-from workers.rules.imbalance import skew
-from workers.rules.partitions import deletion_sentence
-from workers.rules.verdict import verdict
+from msgspec import to_builtins
+
+from broker_core.contract import feed, live
+from console.rules.disk import judged
+from console.rules.imbalance import skew
+from console.rules.partitions import deletion_sentence
+from console.rules.verdict import verdict
 
 if TYPE_CHECKING:
     from console.live.state import ClusterState
 
 Value = dict[str, Any]
 TROUBLES = ("under_replicated", "under_min_isr", "offline", "out_of_sync_replicas", "starting", "unknown")
-TOPIC_COUNTS = ("partitions", *TROUBLES, "size_bytes", "messages")
-BROKER_COUNTS = ("leaders", "preferred", "replicas", "out_of_sync", "under_replicated", "size_bytes")
+TOPIC_COUNTS = ("partitions", *TROUBLES, "unmeasured")
+BROKER_COUNTS = ("leaders", "preferred", "replicas", "out_of_sync", "under_replicated", "unmeasured")
 CLUSTER_COUNTS = ("partitions", *TROUBLES, "not_preferred", "deleting")
 
 
@@ -27,6 +30,7 @@ def topic_value(state: ClusterState, name: str) -> Value:
         "topic_id": topic.get("topic_id"),
         "internal": bool(topic.get("internal", name.startswith("__"))),
         **{counter: state.counts.get("topic", name, counter) for counter in TOPIC_COUNTS},
+        **_measured(state, "topic", name, "partitions", "size_bytes", "messages"),
         "troubled": state.troubled.of(name),
         "replication_factor": len(first["assignment"]) if first else None,
         "min_insync_replicas": topic.get("min_insync_replicas"),
@@ -37,18 +41,25 @@ def topic_value(state: ClusterState, name: str) -> Value:
     }
 
 
+def _measured(state: ClusterState, scope: str, whose: Any, of: str, *names: str) -> Value:
+    """Sums over the logs whose leaders tell of them: at least so much is there. None where no leader tells of any."""
+    count = state.counts.get
+    told = count(scope, whose, "unmeasured") < count(scope, whose, of) or not count(scope, whose, of)
+    return {name: count(scope, whose, name) if told else None for name in names}
+
+
 def deletion(state: ClusterState, name: str) -> Value:
     """What the deletion of a topic waits for: `{waits_for: [brokers that are down or whose folder is offline], moving, sentence}`."""
     topic = state.topics.get(name, {})
     holders, alive, moving = set(topic.get("brokers", [])), state.alive(), bool(topic.get("moving"))
-    offline = sorted(broker for broker in holders & alive if (_folder(state, broker) or {}).get("offline_since_ms") is not None)
+    offline = sorted(broker for broker in holders & alive if (said := state.said.get(broker)) and said.log_dir.offline_since_ms is not None)
     dead = sorted(holders - alive)
     sentence = deletion_sentence(name, dead, moving=moving, offline=offline)
     return {"waits_for": sorted([*dead, *offline]), "moving": moving, "sentence": sentence}
 
 
 def broker_value(state: ClusterState, broker: int, now_ms: int) -> Value:
-    known, said = (state.registered or {}).get(broker, {}), state.said.get(broker, {})
+    known, said = (state.registered or {}).get(broker, {}), state.said.get(broker)
     alive = state.alive()
     online = broker in alive
     heard = said if online and broker in state.feeds.believed() else None
@@ -62,10 +73,14 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> Value:
         "is_controller": broker == state.controller[0],
         "broker_epoch": known.get("epoch"),
         **{counter: state.counts.get("broker", broker, counter) for counter in BROKER_COUNTS},
+        **_measured(state, "broker", broker, "replicas", "size_bytes"),
         **_rates(state, broker, heard),
-        **{name: None if heard is None else heard.get(name) for name in ("purgatory", "connections", "idle_percent", "loop_stalls")},
-        "produce_by_acks": said.get("produce_by_acks"),
-        "log_dir": log_dir(state, broker),
+        "purgatory": heard and to_builtins(heard.purgatory),
+        "connections": heard and heard.connections,
+        "idle_percent": heard and heard.idle_percent,
+        "loop_stalls": heard and heard.loop_stalls,
+        "produce_by_acks": said and said.produce_by_acks,
+        "log_dir": to_builtins(log_dir(state, broker)),
         "leader_skew": _skew(state, broker, "leaders", alive) if online else None,
         "replica_skew": _skew(state, broker, "replicas", alive) if online else None,
         "feed": state.feeds.state(broker, now_ms),
@@ -74,21 +89,13 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> Value:
     }
 
 
-def log_dir(state: ClusterState, broker: int) -> Value | None:
+def log_dir(state: ClusterState, broker: int) -> live.LogDir | None:
     """What a registered broker last said of its data folder, and the rules' word on it; None of one that does not run or tell."""
-    folder = _folder(state, broker) if broker in state.alive() else None
-    if folder is None:
-        return None
-    found, level, sentence = finding(broker, folder)
-    return {**folder, "state": found, "level": level, "sentence": sentence}
+    said = state.said.get(broker) if broker in state.alive() else None
+    return judged(broker, said.log_dir, state.counts.get("broker", broker, "replicas")) if said else None
 
 
-def _folder(state: ClusterState, broker: int) -> Value | None:
-    told = state.said.get(broker, {}).get("log_dir")
-    return None if told is None else {**told, "replicas": state.counts.get("broker", broker, "replicas")}
-
-
-def _rates(state: ClusterState, broker: int, said: Value | None) -> Value:
+def _rates(state: ClusterState, broker: int, said: feed.Broker | None) -> Value:
     """Nobody knows the rates of a broker that is not heard."""
     rate = state.rates.per_s
     if said is None:
@@ -98,8 +105,8 @@ def _rates(state: ClusterState, broker: int, said: Value | None) -> Value:
         "bytes_out_per_s": rate("fetched_bytes", broker),
         "messages_in_per_s": rate("messages_in", broker),
         "requests": {
-            api: {"per_s": rate(f"api/{api}", broker), "p50_ms": numbers.get("p50_ms"), "p99_ms": numbers.get("p99_ms")}
-            for api, numbers in sorted((said.get("requests") or {}).items())
+            api: {"per_s": rate(f"api/{api}", broker), "p50_ms": numbers.p50_ms, "p99_ms": numbers.p99_ms}
+            for api, numbers in sorted(said.requests.items())
         },
     }
 
@@ -149,7 +156,7 @@ def cluster_value(state: ClusterState, now_ms: int) -> Value:
             state.worst(),
             _deletions(state),
             store_is_away=state.store_is_away(now_ms),
-            folders={broker: _folder(state, broker) for broker in sorted(alive)},
+            folders=[folder for broker in sorted(alive) if (folder := log_dir(state, broker))],
             silent=_silences(state, now_ms),
         ),
         "feed": state.parts(now_ms),

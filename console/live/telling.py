@@ -11,8 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from workers.rules.partitions import and_list
-from workers.rules.words import whole
+from console.rules.partitions import and_list
+from console.rules.words import whole
 
 Value = dict[str, Any]
 Kind = tuple[Any, ...]

@@ -1,12 +1,12 @@
 """Addresses in the audit, tokens that expire (those there are get the default from now on), and lanes of sign-ins."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import migrations, models
 from django.utils import timezone
 
 
-def in_90_days():
+def in_90_days() -> datetime:
     return timezone.now() + timedelta(days=90)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from workers.rules.words import duration
+from console.rules.words import duration
 
 Value = dict[str, Any]
 STALE_MS = 3_000

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from console.rules.partitions import worst_state
 from console.snapshot import keys
-from workers.rules.partitions import worst_state
 
 ANNOUNCE = "local seq = redis.call('INCR', KEYS[1]); redis.call('PUBLISH', KEYS[2], seq .. ' ' .. ARGV[1]); return seq"
 EVENTS_KEPT = 200

@@ -7,8 +7,8 @@ from typing import Any
 
 from django import template
 
-from workers.rules import words as say
-from workers.rules.words import THIN
+from console.rules import words as say
+from console.rules.words import THIN
 
 register = template.Library()
 DASH = "–"
@@ -64,6 +64,12 @@ def seconds(value: Any) -> str:
 
 
 SURE = {"estimate": "about ", "at_least": f"≥{THIN}"}
+
+
+@register.filter
+def without_unmeasured(words: str, value: Mapping[str, Any]) -> str:
+    """A sum over the partitions whose leaders tell of their logs: where others do not, there is at least so much."""
+    return f"≥{THIN}{words}" if value.get("unmeasured") and words != DASH else words
 
 
 @register.filter

@@ -13,9 +13,9 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from console.differences import Line, differences
+from console.rules import words as say
 from console.snapshot.keys import SAFE
 from console.templatetags.times import moment_of
-from workers.rules import words as say
 
 register = template.Library()
 NO_MARKUP = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}

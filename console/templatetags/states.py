@@ -7,8 +7,8 @@ from typing import Any
 
 from django import template
 
+from console.rules.partitions import worst_state
 from console.templatetags.figures import shown
-from workers.rules.partitions import worst_state
 
 register = template.Library()
 

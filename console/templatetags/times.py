@@ -7,8 +7,8 @@ from typing import Any
 
 from django import template
 
+from console.rules.words import duration
 from console.templatetags.figures import DASH, number_of
-from workers.rules.words import duration
 
 register = template.Library()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django import template
 
-from workers.rules.words import THIN
+from console.rules.words import THIN
 
 register = template.Library()
 WORD = {

@@ -27,7 +27,7 @@ def own_page(request: HttpRequest, status: int, title: str = "", detail: str = "
     context = {"form_error": {"title": title or known[0], "detail": detail or known[1], "field": ""}, "status": status}
     user = getattr(request, "user", None)
     inside = status < 500 and user is not None and user.is_authenticated
-    return render(request if inside else None, "error.html" if inside else "stop.html", context, status=status)  # type: ignore[arg-type]
+    return render(request if inside else None, "error.html" if inside else "stop.html", context, status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

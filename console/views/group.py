@@ -14,9 +14,9 @@ from console.actions.offsets import parse_partitions
 from console.context import encoded, live_needs
 from console.queries import NotFound
 from console.roles import ADMIN, OPERATOR, actor_of
+from console.rules.words import counted
 from console.snapshot.read import Snapshot
 from console.views.support import KNOWN, done, page, refused, show
-from workers.rules.words import counted
 
 
 def _context(request: Any, group_id: str) -> dict[str, Any]:

@@ -14,11 +14,11 @@ from console.actions.throttle import preview_throttle
 from console.context import live_needs
 from console.models import Job, job_value
 from console.roles import OPERATOR, actor_of
+from console.rules.moves import plan_sentence, planned
+from console.rules.throttle import least_seconds
+from console.rules.words import counted
 from console.snapshot.read import Snapshot
 from console.views.support import KNOWN, ask_first, done, explain, is_confirmed, number, page, pages, refused, show
-from workers.rules.moves import plan_sentence, planned
-from workers.rules.throttle import least_seconds
-from workers.rules.words import counted
 
 
 def _context(request: Any) -> dict[str, Any]:

@@ -13,13 +13,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from console import explained
 from console.actions.audit import Conflict, Invalid, judge
-from console.gateway.errors import ClusterUnreachable, GatewayError, Unfinished
+from console.gateway.errors import GatewayError
 from console.models import Job
 from console.queries import NotFound, local_cluster
 from console.roles import VIEWER, Refused, actor_of
+from console.rules.words import whole
 from console.snapshot.read import SnapshotUnavailable
-from workers.rules.words import whole
 
 View = Callable[..., HttpResponse]
 NOTES_LIMIT = 5
@@ -62,30 +63,16 @@ def _sign_in_first(request: HttpRequest) -> HttpResponse:
 KNOWN = (Refused, Invalid, Conflict, GatewayError, SnapshotUnavailable)
 
 
-def explain(error: Exception) -> tuple[int, dict[str, str]]:  # noqa: PLR0911 (a table of errors)
+def explain(error: Exception) -> tuple[int, dict[str, str]]:
     """Status and `form_error` of something that was refused or could not be done."""
-    match error:
-        case Refused():
-            return 403, {"title": "Not allowed", "detail": str(error), "field": ""}
-        case Invalid():
-            return 422, {"title": "This cannot be done so", "detail": error.detail, "field": error.field}
-        case Conflict():
-            return 409, {"title": "Something is under way", "detail": str(error), "field": ""}
-        case NotFound():
-            return 404, {"title": "Not found", "detail": str(error), "field": ""}
-        case SnapshotUnavailable():
-            return 503, {"title": "The live snapshot is away", "detail": str(error), "field": ""}
-        case Unfinished():
-            return 503, {"title": "The cluster was not done in time", "detail": str(error), "field": ""}
-        case ClusterUnreachable():
-            return 503, {"title": "The cluster does not answer", "detail": str(error), "field": ""}
-    return 422, {"title": "The cluster refused", "detail": str(error), "field": ""}
+    found = explained.explain(error)
+    return found.kind.status, {"title": found.kind.title, "detail": found.detail, "field": found.field or ""}
 
 
 def show(request: HttpRequest, name: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
     """`<name>.html`, or `<name>_partial.html` for htmx where there is one."""
     templates = [f"{name}_partial.html", f"{name}.html"] if is_htmx(request) else [f"{name}.html"]
-    return render(request, templates, context, status=status)  # type: ignore[arg-type]
+    return render(request, templates, context, status=status)
 
 
 def refused(request: HttpRequest, name: str, context: dict[str, Any], error: Exception, form: str) -> HttpResponse:

@@ -16,6 +16,7 @@ from console.context import live_needs
 from console.gateway.errors import GatewayError
 from console.queries import NotFound
 from console.roles import ADMIN, OPERATOR, actor_of
+from console.rules.words import counted
 from console.snapshot.read import Snapshot
 from console.views.support import (
     KNOWN,
@@ -32,7 +33,6 @@ from console.views.support import (
     show,
     switches,
 )
-from workers.rules.words import counted
 
 PARTITIONS_SHOWN = 50
 

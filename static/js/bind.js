@@ -26,6 +26,7 @@ function paintField(element, value) {
   if (way === "state") return paintState(element, found);
   if (way === "worst") return paintState(element, format.worst(value));
   if (way === "behind") { setText(element, format.behind(value)); return; }
+  if (way === "measured-whole" || way === "measured-bytes") { setText(element, format.measured(found, way.slice(9), value)); return; }
   if (way === "bar") return paintBar(element, found);
   if (way === "hidden-unless") { element.hidden = !found; return; }
   if (way === "process") { element.dataset.process = found ?? ""; return; }

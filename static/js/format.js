@@ -44,6 +44,12 @@ export const seconds = (s) => (s === null || s === undefined ? DASH : duration(s
 const SURE = { estimate: "about ", at_least: "≥" + THIN };
 export const behind = (value) => (typeof value.lag_s === "number" ? (SURE[value.lag_basis] || "") + seconds(value.lag_s) : DASH);
 
+// A sum over the partitions whose leaders tell of their logs: where others do not, there is at least so much.
+export function measured(found, way, { unmeasured }) {
+  const words = way === "bytes" ? bytes(found) : whole(found);
+  return unmeasured && words !== DASH ? "≥" + THIN + words : words;
+}
+
 // A percentile read from a histogram is its bucket's upper bound.
 export const bound = (value) => (value === null || value === undefined ? DASH : "≤" + THIN + (value < 10 ? value.toFixed(1) : whole(value)) + THIN + "ms");
 export const text = (value) => (value === null || value === undefined || value === "" ? DASH : String(value));

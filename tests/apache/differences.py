@@ -6,6 +6,7 @@ from broker_core.protocol.api import ApiKey
 
 INTENDED: dict[str, str] = {
     "assignment to nobody": "Kafka makes a partition without replicas that nothing can mend",
+    "assignment to an unknown broker": "told as a partition without a leader, so that clients count right; Kafka tells nothing of it",
     "negative broker": "Kafka makes a partition that no broker can ever lead",
     "partition assigned twice": "Kafka takes the last of two contradicting lists",
     "null name without an id": "Kafka fails with an internal error",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import json
 import os
 import tempfile
 import time
@@ -18,8 +17,12 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from broker_core.contract.feed import Answer, Follower, Replica
 from tests.bench.figures import Figure
-from tests.support.console_world import BROKERS, batch, claim
+from tests.support.console_world import BROKERS
+from tests.support.feed_rows import batch, claim
 from tests.support.redis import redis_server
 
 TOPICS = 10
@@ -103,15 +106,15 @@ class _World:
         isr = [b for b in self.replicas(p) if b in alive]
         return isr[0], isr
 
-    def rows(self, broker: int, alive: set[int], epoch: int, *, led_only: bool) -> list[dict[str, Any]]:
+    def rows(self, broker: int, alive: set[int], epoch: int, *, led_only: bool) -> list[Replica]:
         found = []
         for name, p in self.names:
             leader, isr = self.led(p, alive)
             if led_only and leader != broker:
                 continue
-            ages = {"high_watermark": None, "fetch_age_ms": 20, "caught_up_age_ms": 20}
-            followers = [{"broker_id": b, "log_end_offset": 100, **ages} for b in self.replicas(p) if b != broker]
-            more = {"followers": followers if leader == broker else None, "leader_epoch": epoch}
+            ages = {"fetch_age_ms": 20, "caught_up_age_ms": 20}
+            followers = [Follower(b, 100, **ages) for b in self.replicas(p) if b != broker]
+            more = {"followers": followers if leader == broker else [], "leader_epoch": epoch}
             found.append(claim(name, p, broker, self.replicas(p), leader=leader, isr=isr, end=100, **more))
         return found
 
@@ -119,16 +122,16 @@ class _World:
         rows = self.rows(broker, alive, epoch, led_only=not full)
         pages = [rows] if full else [rows[n : n + PAGE_ROWS] for n in range(0, len(rows), PAGE_ROWS)]
         for page in pages:
-            self.frames[broker].put_nowait(json.dumps(batch(broker, page, _now_ms(), full=full)).encode())
+            self.frames[broker].put_nowait(msgspec.json.encode(batch(broker, page, _now_ms(), full=full)))
 
-    async def feed(self, _host: str, port: int) -> AsyncIterator[dict[str, Any]]:
+    async def feed(self, _host: str, port: int) -> AsyncIterator[Answer]:
         while True:
             try:
                 frame = await asyncio.wait_for(self.frames[port - 9091].get(), 1)
             except TimeoutError:
                 yield batch(port - 9091, [], _now_ms())
             else:
-                yield json.loads(frame)
+                yield msgspec.json.decode(frame, type=Answer)
 
     async def watches(self, owner: Any, alive: set[int], epoch: int) -> None:
         """Each partition's znode, as many in a turn as are read at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ LOOK_SECONDS = 1.0
 """Between two looks, at the page or at thousands of partitions: their metadata takes brokers and client a good part of it."""
 SEEN_SECONDS = 6.0
 """So long after a broker stands still the page may not know it yet: silence is told from 3 s on, and it is looked at once a second."""
-SAFE = "partitions are safe"
+SAFE = re.compile(r"\b(is|are) safe\b")
 
 
 class Witness:
@@ -88,5 +89,8 @@ class Witness:
             return  # the console itself is down, or says that it knows nothing
         self.answers += 1
         after = self._silent
-        if before is not None and before == after and time.monotonic() - before[1] > SEEN_SECONDS and verdict and SAFE in verdict["text"]:
-            self.lies.append(f"{time.monotonic() - before[1]:.0f} s after {before[0]} fell silent the page says: {verdict['text']}")
+        if before is None or before != after or not verdict:
+            return
+        since = time.monotonic() - before[1]
+        if since > SEEN_SECONDS and SAFE.search(verdict["text"]):
+            self.lies.append(f"{since:.0f} s after {before[0]} fell silent the page says: {verdict['text']}")

@@ -8,7 +8,8 @@ import pytest
 
 from console.live.changes import topic_changes
 from console.live.state import ClusterState
-from tests.support.console_world import batch, cluster_state, group_claim
+from tests.support.console_world import cluster_state
+from tests.support.feed_rows import batch, group_claim
 
 
 def told(state: ClusterState, kind: str, now_ms: int = 20) -> list[tuple[str, str]]:
@@ -96,6 +97,6 @@ def test_one_that_commits_by_itself_goes_forward_by_reading() -> None:
     """Spark's commits: a group without members, never joined."""
     state = cluster_state(0)
     for at_ms, offset in ((5, 10), (10, 20), (15, 12)):
-        claim = group_claim("g", {"orders": {0: offset}}, members=0) | {"protocol_type": ""}
+        claim = group_claim("g", {"orders": {0: offset}}, members=0, protocol_type="")
         state.apply_batch(batch(1, [], at_ms, groups=[claim]), at_ms)
     assert [text.partition(".")[0] for _, text in told(state, "offsets_moved")] == ["offsets of group g were moved: orders-0 from 20 to 12"]

@@ -13,9 +13,9 @@ import pytest
 
 from console.gateway import demo
 from console.live.clients import ClientsWatch, run_clients
+from console.rules.watch import Watch
 from console.snapshot.read import Snapshot
 from workers.demo.telling import tell
-from workers.rules.watch import Watch
 
 
 def client(name: str, silent_s: float | None = None) -> dict[str, Any]:

@@ -11,10 +11,11 @@ import pytest
 from console.live.learnt import ABSENT_LIMIT, Learnt
 from console.live.recall import recall_rhythms
 from console.live.state import ClusterState
+from console.rules.rhythm import Cycle, Rhythm, kept_value
 from console.snapshot import compare, keys, write
 from console.snapshot.connect import async_client
-from tests.support.console_world import batch, claim, cluster_state, group_claim
-from workers.rules.rhythm import Cycle, Rhythm, kept_value
+from tests.support.console_world import cluster_state
+from tests.support.feed_rows import batch, claim, group_claim
 
 ALL = [1, 2, 3]
 USUAL = Rhythm((Cycle(120, 88), Cycle(120, 89)), 5_000)

@@ -12,7 +12,8 @@ from console.live.troubled import Troubled
 from console.snapshot import write
 from console.snapshot.read import Snapshot
 from tests.support.console_fixtures import AHEAD_MS
-from tests.support.console_world import add_topic, batch, claim, cluster_state, group_claim
+from tests.support.console_world import add_topic, cluster_state
+from tests.support.feed_rows import batch, claim, group_claim
 
 MANY = 700
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from console.live.state import ClusterState
-from tests.support.console_world import BROKERS, add_topic, batch, claim, cluster_state
+from tests.support.console_world import BROKERS, add_topic, cluster_state
+from tests.support.feed_rows import batch, claim
 
 NAMES = ("orders", "clicks", "t-1", "t-2")
 

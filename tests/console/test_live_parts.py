@@ -6,12 +6,14 @@ import json
 
 import pytest
 
+from broker_core.contract.feed import Member
 from console.live.outbox import Outbox
 from console.live.rates import Rate
 from console.live.samples import samples
 from console.live.subscription import BadSubscription, parse
 from console.snapshot import keys
-from tests.support.console_world import add_topic, batch, cluster_state, group_claim
+from tests.support.console_world import add_topic, cluster_state
+from tests.support.feed_rows import batch, group_claim
 
 
 def test_a_page_gets_what_it_shows() -> None:
@@ -81,8 +83,7 @@ def test_a_gap_while_a_snapshot_is_read_asks_for_another() -> None:
 def test_what_a_member_says_it_reads_and_nobody_has_is_no_row(topic: str) -> None:
     """An assignment is bytes that a client chose: it must not keep the snapshot from being written."""
     state = cluster_state(0)
-    group = group_claim("g", {"orders": {0: 5}})
-    group["members"][0]["assignment"] = {topic: [0, -1], "orders": [1, 9]}
+    group = group_claim("g", {"orders": {0: 5}}, members=[Member("m", assignment={topic: [0, -1], "orders": [1, 9]})])
     state.apply_batch(batch(1, [], 10, groups=[group]), 10)
     changed = state.take(10)[0]
     assert [key for key in changed if key.startswith("lag/g/")] == ["lag/g/orders/0", "lag/g/orders/1"]
@@ -92,8 +93,7 @@ def test_what_a_member_says_it_reads_and_nobody_has_is_no_row(topic: str) -> Non
 def test_a_row_comes_with_its_partition() -> None:
     """Topic and group may be new at once, and the group be heard of first."""
     state = cluster_state(0)
-    group = group_claim("g", {})
-    group["members"][0]["assignment"] = {"later": [0]}
+    group = group_claim("g", {}, members=[Member("m", assignment={"later": [0]})])
     state.apply_batch(batch(1, [], 10, groups=[group]), 10)
     assert "lag/g/later/0" not in state.take(10)[0]
     add_topic(state, "later", 1, 20)
@@ -123,6 +123,15 @@ def test_a_store_that_does_not_answer_is_said_after_a_while_and_until_it_does() 
     assert said(5_000)
     state.set_store(True, 6_000)
     assert not said(6_000)
+
+
+def test_a_total_over_more_things_starts_anew() -> None:
+    """A million records whose leader tells of them again have not arrived within a second."""
+    rate, seen = Rate(), []
+    for at_ms, total, over in ((2000, 3e6, 3), (3000, 2e6, 2), (4000, 2e6, 2), (5000, 3e6, 3)):
+        rate.add(at_ms, total, over)
+        seen.append(rate.per_s())
+    assert seen == [None, None, 0.0, None]
 
 
 def test_rates_need_a_second_and_forget_a_restart() -> None:

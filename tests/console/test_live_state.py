@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from msgspec.structs import replace
 
 from console.live.partitionbook import LATER_MS
 from console.live.sight import Sight
 from console.live.state import ClusterState
-from tests.support.console_world import BROKERS, add_topic, batch, claim, cluster_state, group_claim
-from workers.rules.lag import RecordTime
+from console.rules.lag import RecordTime
+from tests.support.console_world import BROKERS, add_topic, cluster_state
+from tests.support.feed_rows import batch, claim, group_claim, requests
 
 ALL = [1, 2, 3]
 
@@ -234,7 +236,7 @@ def test_a_data_folder_that_went_offline_is_an_event_and_a_word_in_the_verdict(s
 def test_what_an_offline_folder_does_to_a_partition_is_told_with_its_cause(state: ClusterState) -> None:
     """The broker lives: neither its session nor its speed is to blame."""
     gone = claim("orders", 0, 1, ALL, leader=1, isr=[], end=100)
-    state.apply_batch(batch(1, [{**gone, "role": "offline", "leader": -1}], 1500), 1500)
+    state.apply_batch(batch(1, [replace(gone, role="offline", leader=-1)], 1500), 1500)
     state.apply_batch(batch(2, [claim("orders", 0, 2, ALL, leader=2, isr=[2, 3], end=100, leader_epoch=6)], 1600), 1600)
     state.set_partition("orders", 0, 2, 6, [2, 3])
     values, told = state.take(1600)
@@ -271,8 +273,9 @@ def test_truncation_is_told_once(state: ClusterState) -> None:
     row = claim("orders", 0, 3, ALL, leader=1, isr=ALL, end=90, truncation={"from": 100, "to": 90})
     state.apply_batch(batch(3, [row], 2000), 2000)
     told = state.take(2000)[1]
-    assert [e["sentence"] for e in told] == ["broker 3 cut orders-0 from 100 back to 90 to follow epoch 5 of broker 1."]
-    state.apply_batch(batch(3, [{**row, "log_end_offset": 95}], 2100), 2100)
+    gone = "its 10 records at offsets 90 to 99 are gone"
+    assert [e["sentence"] for e in told] == [f"broker 3 cut orders-0 from 100 back to 90 to follow epoch 5 of broker 1: {gone}."]
+    state.apply_batch(batch(3, [replace(row, log_end_offset=95)], 2100), 2100)
     assert state.take(2100)[1] == []
 
 
@@ -357,6 +360,41 @@ def test_counts_are_kept_by_difference() -> None:
     assert values["partition/wide/999"] is None
     assert values["cluster"]["partitions"] == values["cluster"]["under_replicated"] == 0  # type: ignore[index]
     assert events[0]["kind"] == "topic_deleted"
+
+
+def leaders_of_orders(end: int, at_ms: int, state: ClusterState) -> None:
+    for partition in range(3):
+        leader = partition % 3 + 1
+        state.apply_batch(batch(leader, [claim("orders", partition, leader, ALL, leader=leader, isr=ALL, end=end)], at_ms), at_ms)
+
+
+def test_records_that_no_leader_tells_of_are_not_none(state: ClusterState) -> None:
+    """What lies on a dead broker's disk is unknown: the sums are at least what the others tell, and nothing where nobody does."""
+    leaders_of_orders(100, 1500, state)
+    state.set_brokers({1: BROKERS[1], 2: BROKERS[2]}, 2000)
+    orders = state.take(2000)[0]["topic/orders"]
+    assert orders is not None
+    assert (orders["offline"], orders["unmeasured"], orders["messages"], orders["size_bytes"]) == (1, 1, 200, 2000)
+    state.set_brokers({}, 2500)
+    values = state.take(2500)[0]
+    assert {values[key]["unmeasured"] for key in ("topic/orders", "broker/1")} == {3, 5}  # type: ignore[index]
+    assert {values[key]["size_bytes"] for key in ("topic/orders", "broker/1")} == {None}  # type: ignore[index]
+    assert values["topic/orders"]["messages"] is None  # type: ignore[index]
+
+
+def test_records_that_are_known_again_have_not_just_arrived(state: ClusterState) -> None:
+    leaders_of_orders(1_000_000, 1500, state)
+    state.tick(2000)
+    state.set_brokers({1: BROKERS[1], 2: BROKERS[2]}, 2500)
+    state.tick(3000)
+    state.tick(4000)
+    state.set_brokers(BROKERS, 4500)
+    leaders_of_orders(1_000_000, 4600, state)
+    state.tick(5000)
+    state.tick(6000)
+    orders = state.take(6000)[0]["topic/orders"]
+    assert orders is not None
+    assert (orders["unmeasured"], orders["messages_per_s"]) == (0, 0)
 
 
 @pytest.mark.spec("Z4")
@@ -544,10 +582,10 @@ def test_rates_come_from_totals(state: ClusterState) -> None:
         now = 2000 + step * 1000
         for broker in BROKERS:
             told = {
-                "produced_bytes": step * 1000,
+                "produced_bytes": (step + 1) * 1000,
                 "fetched_bytes": 0,
-                "messages_in": step * 10,
-                "requests": {"Produce": {"count": step * 5}},
+                "messages_in": (step + 1) * 10,
+                "requests": {"Produce": requests(step * 5)},
             }
             state.apply_batch(batch(broker, [], now, said=told), now)
     values = state.take(6000)[0]
@@ -583,7 +621,7 @@ def test_a_rebalance_seen_step_by_step_is_told_once(state: ClusterState) -> None
         (2200, "Stable", 2),
         (2300, "Stable", 2),
     ):
-        claim = {**group_claim("billing", {"orders": {0: 60}}, generation=generation), "state": step}
+        claim = group_claim("billing", {"orders": {0: 60}}, generation=generation, state=step)
         state.apply_batch(batch(1, [], at_ms, groups=[claim]), at_ms)
         said += [e["sentence"] for e in state.take(at_ms)[1] if e["kind"] == "group_rebalance"]
     assert said == ["group billing rebalanced to generation 2: its members rejoined; 1 member."]

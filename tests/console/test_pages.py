@@ -13,11 +13,13 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import reverse
 
+from broker_core.contract.feed import Member
 from console.context import _url
 from console.models import AuditEntry, HealthReport, Job
+from console.rules.report import report
 from tests.support.console_fixtures import publish
-from tests.support.console_world import BROKERS, batch, group_claim
-from workers.rules.report import report
+from tests.support.console_world import BROKERS
+from tests.support.feed_rows import batch, group_claim
 
 pytestmark = pytest.mark.spec("O1")
 
@@ -130,8 +132,7 @@ def test_markup_in_names_is_only_text(people: dict[str, Client], shown: Any, red
     """Hostile group and client ids reach pages as text."""
 
     hostile = "<img src=x onerror=alert(1)>/é&"
-    group = group_claim(hostile, {"orders": {0: 5}})
-    group["members"][0]["client_id"] = "<script>alert(2)</script>"
+    group = group_claim(hostile, {"orders": {0: 5}}, members=[Member("m0", "<script>alert(2)</script>", assignment={"orders": [0]})])
     shown.apply_batch(batch(1, [], 2000, groups=[group]), 2000)
     shown.take(2000)
     publish(redis, shown, 2000)
@@ -166,12 +167,13 @@ def test_what_waits_at_a_broker_is_shown_by_kind(people: dict[str, Client], show
     """The four purgatories; a broker that did not tell shows none."""
 
     shown.apply_batch(batch(1, [], 2000, said={"purgatory": {"produce": 61, "fetch": 62, "join": 63, "heartbeat": 64}}), 2000)
+    shown.set_brokers({broker: BROKERS[broker] for broker in (1, 2)}, 2000)
     shown.take(2000)
     publish(redis, shown, 2000)
     page = people["viewer"].get("/brokers").content.decode()
     for name, size in (("produce", 61), ("fetch", 62), ("join", 63), ("heartbeat", 64)):
         told = re.findall(rf'data-field="purgatory.{name}" data-as="whole" data-quiet>([^<]*)</span> {name}', page)
-        assert told == [str(size), "–", "–"]
+        assert told == [str(size), "0", "–"]
 
 
 FOLDER_GONE = {
@@ -195,7 +197,7 @@ def test_an_offline_data_folder_is_told_on_every_way_with_what_to_do(people: dic
     assert "The data folder of broker 2 is offline since 14 Nov 22:13:20 UTC (append of orders-0 failed" in verdict
     assert "then restart broker 2." in verdict
     states = re.findall(r'data-field="log_dir.state" data-as="state" data-level="(\w+)">([^<]*)<', page)
-    assert states == [("ok", "serves"), ("bad", "offline"), ("off", "–")]
+    assert states == [("ok", "serves"), ("bad", "offline"), ("ok", "serves")]
     assert 'action="/brokers/2/restart"' in page
     metrics = people["viewer"].get("/metrics").content.decode()
     assert 'highwater_broker_log_dir_offline{cluster="local",broker="1"} 0' in metrics
@@ -239,6 +241,23 @@ def test_a_topic_that_is_being_deleted_says_so_and_what_it_waits_for(people: dic
     assert rows.count('data-level="notice">being deleted</span>') == 1
 
 
+def test_what_no_leader_tells_of_is_a_bound_or_a_dash_and_never_0(people: dict[str, Client], shown: Any, redis: Any) -> None:
+    shown.set_brokers({b: BROKERS[b] for b in (1, 2)}, 5000)
+    shown.take(5000)
+    publish(redis, shown, 5000)
+    orders = people["admin"].get("/topics/orders").content.decode()
+    kept = re.findall(r'data-field="(?:messages|size_bytes)" data-as="measured-\w+" data-quiet>([^<]*)<', orders)
+    assert len(kept) == 2 and all(words.startswith("≥") for words in kept), kept
+    assert "<p>All records in 3 partitions" in orders
+    shown.set_brokers({}, 6000)
+    shown.take(6000)
+    publish(redis, shown, 6000)
+    for path, of in (("/topics/orders", 2), ("/brokers", 3)):
+        page = people["admin"].get(path).content.decode()
+        found = re.findall(r'data-field="(?:messages|size_bytes)" data-as="measured-\w+" data-quiet>([^<]*)<', page)
+        assert found == ["–"] * of
+
+
 def test_a_list_is_cut_into_pages(people: dict[str, Client], redis: Any) -> None:
     """10 000 partitions are never scanned for a page: it reads the 50 it shows."""
     from tests.support.console_world import cluster_state
@@ -260,7 +279,8 @@ def torn(shown: Any, redis: Any) -> Any:
 
     Three of the small ones, the system's own and 70 partitions of the wide one lack a copy, two lack two.
     """
-    from tests.support.console_world import batch, claim, cluster_state
+    from tests.support.console_world import cluster_state
+    from tests.support.feed_rows import batch, claim
 
     state = cluster_state(1000, {f"t{n:03}": 1 for n in range(300)} | {"wide": 120, "__own": 1})
     state.take(1000)

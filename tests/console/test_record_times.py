@@ -11,8 +11,8 @@ from broker_core.records.batch import build_batch
 from broker_core.records.record import Record
 from broker_core.seams import Node
 from console.gateway.record_times import Asked, RecordTimes, record_time
+from console.rules.lag import RecordTime
 from tests.support.broker_cluster import PORT, BrokerCluster
-from workers.rules.lag import RecordTime
 
 
 def test_the_leader_is_asked_for_the_times_of_records() -> None:

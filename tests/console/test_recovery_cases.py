@@ -17,9 +17,9 @@ from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from console.live.state import ClusterState
+from console.rules.partitions import partition_sentence
 from tests.support.broker_cluster import BrokerCluster
-from tests.support.console_world import batch
-from workers.rules.partitions import partition_sentence
+from tests.support.feed_rows import batch
 
 pytestmark = pytest.mark.spec("R9")
 

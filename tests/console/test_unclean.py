@@ -12,7 +12,8 @@ from django.test import Client
 from console.live.state import ClusterState
 from console.models import AuditEntry
 from tests.support.console_fixtures import publish
-from tests.support.console_world import BROKERS, batch, claim, cluster_state
+from tests.support.console_world import BROKERS, cluster_state
+from tests.support.feed_rows import batch, claim
 
 pytestmark = pytest.mark.spec("R8", "O3")
 

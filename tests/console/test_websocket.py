@@ -20,7 +20,8 @@ from console.models import ApiToken
 from console.snapshot import keys, write
 from console.snapshot.connect import async_client
 from tests.support.console_fixtures import publish
-from tests.support.console_world import BROKERS, batch, claim
+from tests.support.console_world import BROKERS
+from tests.support.feed_rows import batch, claim
 from tests.support.websocket import WebSocket
 
 pytestmark = pytest.mark.django_db(transaction=True)

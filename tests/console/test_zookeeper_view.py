@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from broker_core.coordination.layout import DELETE_TOPICS, config_path, deletion_path, ensure_layout, partitions_path, state_path
-from broker_core.coordination.memory import MemoryEnsemble, MemoryStore
 from broker_core.coordination.store import SessionExpired
 from broker_core.coordination.znode_data import TopicAssignment, encode_config, encode_partition_state, encode_topic
 from broker_core.model import LeaderAndIsr, TopicPartition
 from console.gateway.watched import READS_AT_ONCE
 from console.gateway.zookeeper import ZooKeeperView
 from console.live.state import ClusterState
+from tests.support.memory_store.client import MemoryStore
+from tests.support.memory_store.ensemble import MemoryEnsemble
 
 pytestmark = pytest.mark.spec("Z1", "Z4")
 

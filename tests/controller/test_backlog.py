@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from broker_core.controller.channels import ROOM
 from broker_core.controller.context import Replica
 from broker_core.controller.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY, ControlRequest
 from broker_core.coordination import layout
-from broker_core.model import NO_LEADER, BrokerInfo, TopicPartition
+from broker_core.model import LEADER_DURING_DELETE, NO_LEADER, BrokerInfo, TopicPartition
 from tests.support.controller_world import ManualClock, World
 
 SLICE = 4
@@ -59,6 +59,15 @@ class SlowWorld(World):
         metadata = [request for request in self.told[broker_id].requests if request.api_key == UPDATE_METADATA_KEY]
         counts = [sum(tp.topic == topic for tp in request.partitions) for request in metadata]
         return [count for count in counts if count]
+
+    def counts_known(self, broker_id: int, topic: str) -> list[int]:
+        """How many of the topic's partitions the broker's metadata knew of, as that changed."""
+        known, counts = set[TopicPartition](), [0]
+        for request in self.told[broker_id].requests:
+            if request.api_key == UPDATE_METADATA_KEY:
+                known.update(tp for tp in request.partitions if tp.topic == topic)
+                counts += [len(known)] if len(known) != counts[-1] else []
+        return counts[1:]
 
     def led(self, topic: str) -> int:
         """Partitions whose leader broker 0 knows."""
@@ -132,6 +141,26 @@ async def test_a_broker_that_starts_is_told_of_topics_as_a_whole(world: SlowWorl
     assert world.told_at_once(1, "big")[0] == MANY
 
 
+async def test_a_new_controller_tells_first_what_clients_wait_for(world: SlowWorld) -> None:
+    """New leaders before roles that are as they were, and a topic of one before those of many and of those that go."""
+    await world.create_topic("a-going", *[IDS] * MANY)
+    await world.create_topic("b-led-by-others", *[(1, 2)] * MANY, topic_id=8)
+    await world.create_topic("c-large", *[IDS] * MANY, topic_id=9)
+    await world.create_topic("z-small", IDS, topic_id=10)
+    await until_quiet(world)
+    await world.die(2)
+    await world.delete_topic("a-going")
+    await until_quiet(world)
+    world.told[1].requests.clear()
+    await world.die(0)
+    await until_quiet(world)
+    told = [list(request.partitions) for request in world.told[1].requests if request.api_key == LEADER_AND_ISR_KEY]
+    topics = list(dict.fromkeys(tp.topic for partitions in told for tp in partitions))
+    assert topics == ["z-small", "c-large", "b-led-by-others", "a-going"]
+    metadata = [tp.topic for request in world.told[1].requests if request.api_key == UPDATE_METADATA_KEY for tp in request.partitions]
+    assert list(dict.fromkeys(metadata)) == ["z-small", "b-led-by-others", "c-large", "a-going"]
+
+
 def test_topics_are_not_cut_in_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "PARTITIONS_PER_SLICE", SLICE)
     partitions = [
@@ -182,6 +211,81 @@ async def test_the_next_controller_goes_on_with_what_the_last_one_left(world: Sl
     await until_quiet(world)
     known = world.told[1].metadata
     assert sum(part["leader"] == 1 for tp, part in known.items() if tp.topic == "big") == MANY
+
+
+async def cut_in_two(world: SlowWorld, *replicas: Sequence[int], grown_from: int = 0) -> None:
+    """The controller, broker 0, dies when some of the new partitions have leaders and others have none. Broker 2 stays slow."""
+    if grown_from:
+        await world.create_topic("big", *replicas[:grown_from])
+    world.slow = True
+    if grown_from:
+        await world.grow_topic("big", *replicas)
+    else:
+        await world.create_topic("big", *replicas)
+    await world.die(0)
+    there = [await world.exists(layout.state_path(TopicPartition("big", number))) for number in range(len(replicas))]
+    assert sum(there) > grown_from and not all(there), "else nothing is cut"
+
+
+async def test_the_next_controller_shows_no_part_of_a_topic_that_was_cut_in_two(world: SlowWorld) -> None:
+    await cut_in_two(world, *[(1, 2)] * MANY)
+    await world.start(0)
+    assert [world.counts_known(broker_id, "big") for broker_id in (0, 1)] == [[], []]
+    world.go_on()
+    await until_quiet(world)
+    assert [world.counts_known(broker_id, "big") for broker_id in IDS] == [[MANY]] * 3
+    assert world.led("big") == MANY
+
+
+async def test_the_next_controller_goes_on_showing_what_a_cut_growth_began_with(world: SlowWorld) -> None:
+    """Also a partition that nobody leads, also to a broker that has just started."""
+    await cut_in_two(world, (0,), *[(1, 2)] * 2 * MANY, grown_from=3)
+    assert world.told[1].metadata[TopicPartition("big", 0)]["leader"] == NO_LEADER
+    await world.start(0)
+    assert [world.counts_known(broker_id, "big") for broker_id in (0, 1)] == [[3], [3]]
+    world.go_on()
+    await until_quiet(world)
+    assert [world.counts_known(broker_id, "big") for broker_id in IDS] == [[3, 2 * MANY + 1]] * 3
+    assert world.led("big") == 2 * MANY + 1
+
+
+async def test_a_few_partitions_that_were_cut_in_two_are_shown_at_once(world: SlowWorld) -> None:
+    """What one step of the controller creates is cut by its death, too."""
+    await world.create_topic("few", *[IDS] * SLICE)
+    await world.operator.delete(layout.state_path(TopicPartition("few", 1)))
+    world.told[1].requests.clear()
+    await world.die(0)
+    assert world.counts_known(1, "few") == [SLICE]
+    assert not world.active.snapshot().offline_partitions
+
+
+async def test_a_new_topic_s_count_is_right_where_some_partitions_get_no_leader(world: SlowWorld) -> None:
+    await world.die(2)
+    await world.create_topic("half", *[(1,), (2,)] * SLICE)
+    await until_quiet(world)
+    await world.start(2)
+    await until_quiet(world)
+    assert [world.counts_known(broker_id, "half") for broker_id in IDS] == [[2 * SLICE]] * 3
+    assert world.led("half") == 2 * SLICE
+
+
+async def test_nothing_of_a_topic_that_was_cut_in_two_stays_when_it_is_deleted(world: SlowWorld) -> None:
+    await cut_in_two(world, *[(1, 2)] * 2 * MANY, grown_from=3)
+    await world.delete_topic("big")
+    world.go_on()
+    await until_quiet(world)
+    assert not await world.exists(layout.topic_path("big"))
+    assert {part["leader"] for tp, part in world.told[1].metadata.items() if tp.topic == "big"} == {LEADER_DURING_DELETE}
+
+
+async def test_a_controller_tells_metadata_once_when_it_begins(world: SlowWorld) -> None:
+    await world.create_topic("big", *[(1, 2)] * MANY)
+    await until_quiet(world)
+    before = +world.sent
+    await world.die(0)
+    await until_quiet(world)
+    told = {count for (_, key, _), count in (world.sent - before).items() if key == UPDATE_METADATA_KEY}
+    assert told == {1}, "its leaders have not changed"
 
 
 async def test_a_topic_is_deleted_while_it_is_being_created(world: SlowWorld) -> None:

@@ -14,10 +14,10 @@ from broker_core.controller.requests import STOP_REPLICA_KEY
 from broker_core.controller.topic_deletion import plan
 from broker_core.controller.znodes import Znodes
 from broker_core.coordination import layout
-from broker_core.coordination.memory import MemoryStore
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from tests.support.controller_world import SESSION_TIMEOUT_MS, World, spawn
+from tests.support.memory_store.client import MemoryStore
 
 pytestmark = pytest.mark.spec("Z4")
 

@@ -8,9 +8,9 @@ import pytest
 
 from broker_core.coordination import layout
 from broker_core.coordination.config_changes import EXPIRY_MS, ConfigChanges
-from broker_core.coordination.memory import MemoryStore
 from broker_core.coordination.znode_data import encode_config, encode_config_change
 from tests.support.controller_world import FolderDisk, World, make_node
+from tests.support.memory_store.client import MemoryStore
 
 pytestmark = pytest.mark.spec("O1")
 

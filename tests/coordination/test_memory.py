@@ -6,9 +6,11 @@ import asyncio
 
 import pytest
 
-from broker_core.coordination.memory import LoopLink, MemoryEnsemble, MemoryStore
 from broker_core.coordination.store import ConnectionLoss, Create, NodeExists, SessionExpired, SessionState, SetData, WatchEvent
 from broker_core.server.adapters.clock import RealClock
+from tests.support.memory_store.client import MemoryStore
+from tests.support.memory_store.ensemble import MemoryEnsemble
+from tests.support.memory_store.link import LoopLink
 
 pytestmark = pytest.mark.spec("B12", "B13")
 

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from broker_core.coordination.memory import MemoryEnsemble, MemoryStore
 from broker_core.coordination.store import (
     MOST_BYTES,
     BadVersion,
@@ -29,6 +28,8 @@ from broker_core.coordination.store import (
 )
 from broker_core.coordination.zookeeper import ZooKeeperStore
 from broker_core.coordination.zookeeper.session import MAX_IN_FLIGHT
+from tests.support.memory_store.client import MemoryStore
+from tests.support.memory_store.ensemble import MemoryEnsemble
 from tests.support.zookeeper import zookeeper
 
 pytestmark = pytest.mark.spec("Z1", "Z2")

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.groups.journal import OFFSETS_TOPIC
 from broker_core.groups.records import decode_offset_value
 from broker_core.handlers import (
     delete_groups,
@@ -22,7 +21,7 @@ from broker_core.handlers import (
     offset_fetch,
     sync_group,
 )
-from broker_core.model import TopicPartition
+from broker_core.model import CONSUMER_OFFSETS, TopicPartition
 from broker_core.transactions.producer_ids import ProducerIds
 from tests.support.api_client import ApiClient
 from tests.support.groups_cluster import simulate
@@ -385,13 +384,13 @@ def test_first_request_creates_the_offsets_topic_once():
     """Until the topic has leaders clients are told to ask again."""
 
     async def scenario(cluster):
-        cluster.describe({}, deleted=tuple(TopicPartition(OFFSETS_TOPIC, index) for index in range(4)))
+        cluster.describe({}, deleted=tuple(TopicPartition(CONSUMER_OFFSETS, index) for index in range(4)))
         client = client_of(cluster)
         for _ in range(3):
             answer = await client.call(find_coordinator.handle, 6, key_type=0, coordinator_keys=["g", "h"])
             assert [row.error_code for row in answer.coordinators] == [E.COORDINATOR_NOT_AVAILABLE] * 2
         await cluster.settle()
-        assert client.broker.admin.created == [OFFSETS_TOPIC]
+        assert client.broker.admin.created == [CONSUMER_OFFSETS]
         answer = await client.call(find_coordinator.handle, 6, key_type=0, coordinator_keys=["g"])
         assert answer.coordinators[0].error_code == E.NONE
 
@@ -402,7 +401,7 @@ def test_offsets_topic_waits_for_enough_brokers():
     """As in Kafka: never with fewer replicas than configured, but tried again."""
 
     async def scenario(cluster):
-        cluster.describe({}, deleted=tuple(TopicPartition(OFFSETS_TOPIC, index) for index in range(4)), brokers=(1, 2))
+        cluster.describe({}, deleted=tuple(TopicPartition(CONSUMER_OFFSETS, index) for index in range(4)), brokers=(1, 2))
         client = client_of(cluster)
         client.broker.admin.error = KafkaError(E.INVALID_REPLICATION_FACTOR)
         for _ in range(2):
@@ -414,7 +413,7 @@ def test_offsets_topic_waits_for_enough_brokers():
         for _ in range(2):
             await client.call(find_coordinator.handle, 0, key="g")
             await cluster.settle()
-        assert client.broker.admin.created == [OFFSETS_TOPIC] * 2
+        assert client.broker.admin.created == [CONSUMER_OFFSETS] * 2
 
     simulate(scenario)
 

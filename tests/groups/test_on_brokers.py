@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker_core.errors import ErrorCode
-from broker_core.groups.journal import OFFSETS_TOPIC
+from broker_core.model import CONSUMER_OFFSETS
 from broker_core.protocol.api import ApiKey
 from tests.simulation.kernel.life import STORE
 from tests.support.broker_cluster import BrokerCluster
@@ -131,7 +131,7 @@ def test_group_survives_the_kill_of_its_coordinator(cluster):
     assert client.heartbeat() == E.NONE
     client.commit(43)
     cluster.start(old)
-    cluster.until(lambda: len(cluster.isr(old, OFFSETS_TOPIC)) == 3)
+    cluster.until(lambda: len(cluster.isr(old, CONSUMER_OFFSETS)) == 3)
     assert client.committed() == 43
 
 
@@ -146,7 +146,7 @@ def test_commits_during_repeated_kills_are_never_lost(cluster):
         client.commit(10 * round_number + 1)
         assert client.committed() == 10 * round_number + 1
         cluster.start(victim)
-        cluster.until(lambda broker_id=victim: all(len(cluster.isr(broker_id, OFFSETS_TOPIC, index)) == 3 for index in range(3)))
+        cluster.until(lambda broker_id=victim: all(len(cluster.isr(broker_id, CONSUMER_OFFSETS, index)) == 3 for index in range(3)))
         assert client.committed() == 10 * round_number + 1
 
 
@@ -178,7 +178,7 @@ def test_coordinator_that_is_cut_off_acknowledges_nothing(cluster):
     cluster.until(lambda: coordinates(cluster, old))
     for place in places:
         cluster.world.heal(f"b{old}", place)
-    cluster.until(lambda: all(len(cluster.isr(old, OFFSETS_TOPIC, index)) == 3 for index in range(3)))
+    cluster.until(lambda: all(len(cluster.isr(old, CONSUMER_OFFSETS, index)) == 3 for index in range(3)))
     assert client.committed() == 1
 
 
@@ -202,11 +202,11 @@ def test_coordinator_moves_with_a_controlled_stop(cluster):
 @pytest.mark.spec("G2")
 def test_offsets_topic_is_made_by_the_first_group(cluster):
     """With as many partitions and replicas as configured."""
-    assert not cluster.brokers[1].services.metadata.has_topic(OFFSETS_TOPIC)
+    assert not cluster.brokers[1].services.metadata.has_topic(CONSUMER_OFFSETS)
     GroupClient(cluster, "g").coordinator()
-    states = cluster.brokers[1].services.metadata.partitions(OFFSETS_TOPIC)
+    states = cluster.brokers[1].services.metadata.partitions(CONSUMER_OFFSETS)
     assert (len(states), {len(state.replicas) for state in states.values()}) == (3, {3})
-    assert cluster.brokers[1].services.config.topic(OFFSETS_TOPIC).cleanup_policy == {"compact"}
+    assert cluster.brokers[1].services.config.topic(CONSUMER_OFFSETS).cleanup_policy == {"compact"}
 
 
 def test_offsets_topic_waits_for_its_third_broker():

@@ -96,3 +96,20 @@ def test_compression_takes_little_in_a_step(codec: Codec) -> None:
     plain = bytes(range(256)) * 8192
     assert sum(1 for _ in compressing(codec, plain)) >= 32
     assert finish(decompressing(codec, finish(compressing(codec, plain)), Budget())) == plain
+
+
+@pytest.mark.parametrize("level", [None, 9, 19, 22])
+@pytest.mark.parametrize("size_bytes", [4 << 10, 64 << 10, 1 << 20])
+def test_zstd_of_much_or_with_care_is_left_to_whoever_runs_the_steps(size_bytes: int, level: int | None) -> None:
+    """At level 22 a megabyte takes most of a second, wherever it is cut: it is one job, to be done beside the loop."""
+    plain = bytes(range(256)) * (size_bytes // 256)
+    is_quick = size_bytes <= 4 << 10 or (size_bytes <= 64 << 10 and level in (None, 9))
+    steps, jobs, job = compressing(Codec.ZSTD, plain, level), 0, None
+    try:
+        while True:
+            job = next(steps) if job is None else carry_on(steps, job)
+            jobs += job is not None
+    except StopIteration as done:
+        packed = done.value
+    assert jobs == (0 if is_quick else 1)
+    assert finish(decompressing(Codec.ZSTD, packed, Budget())) == plain

@@ -13,7 +13,7 @@ from broker_core.replication.isr import Committed, PendingShrink
 from broker_core.replication.leadership import Role
 from broker_core.replication.partition import Moved
 from broker_core.replication.truncation import EpochEnd
-from tests.support.replica_world import LAG_MAX_MS, TP, ReplicaWorld
+from tests.support.replica_world import LAG_MAX_MS, TOPIC_ID, TP, ReplicaWorld
 
 
 @pytest.mark.spec("R1", "R2", "R5")
@@ -35,6 +35,20 @@ def test_a_leader_without_room_for_sessions_is_followed_all_the_same() -> None:
         assert cluster.produce(1, "a").error_code is ErrorCode.NONE
         cluster.until(cluster.caught_up)
         assert cluster.values(2) == cluster.values(3) == ["a"]
+
+
+@pytest.mark.spec("R2", "R7")
+def test_a_topic_is_replicated_before_metadata_tells_of_it() -> None:
+    """Of thousands of new partitions it tells when all are there: that may take longer than a follower may lag."""
+    with ReplicaWorld() as cluster:
+        cluster.create(withheld=True)
+        assert cluster.produce(1, "a").error_code is ErrorCode.NONE
+        cluster.until(cluster.caught_up)
+        cluster.settle(3 * LAG_MAX_MS)
+        assert cluster.isr(1) == (1, 2, 3)
+        assert cluster.values(2) == cluster.values(3) == ["a"]
+        cluster.stop_replica(1, delete=True, leader_epoch=0)
+        assert cluster.brokers[1].replicas.hosting.topic_name(TOPIC_ID) is None
 
 
 @pytest.mark.spec("R6")
@@ -278,10 +292,15 @@ class TestAuthority:
             again = cluster.order(1)
             assert again["topics"][0]["partition_errors"][0]["error_code"] == ErrorCode.STALE_CONTROLLER_EPOCH
             assert cluster.partition(1).role is Role.LEADER
+            told: list[str] = []
+            cluster.brokers[1].replicas.on_refused = told.append
             cluster.controller_epoch = 0
+            assert cluster.order(1)["error_code"] == ErrorCode.STALE_CONTROLLER_EPOCH
             assert cluster.order(1)["error_code"] == ErrorCode.STALE_CONTROLLER_EPOCH
             assert cluster.tell_metadata(1) == ErrorCode.STALE_CONTROLLER_EPOCH
             cluster.controller_epoch = 1
+            words = "of controller 0 in epoch 0: the controller's epoch is 1 now"
+            assert told == [f"LeaderAndIsr {words}", f"UpdateMetadata {words}"]
 
     @pytest.mark.spec("B5")
     def test_the_same_leader_in_a_new_epoch_still_makes_followers_compare(self) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
+from broker_core.replication import fetch_plan
 from broker_core.replication.fetch_plan import BY_ID_VERSION, BY_NAME_VERSION, FetchBody, FetchPlan, Followed, Position
 
 pytestmark = pytest.mark.spec("R7")
@@ -62,6 +63,49 @@ def test_full_then_only_changes() -> None:
     follower.plan.answered(ErrorCode.NONE, 7)
     follower.plan.note(TopicPartition("t", 1))
     assert follower.shape() == (7, 3, [], []), "noted, but where it was"
+
+
+def test_many_partitions_come_into_a_session_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the requests that carry them do not wait for records."""
+    monkeypatch.setattr(fetch_plan, "PARTITIONS_PER_REQUEST", 2)
+    follower = Follower(*range(5))
+    named, waiting = [], []
+    for _ in range(4):
+        body = follower.build()
+        assert body is not None
+        named.append([followed.tp.partition for followed, _ in body.wanted])
+        waiting.append(not body.more)
+        follower.plan.answered(ErrorCode.NONE, 7)
+    assert named == [[0, 1], [2, 3], [4], []]
+    assert waiting == [False, False, True, True]
+
+
+def test_what_has_moved_in_the_session_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The source would send the same records again otherwise, of all that waits."""
+    monkeypatch.setattr(fetch_plan, "PARTITIONS_PER_REQUEST", 2)
+    follower = Follower(*range(5))
+    for _ in range(3):
+        follower.build()
+        follower.plan.answered(ErrorCode.NONE, 7)
+    for number in range(5, 8):
+        follower.add(number)
+    for number in range(5):
+        follower.move(number, 1)
+    assert follower.shape() == (7, 3, [(5, 0), (6, 0), *((number, 1) for number in range(5))], [])
+    follower.plan.answered(ErrorCode.NONE, 7)
+    assert follower.shape() == (7, 4, [(7, 0)], [])
+
+
+def test_without_a_session_each_request_names_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_plan, "PARTITIONS_PER_REQUEST", 2)
+    follower = Follower(*range(5))
+    assert follower.shape() == (0, 0, [(0, 0), (1, 0)], [])
+    follower.plan.answered(ErrorCode.NONE, 0)
+    for _ in range(2):
+        body = follower.build()
+        assert body is not None
+        assert (sorted(followed.tp.partition for followed, _ in body.wanted), body.more) == ([*range(5)], False)
+        follower.plan.answered(ErrorCode.NONE, 0)
 
 
 def test_nothing_to_fetch() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from broker_core.controller.leader_elections import ElectionType
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
+from broker_core.replication.fetch_plan import FetchBody, FetchPlan
 from broker_core.replication.fetchers import fetcher_number
 from tests.support.broker_cluster import BrokerCluster
 from tests.support.replica_world import log_values
@@ -138,3 +141,26 @@ def test_a_follower_of_a_leader_that_lost_power_and_leads_again_does_not_wait_fo
         cluster.world.run_for(8_000)
         assert logs(cluster, 0) == [["before", "after"]] * 3
         assert sorted(cluster.isr(2, "t")) == [1, 2, 3]
+
+
+def test_requests_are_not_made_for_a_broker_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would name all partitions: of thousands that takes longer than the pause between two tries."""
+    made: list[int] = []
+    build = FetchPlan.build
+
+    def counted(plan: FetchPlan, *given: Any) -> FetchBody | None:
+        body = build(plan, *given)
+        made.extend([len(body.wanted)] if body is not None else [])
+        return body
+
+    with BrokerCluster(brokers=2, **{"min.insync.replicas": "1"}) as cluster:
+        cluster.start_all()
+        cluster.create("t", PARTITIONS)
+        monkeypatch.setattr(FetchPlan, "build", counted)
+        gone = cluster.controller()
+        cluster.kill(gone)
+        made.clear()
+        cluster.world.run_for(4_000)
+        assert len(made) <= 2
+        cluster.start(gone)
+        cluster.until(lambda: all(len(cluster.isr(gone, "t", partition)) == 2 for partition in range(PARTITIONS)))

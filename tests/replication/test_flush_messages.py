@@ -102,7 +102,7 @@ def test_a_coordinators_append_hears_of_a_failed_flush() -> None:
     """Group coordinators append at once and wait afterwards."""
 
     async def commit(broker: MiniBroker) -> ErrorCode:
-        info = broker.replicas.appending.append_now(TP, batch(("a",)), AppendOrigin.GROUP_COORDINATOR)
+        info = broker.replicas.appending.append_now(TP, batch(("a",)), AppendOrigin.COORDINATOR)
         try:
             await broker.replicas.appending.wait_replicated(TP, info.last_offset, 60_000)
         except KafkaError as error:

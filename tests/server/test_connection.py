@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pytest
 
@@ -17,15 +18,18 @@ from broker_core.handlers.services import BrokerServices
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_response
 from broker_core.protocol.headers import encode_request_frame, parse_request_header, request_header
-from broker_core.seams import Peer
+from broker_core.protocol.reader import message_reader
+from broker_core.protocol.schema import Side
+from broker_core.seams import Aside, Peer, at_once
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.connection import Connection
-from broker_core.server.pipeline import Pipeline, respond
+from broker_core.server.pipeline import MANY_NAMES_BYTES, Pipeline, respond
 from broker_core.server.strangers import Strangers
 from broker_core.telemetry.metrics import STAGES, BrokerMetrics
 
 pytestmark = pytest.mark.spec("N1")
 
+T = TypeVar("T")
 WAITED: list[asyncio.Future[None]] = []
 
 
@@ -84,16 +88,16 @@ def connection(metrics: BrokerMetrics, clock: HandClock) -> Connection:
     return Connection(pipeline_of(clock, metrics), "PLAINTEXT", Peer("10.0.0.1", 5))
 
 
-def pipeline_of(clock: HandClock, metrics: BrokerMetrics) -> Pipeline:
+def pipeline_of(clock: HandClock, metrics: BrokerMetrics, aside: Aside | None = None) -> Pipeline:
     registry = Registry([heartbeat, listing, vendor, api_versions.handle])
     controller = SimpleNamespace(is_active=False)
-    node = SimpleNamespace(clock=clock)
+    node = SimpleNamespace(clock=clock, aside=aside or at_once)
     services = SimpleNamespace(registry=registry, node=node, controller=controller, broker_id=4, metrics=metrics)
     return Pipeline(cast(BrokerServices, services), DenyGroup(), Strangers(clock))
 
 
-def frame(version: int, group: str = "g") -> memoryview:
-    payload = {"group_id": group, "generation_id": 1, "member_id": "m"}
+def frame(version: int, group: str = "g", member: str = "m") -> memoryview:
+    payload = {"group_id": group, "generation_id": 1, "member_id": member}
     return memoryview(encode_request_frame(ApiKey.HEARTBEAT, version, 9, "me", payload))
 
 
@@ -128,6 +132,31 @@ async def test_the_stages_of_a_request_add_up(connection: Connection, metrics: B
     totals = {stage: getattr(stages, stage).total_ms for stage in STAGES}
     assert totals == {"request_queue": 2.0, "local": 0.0, "remote": 40.0, "response_send": 8.0, "total": 50.0}
     assert metrics.apis["Heartbeat"].latency.total_ms == 40.0
+
+
+async def test_what_names_much_is_decoded_beside_the_loop(metrics: BrokerMetrics, clock: HandClock) -> None:
+    """Ten thousand partitions take 100 ms of CPU, in which others are served."""
+    jobs: list[object] = []
+
+    async def aside(job: Callable[[], T]) -> T:
+        jobs.append(job)
+        return job()
+
+    connection = Connection(pipeline_of(clock, metrics, aside), "PLAINTEXT", Peer("10.0.0.1", 5))
+    await connection.handle(frame(1))
+    assert jobs == []
+    large = frame(1, "g" * (MANY_NAMES_BYTES // 2), "m" * (MANY_NAMES_BYTES // 2))
+    answer = joined(await connection.handle(large))
+    assert decode_response(ApiKey.HEARTBEAT, 1, answer, 4).error_code == 25
+    assert len(jobs) == 1
+    with pytest.raises(ProtocolViolation, match="the frame at"):
+        await connection.handle(large[:-3])
+    assert len(jobs) == 2
+
+
+def test_a_thread_has_a_reader_of_its_own() -> None:
+    """A reader counts the elements of one message at a time."""
+    assert message_reader(3, 12, Side.REQUEST, beside_the_loop=True) is not message_reader(3, 12, Side.REQUEST, beside_the_loop=False)
 
 
 async def test_versions_not_served_end_the_connection(connection: Connection, metrics: BrokerMetrics) -> None:

@@ -56,7 +56,7 @@ def test_a_strangers_request_is_obeyed_and_an_event(caplog: pytest.LogCaptureFix
         client = FeedClient("b1", PORT, network=node.network, clock=node.clock)
         async for batch in client.batches():
             await client.close()
-            return [event["text"] for event in batch["events"] if event["kind"] == "stranger"]
+            return [event.text for event in batch.events if event.kind == "stranger"]
         raise AssertionError
 
     with BrokerCluster() as cluster, caplog.at_level(logging.WARNING, "broker_core.server.strangers"):

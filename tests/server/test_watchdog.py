@@ -9,7 +9,7 @@ import time
 import pytest
 
 from broker_core.server import watchdog
-from broker_core.server.watchdog import Watchdog
+from broker_core.server.watchdog import Standstill, Watchdog, seconds_without_processor
 from broker_core.telemetry.metrics import BrokerMetrics
 
 
@@ -34,8 +34,41 @@ async def test_a_hang_is_given_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watchdog, "GIVE_UP_SECONDS", 0.05)
     monkeypatch.setattr(watchdog, "PAUSED_SECONDS", 60.0)
     given_up = threading.Semaphore(0)
-    dog = Watchdog(BrokerMetrics(), given_up.release)
+    dog = Watchdog(BrokerMetrics(), given_up.release, waited=lambda thread: 0.0)
     dog.start()
     assert given_up.acquire(timeout=10)
     assert not given_up.acquire(timeout=0.1)
     dog.stop()
+
+
+async def test_a_loop_that_gets_no_processor_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(watchdog, "GIVE_UP_SECONDS", 0.05)
+    monkeypatch.setattr(watchdog, "PAUSED_SECONDS", 60.0)
+    given_up, looks = threading.Semaphore(0), threading.Semaphore(0)
+
+    def all_the_time(thread: int) -> float:
+        assert thread == threading.main_thread().native_id
+        looks.release()
+        return time.monotonic()
+
+    dog = Watchdog(BrokerMetrics(), given_up.release, waited=all_the_time)
+    dog.start()
+    for _ in range(20):
+        assert looks.acquire(timeout=60)
+    assert not given_up.acquire(blocking=False)
+    dog.stop()
+
+
+def test_waiting_for_a_processor_counts_from_the_tick_on() -> None:
+    standstill = Standstill(waited=7.0)
+    assert standstill.look(now=100.5, last_tick=100.0, waited=7.25) == 0.25, "what it waited before is of no account"
+    assert standstill.look(now=109.0, last_tick=100.0, waited=12.0) == 4.0
+    standstill.given_up = True
+    assert standstill.look(now=110.5, last_tick=110.0, waited=12.0) == 0.5
+    assert not standstill.given_up, "it has ticked since"
+
+
+def test_the_wait_for_a_processor_is_read_from_the_system() -> None:
+    assert seconds_without_processor(threading.get_native_id()) >= 0.0
+    assert seconds_without_processor(2**30) == 0.0, "there is no such thread"

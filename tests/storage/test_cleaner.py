@@ -48,7 +48,7 @@ class Cleaning:
     def end(self, producer_id: int, *, commit: bool) -> None:
         marker = Record(0, START_MS, struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, 0), ())
         data = build_batch([marker], base_offset=0, producer_id=producer_id, producer_epoch=0, transactional=True, control=True)
-        self.log.append_as_leader(data, 0, AppendOrigin.TXN_COORDINATOR, START_MS)
+        self.log.append_as_leader(data, 0, AppendOrigin.COORDINATOR, START_MS)
 
     def close_segment(self) -> None:
         """All there is becomes cleanable."""

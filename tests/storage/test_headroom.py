@@ -65,17 +65,17 @@ def test_the_feed_and_the_metrics_tell_it() -> None:
         disk, broker = cluster.world.life("b1").disk, cluster.brokers[1]
         disk.capacity_bytes = disk.state.used_bytes + 500_000
         cluster.world.run_for(2 * SAMPLE_MS)
-        told = broker.source.broker()["log_dir"]
-        assert (told["path"], told["offline_since_ms"], told["offline_why"], told["full_in_s"]) == ("/data", None, None, None)
-        assert 0 < told["free_bytes"] <= 500_000 < told["total_bytes"]
+        told = broker.source.broker().log_dir
+        assert (told.path, told.offline_since_ms, told.offline_why, told.full_in_s) == ("/data", None, None, None)
+        assert 0 < told.free_bytes <= 500_000 < told.total_bytes
         gauges = {name: value for name, _, value in broker.gauges()}
-        assert (gauges["log_dir_offline"], gauges["log_dir_free_bytes"]) == (0, told["free_bytes"])
+        assert (gauges["log_dir_offline"], gauges["log_dir_free_bytes"]) == (0, told.free_bytes)
         disk.capacity_bytes = disk.state.used_bytes
         cluster.produce("t", "too much")
-        told = broker.source.broker()["log_dir"]
-        assert told["offline_since_ms"] is not None
-        assert told["offline_why"].startswith("append of t-0 failed: ")
-        assert (told["free_bytes"], told["full_in_s"]) == (None, None)
+        told = broker.source.broker().log_dir
+        assert told.offline_since_ms is not None
+        assert told.offline_why.startswith("append of t-0 failed: ")
+        assert (told.free_bytes, told.full_in_s) == (None, None)
         gauges = {name: value for name, _, value in broker.gauges()}
         assert gauges["log_dir_offline"] == 1
         assert "log_dir_free_bytes" not in gauges

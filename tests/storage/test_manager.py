@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import uuid
 
 import pytest
@@ -12,9 +13,9 @@ from broker_core.errors import ConfigError, ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.loading import LoadedLog, LogLoader
-from broker_core.storage.log import AppendOrigin
+from broker_core.storage.log import AppendOrigin, PartitionLog
 from broker_core.storage.manager import LogManager
-from broker_core.storage.names import CLEANER_CHECKPOINT
+from broker_core.storage.names import CLEANER_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT
 from tests.support.log_world import START_MS, Crash, MemoryDisk, World, all_bytes, batch, sized_batch
 
 pytestmark = pytest.mark.spec("S6")
@@ -373,4 +374,40 @@ async def test_what_is_cut_off_is_not_called_compacted() -> None:
     assert bytes(world.disk.files["/data/cleaner-offset-checkpoint"]) == b"0\n1\na 0 8\n"
     await log.truncate_to(5)
     assert bytes(world.disk.files["/data/cleaner-offset-checkpoint"]) == b"0\n1\na 0 5\n"
+    await stop(world, logs)
+
+
+async def test_a_deletion_takes_logs_out_of_the_checkpoints_and_asks_nobody_about_the_others() -> None:
+    world = World()
+    logs = await running(world)
+    for partition in (A, B):
+        log = await logs.get_or_create(partition, TOPIC_ID)
+        log.append_as_leader(batch(3), 0, AppendOrigin.CLIENT, START_MS)
+        log.update_high_watermark(2)
+    await logs.checkpoint_all()
+    kept = logs.get(B)
+    assert kept is not None
+    kept.update_high_watermark(3)
+    await logs.delete(A)
+    assert DataFolder(world.node, "/data").read_checkpoint(REPLICATION_CHECKPOINT) == {B: 2}, "as it was written last"
+    assert DataFolder(world.node, "/data").read_checkpoint(RECOVERY_POINT_CHECKPOINT).keys() == {B}
+    await logs.checkpoint_all()
+    assert DataFolder(world.node, "/data").read_checkpoint(REPLICATION_CHECKPOINT) == {B: 3}
+    await stop(world, logs)
+
+
+async def test_a_deleted_log_goes_without_a_garbage_collection() -> None:
+    """Its objects may be frozen: in a cycle they would stay for ever."""
+    world = World()
+    logs = await running(world)
+    gone, kept = id(await logs.get_or_create(A, TOPIC_ID)), id(await logs.get_or_create(B, TOPIC_ID))
+    gc.collect()
+    gc.disable()
+    try:
+        await logs.delete(A)
+        await world.spawn.settle()
+        left = {id(each) for each in gc.get_objects() if isinstance(each, PartitionLog)}
+    finally:
+        gc.enable()
+    assert gone not in left and kept in left
     await stop(world, logs)

@@ -11,7 +11,7 @@ from broker_core.storage.snapshot import decode_snapshot, encode_snapshot
 
 pytestmark = pytest.mark.spec("G4")
 
-CLIENT, REPLICATION, TXN = AppendOrigin.CLIENT, AppendOrigin.REPLICATION, AppendOrigin.TXN_COORDINATOR
+CLIENT, REPLICATION, TXN = AppendOrigin.CLIENT, AppendOrigin.REPLICATION, AppendOrigin.COORDINATOR
 PID = 9
 MAX = 2**31 - 1
 
@@ -99,8 +99,8 @@ def test_replication_is_not_checked() -> None:
 def test_coordinators_are_not_checked_for_sequences() -> None:
     """Offset commits of a transaction carry no sequence numbers."""
     state = ProducerState()
-    append(state, header(0, 3, attributes=0x10), AppendOrigin.GROUP_COORDINATOR)
-    append(state, header(1, -1, attributes=0x10), AppendOrigin.GROUP_COORDINATOR)
+    append(state, header(0, 3, attributes=0x10), AppendOrigin.COORDINATOR)
+    append(state, header(1, -1, attributes=0x10), AppendOrigin.COORDINATOR)
 
 
 @pytest.mark.spec("G5")

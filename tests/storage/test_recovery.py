@@ -14,7 +14,7 @@ import pytest
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.records.batch import iter_headers
 from broker_core.storage.log import AppendOrigin, PartitionLog
-from tests.support.log_world import FOLDER, START_MS, Crash, MemoryDisk, World, all_bytes, at_time, batch, sized_batch
+from tests.support.log_world import FOLDER, START_MS, Crash, MemoryDisk, MemoryFile, World, all_bytes, at_time, batch, sized_batch
 
 LOG = f"{FOLDER}/{0:020d}.log"
 
@@ -367,6 +367,74 @@ async def test_a_failed_flush_does_not_move_the_recovery_point() -> None:
 
 
 @pytest.mark.spec("S5")
+class CachedFile(MemoryFile):
+    """One whose disk has only zeros from some position on, which the page cache hides until it is dropped."""
+
+    async def flush_and_drop_cache(self) -> None:
+        await super().flush_and_drop_cache()
+        assert isinstance(self.disk, CachingDisk)
+        on_disk = self.disk.on_disk.get(self.path, len(self.data))
+        self.data[on_disk:] = bytes(len(self.data) - on_disk)
+
+
+class CachingDisk(MemoryDisk):
+    """`on_disk`: how many bytes of a file the disk has got, where it lacks some."""
+
+    on_disk: dict[str, int]
+
+    def open(self, path: str, *, create: bool = False) -> MemoryFile:
+        super().open(path, create=create)
+        return CachedFile(self, path, self.files[path])
+
+
+async def test_what_only_the_page_cache_has_is_no_part_of_the_log() -> None:
+    """After a flush that failed the next one says yes without having written: what recovery kept would be zeros one day."""
+    world, _log = await filled(10)
+    disk = CachingDisk(world.disk.files, sorted(world.disk.folders))
+    disk.on_disk = {f"{FOLDER}/{3:020d}.log": 450}
+    again = await World(disk, segment_bytes=1000).open()
+    assert (again.log_end_offset, again.segments.bases) == (4, [0, 3])
+    assert offsets(again) == [0, 1, 2, 3]
+
+
+class MindfulFile(MemoryFile):
+    """Its first flush tells that what an earlier process wrote did not reach the disk."""
+
+    async def fsync(self) -> None:
+        assert isinstance(self.disk, MindfulDisk)
+        if any(self.data is file for file in self.disk.failed_before):
+            self.disk.failed_before = [file for file in self.disk.failed_before if self.data is not file]
+            raise OSError(errno.EIO, "an earlier write failed", self.path)
+        await super().fsync()
+
+
+class MindfulDisk(MemoryDisk):
+    failed_before: list[bytearray]
+
+    def open(self, path: str, *, create: bool = False) -> MemoryFile:
+        super().open(path, create=create)
+        return MindfulFile(self, path, self.files[path])
+
+
+async def test_what_failed_under_the_process_before_does_not_fail_the_flushes_of_this_one() -> None:
+    world, log = await filled(10)
+    await log.close()
+    disk = MindfulDisk(world.disk.files, sorted(world.disk.folders))
+    disk.failed_before = list(disk.files.values())
+    again = await World(disk, segment_bytes=1000, index_interval_bytes=0).open()
+    append(again, 10)
+    await again.recovery.flush()
+    assert again.recovery.point == again.log_end_offset == 20
+
+
+async def test_a_disk_that_still_fails_is_told_when_the_log_is_opened() -> None:
+    world, _log = await filled(3)
+    process = world.next_process()
+    process.disk.fail["fsync"] = errno.EIO
+    with pytest.raises(OSError, match="fsync failed"):
+        await process.open()
+
+
 async def test_flush_by_message_count() -> None:
     """`flush.messages`."""
     world, log = await filled(0, segment_bytes=10_000, flush_messages=3)

@@ -12,7 +12,7 @@ from tests.support.log_world import FOLDER, START_MS, World, all_bytes, batch
 
 pytestmark = pytest.mark.spec("G5")
 
-CLIENT, TXN = AppendOrigin.CLIENT, AppendOrigin.TXN_COORDINATOR
+CLIENT, TXN = AppendOrigin.CLIENT, AppendOrigin.COORDINATOR
 
 
 def data(log: PartitionLog, producer_id: int, sequence: int, count: int = 1) -> int:

@@ -10,12 +10,13 @@ from uuid import UUID
 from broker_core.admin.service import AdminService
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.coordination.layout import ensure_layout, topic_path
-from broker_core.coordination.memory import MemoryEnsemble, MemoryStore
 from broker_core.coordination.znode_data import TopicAssignment, decode_topic
 from broker_core.metadata.cache import MetadataCache
 from broker_core.seams import Disk, Network, Node
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.adapters.spawn import RealSpawn
+from tests.support.memory_store.client import MemoryStore
+from tests.support.memory_store.ensemble import MemoryEnsemble
 
 
 class SeededEntropy:

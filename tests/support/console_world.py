@@ -7,7 +7,8 @@ from typing import Any
 
 from console.gateway.errors import ClusterUnreachable, from_code
 from console.live.state import ClusterState
-from workers.rules.rhythm import Rhythm
+from console.rules.rhythm import Rhythm
+from tests.support.feed_rows import batch, claim, group_claim
 
 PEOPLE = ("viewer", "operator", "admin")
 BROKERS = {b: {"host": "127.0.0.1", "port": 9091 + b, "rack": None, "epoch": 100 + b} for b in (1, 2, 3)}
@@ -154,34 +155,6 @@ def _apply(present: dict[str, str], changes: Mapping[str, str | None]) -> None:
             present[key] = value
 
 
-def claim(
-    topic: str, partition: int, broker: int, replicas: Sequence[int], *, leader: int, isr: Sequence[int], end: int, **more: Any
-) -> dict[str, Any]:
-    """A replica's row of the state feed."""
-    row = {
-        "topic": topic,
-        "partition": partition,
-        "role": "leader" if broker == leader else "follower",
-        "leader": leader,
-        "leader_epoch": 5,
-        "isr": list(isr) if broker == leader else None,
-        "replicas": list(replicas),
-        "high_watermark": end - 10,
-        "log_end_offset": end,
-        "log_start_offset": 0,
-        "size_bytes": 1000,
-        "followers": [],
-        "truncation": None,
-    }
-    return {**row, **more}
-
-
-def batch(broker: int, partitions: list[dict[str, Any]], at_ms: int, said: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    """A batch of the state feed; `said` is what the broker says of itself."""
-    empty: dict[str, Any] = {"removed": [], "groups": [], "removed_groups": [], "broker": dict(said or {})}
-    return {"broker_id": broker, "full": False, "at_ms": at_ms, "partitions": partitions, **empty, **more}
-
-
 def add_topic(state: ClusterState, name: str, partitions: int, at_ms: int, min_isr: int = 2) -> None:
     assigned = {p: {"replicas": [(p + i) % 3 + 1 for i in range(3)], "adding": [], "removing": []} for p in range(partitions)}
     state.set_topic(
@@ -207,22 +180,3 @@ def cluster_state(at_ms: int, topics: Mapping[str, int] | None = None, rhythms: 
         groups = [group_claim("billing", {"orders": {0: 50}})] if broker == 1 else []
         state.apply_batch(batch(broker, rows, at_ms, groups=groups), at_ms)
     return state
-
-
-def group_claim(
-    group: str, committed: Mapping[str, Mapping[int, int]], generation: int = 1, members: int = 1, commit_ms: int = 900
-) -> dict[str, Any]:
-    return {
-        "group": group,
-        "state": "Stable" if members else "Empty",
-        "protocol_type": "consumer",
-        "protocol": "range",
-        "generation": generation,
-        "members": [
-            {"member_id": f"m{i}", "client_id": "c", "client_host": "/127.0.0.1", "group_instance_id": None, "assignment": {"orders": [i]}}
-            for i in range(members)
-        ],
-        "offsets": [
-            {"topic": t, "partition": p, "offset": o, "commit_ms": commit_ms} for t, parts in committed.items() for p, o in parts.items()
-        ],
-    }

@@ -13,7 +13,6 @@ from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.controller.loop import Controller
 from broker_core.controller.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY, ControlRequest
 from broker_core.coordination import layout
-from broker_core.coordination.memory import MemoryEnsemble, MemoryStore
 from broker_core.coordination.registration import Registration
 from broker_core.coordination.store import NoNode
 from broker_core.coordination.znode_data import (
@@ -27,6 +26,8 @@ from broker_core.coordination.znode_data import (
 )
 from broker_core.model import BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
 from broker_core.seams import Disk, Network, Node, TimerHandle
+from tests.support.memory_store.client import MemoryStore
+from tests.support.memory_store.ensemble import MemoryEnsemble
 
 T = TypeVar("T")
 SESSION_TIMEOUT_MS = 6_000

@@ -10,11 +10,10 @@ from typing import Any, cast
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups.coordinator import GroupCoordinator
-from broker_core.groups.journal import OFFSETS_TOPIC
 from broker_core.groups.messages import JoinRequest, JoinResult, Protocol, SyncRequest, SyncResult
 from broker_core.groups.records import OffsetCommit
 from broker_core.metadata.cache import MetadataCache
-from broker_core.model import TopicPartition
+from broker_core.model import CONSUMER_OFFSETS, TopicPartition
 from broker_core.records.batch import iter_headers, read_records
 from broker_core.seams import Node
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
@@ -55,10 +54,10 @@ class SharedReplicas:
 
     def tell(self, partition: int, role: str, epoch: int) -> None:
         for listener in self.listeners:
-            listener(TopicPartition(OFFSETS_TOPIC, partition), role, epoch)
+            listener(TopicPartition(CONSUMER_OFFSETS, partition), role, epoch)
 
     def append_now(self, tp: TopicPartition, data: bytes, origin: AppendOrigin, expected_leader_epoch: int) -> AppendInfo:
-        assert origin is AppendOrigin.GROUP_COORDINATOR
+        assert origin is AppendOrigin.COORDINATOR
         if self.cluster.append_error is not None:
             raise KafkaError(self.cluster.append_error)
         if self.cluster.leaders.get(tp.partition) != (self.broker_id, expected_leader_epoch):
@@ -101,15 +100,15 @@ class OffsetsCluster:
 
     async def start(self) -> None:
         """All partitions are led by broker 1."""
-        self.describe({OFFSETS_TOPIC: PARTITIONS, "t": 4, "u": 1})
+        self.describe({CONSUMER_OFFSETS: PARTITIONS, "t": 4, "u": 1})
         for partition in range(PARTITIONS):
-            folder = f"/data/{OFFSETS_TOPIC}-{partition}"
+            folder = f"/data/{CONSUMER_OFFSETS}-{partition}"
             self.node.disk.make_dirs(folder)
             self.logs[partition] = await PartitionLog.open(
                 self.node,
                 folder,
-                TopicPartition(OFFSETS_TOPIC, partition),
-                lambda: self.config.topic(OFFSETS_TOPIC),
+                TopicPartition(CONSUMER_OFFSETS, partition),
+                lambda: self.config.topic(CONSUMER_OFFSETS),
                 recovery_point=0,
                 log_start_offset=0,
                 clean=True,

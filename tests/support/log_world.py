@@ -67,6 +67,9 @@ class MemoryFile:
         self.check_open()
         self.disk.step("fsync", self.path)
 
+    async def flush_and_drop_cache(self) -> None:
+        await self.fsync()
+
     def check_open(self) -> None:
         if self.closed:
             raise OSError(errno.EBADF, "the file is closed", self.path)

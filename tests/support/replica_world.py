@@ -177,7 +177,10 @@ class ReplicaWorld:
 
     # The controller's part.
 
-    def create(self, leader: int = 1, isr: tuple[int, ...] = (1, 2, 3), replicas: tuple[int, ...] = (1, 2, 3)) -> None:
+    def create(
+        self, leader: int = 1, isr: tuple[int, ...] = (1, 2, 3), replicas: tuple[int, ...] = (1, 2, 3), *, withheld: bool = False
+    ) -> None:
+        """`withheld`: its metadata is told to nobody yet."""
         self.replicas = replicas
         self.state = LeaderAndIsr(leader, 0, isr)
 
@@ -187,7 +190,7 @@ class ReplicaWorld:
             await node.store.create(state_path(TP), encode_partition_state(self.state, self.controller_epoch))
 
         self.world.run("controller", write)
-        self.announce()
+        self.announce(withheld=withheld)
 
     def elect(self, leader: int, isr: tuple[int, ...], tell: tuple[int, ...] | None = None) -> None:
         """Writes the next leader epoch over whatever the znode holds, and tells the brokers (all that are up)."""
@@ -217,15 +220,18 @@ class ReplicaWorld:
     def announcements(self) -> list[str]:
         return self.world.run("controller", lambda node: node.store.children("/isr_change_notification"))
 
-    def announce(self, tell: tuple[int, ...] | None = None) -> None:
+    def announce(self, tell: tuple[int, ...] | None = None, *, withheld: bool = False) -> None:
         """UpdateMetadata and LeaderAndIsr to those named, else to all replicas that run."""
         for broker_id in tell if tell is not None else self.up():
             if not self.world.is_paused(f"b{broker_id}"):
-                self.tell_metadata(broker_id)
+                self.tell_metadata(broker_id, withheld=withheld)
                 self.order(broker_id)
 
-    def tell_metadata(self, broker_id: int, alive: list[int] | None = None) -> int:
+    def tell_metadata(self, broker_id: int, alive: list[int] | None = None, *, withheld: bool = False) -> int:
+        """`withheld`: of the brokers alone, the topic is not told yet."""
         request = self._metadata(self.up() if alive is None else alive)
+        if withheld:
+            request.topic_states.clear()
 
         async def tell(broker: MiniBroker) -> int:
             return int(broker.replicas.update_metadata(request)["error_code"])

@@ -31,6 +31,7 @@ OPERATIONS = {
     f"{C}/groups/{{group_id}}": {"get", "delete"},
     f"{C}/groups/{{group_id}}/offsets": {"get", "post"},
     f"{C}/events": {"get"},
+    "/api/v1/problems": {"get"},
     "/api/v1/jobs": {"get", "post"},
     "/api/v1/jobs/{job_id}": {"get", "delete"},
 }
@@ -40,6 +41,7 @@ def assert_problem(answer: Answer, status: int, field: str | None = None) -> str
     assert (answer.status, answer.kind) == (status, "application/problem+json"), answer
     assert answer.body["status"] == status
     assert answer.body["title"]
+    assert answer.body["type"] == f"/api/v1/problems#{answer.body['code']}"
     assert answer.body.get("field") == field, answer.body
     return str(answer.body["detail"])
 

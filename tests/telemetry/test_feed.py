@@ -8,13 +8,18 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 
+from broker_core.contract.feed import Answer, Broker, Cursor, Follower, Group, Replica
+from broker_core.contract.feed import TopicPartition as Removed
 from broker_core.model import TopicPartition
 from broker_core.telemetry import feed as feed_module
 from broker_core.telemetry.feed import EVENTS_PER_ANSWER_MAX, StateFeed
-from broker_core.telemetry.feed_wire import Cursor, FeedRequest
+from broker_core.telemetry.feed_wire import FeedRequest
 from tests.support.admin_world import AdminWorld
+from tests.support.feed_rows import claim, group_claim, says
 
+BROKER = says(1, epoch=7)
 T0 = TopicPartition("t", 0)
 
 
@@ -22,24 +27,24 @@ class Source:
     """Partitions and groups by hand; `changed` and `group_changed` are set while somebody watches."""
 
     def __init__(self) -> None:
-        self.partitions: dict[TopicPartition, dict[str, Any]] = {}
-        self.groups: dict[str, dict[str, Any]] = {}
+        self.partitions: dict[TopicPartition, Replica] = {}
+        self.groups: dict[str, Group] = {}
         self.changed: Callable[[TopicPartition], None] | None = None
         self.group_changed: Callable[[str], None] | None = None
 
-    def broker(self) -> dict[str, Any]:
-        return {"id": 1, "epoch": 7}
+    def broker(self) -> Broker:
+        return BROKER
 
     def partition_keys(self) -> list[TopicPartition]:
         return list(self.partitions)
 
-    def partition(self, tp: TopicPartition) -> dict[str, Any] | None:
+    def partition(self, tp: TopicPartition) -> Replica | None:
         return self.partitions.get(tp)
 
     def group_keys(self) -> list[str]:
         return list(self.groups)
 
-    def group(self, group: str) -> dict[str, Any] | None:
+    def group(self, group: str) -> Group | None:
         return self.groups.get(group)
 
     def watch(self, partition_changed: Callable[[TopicPartition], None], group_changed: Callable[[str], None]) -> None:
@@ -50,7 +55,8 @@ class Source:
 
     def put(self, topic: str, partition: int, leo: int, padding: str = "") -> None:
         tp = TopicPartition(topic, partition)
-        self.partitions[tp] = {"topic": topic, "partition": partition, "log_end_offset": leo, "padding": padding}
+        row = claim(topic, partition, 1, [1], leader=1, isr=[1], end=leo)
+        self.partitions[tp] = replace(row, followers=(Follower(2, reason=padding),))
         if self.changed is not None:
             self.changed(tp)
 
@@ -65,11 +71,10 @@ class Watcher:
         self.last_ms = 0.0
         self.epoch = -1
 
-    async def ask(self, max_wait_ms: int = 0, min_interval_ms: int = 50, max_bytes: int = 1 << 20) -> dict[str, Any]:
+    async def ask(self, max_wait_ms: int = 0, min_interval_ms: int = 50, max_bytes: int = 1 << 20) -> Answer:
         request = FeedRequest(self.cursor, self.epoch, self.topics, min_interval_ms, max_wait_ms, max_bytes)
         answer = await self.feed.answer(request, self.last_ms)
-        watch, sequence, event, after = answer["cursor"]
-        self.cursor = Cursor(watch, sequence, event, None if after is None else tuple(after))
+        self.cursor = answer.cursor
         return answer
 
 
@@ -89,23 +94,23 @@ Parts = tuple[Source, Watcher, AdminWorld]
 async def test_first_full_then_what_changed(parts: Parts) -> None:
     source, watcher, _ = parts
     source.put("t", 0, 5)
-    source.groups["g"] = {"group": "g"}
+    source.groups["g"] = group = group_claim("g", {})
     full = await watcher.ask()
-    assert (full["kind"], full["first"], full["more"]) == ("full", True, False)
-    assert [row["log_end_offset"] for row in full["partitions"]] == [5]
-    assert full["groups"] == [{"group": "g"}]
-    assert full["broker"] == {"id": 1, "epoch": 7}
-    assert (await watcher.ask())["partitions"] == []
+    assert (full.kind, full.first, full.more) == ("full", True, False)
+    assert [row.log_end_offset for row in full.partitions] == [5]
+    assert full.groups == [group]
+    assert full.broker == BROKER
+    assert (await watcher.ask()).partitions == []
     source.put("t", 0, 6)
     source.put("t", 0, 7)
     delta = await watcher.ask()
-    assert (delta["kind"], [row["log_end_offset"] for row in delta["partitions"]]) == ("delta", [7])
+    assert (delta.kind, [row.log_end_offset for row in delta.partitions]) == ("delta", [7])
     del source.partitions[T0], source.groups["g"]
     assert source.changed is not None and source.group_changed is not None
     source.changed(T0)
     source.group_changed("g")
     gone = await watcher.ask()
-    assert (gone["removed"], gone["removed_groups"]) == ([{"topic": "t", "partition": 0}], ["g"])
+    assert (gone.removed, gone.removed_groups) == ([Removed("t", 0)], ["g"])
 
 
 async def test_a_full_answer_comes_in_pages(parts: Parts) -> None:
@@ -114,17 +119,17 @@ async def test_a_full_answer_comes_in_pages(parts: Parts) -> None:
     for index in range(10):
         source.put("t", index, 0, "x" * 100)
     first = await watcher.ask(max_bytes=300)
-    assert (first["first"], first["more"]) == (True, True)
+    assert (first.first, first.more) == (True, True)
     source.put("t", 0, 9)
-    rows, pages = list(first["partitions"]), 1
-    while first["more"]:
+    rows, pages = list(first.partitions), 1
+    while first.more:
         first = await watcher.ask(max_bytes=300)
-        assert (first["kind"], first["first"]) == ("full", False)
-        rows += first["partitions"]
+        assert (first.kind, first.first) == ("full", False)
+        rows += first.partitions
         pages += 1
     assert pages > 2
-    assert [row["partition"] for row in rows] == list(range(10))
-    assert [row["log_end_offset"] for row in (await watcher.ask())["partitions"]] == [9]
+    assert [row.partition for row in rows] == list(range(10))
+    assert [row.log_end_offset for row in (await watcher.ask()).partitions] == [9]
 
 
 async def test_a_large_delta_goes_on(parts: Parts) -> None:
@@ -133,10 +138,10 @@ async def test_a_large_delta_goes_on(parts: Parts) -> None:
     for index in range(6):
         source.put("t", index, 1, "x" * 100)
     first = await watcher.ask(max_bytes=300)
-    assert first["more"]
+    assert first.more
     second = await watcher.ask(max_bytes=3000)
-    assert not second["more"]
-    assert [row["partition"] for row in first["partitions"] + second["partitions"]] == list(range(6))
+    assert not second.more
+    assert [row.partition for row in first.partitions + second.partitions] == list(range(6))
 
 
 async def test_a_request_is_held_until_something_changes(parts: Parts) -> None:
@@ -147,14 +152,14 @@ async def test_a_request_is_held_until_something_changes(parts: Parts) -> None:
     assert watcher.feed.held == 1
     source.put("t", 0, 1)
     answer = await asyncio.wait_for(waiting, 5)
-    assert [row["log_end_offset"] for row in answer["partitions"]] == [1]
+    assert [row.log_end_offset for row in answer.partitions] == [1]
     assert watcher.feed.held == 0
 
 
 async def test_the_longest_wait_ends_without_news(parts: Parts) -> None:
     _, watcher, _ = parts
     await watcher.ask()
-    assert (await asyncio.wait_for(watcher.ask(max_wait_ms=10), 5))["partitions"] == []
+    assert (await asyncio.wait_for(watcher.ask(max_wait_ms=10), 5)).partitions == []
 
 
 async def test_changes_wait_for_the_least_interval(parts: Parts) -> None:
@@ -181,7 +186,7 @@ async def test_who_wants_few_answers_holds_up_nobody_else(parts: Parts) -> None:
     assert watcher.feed.held == 2
     source.put("t", 0, 2)
     answer = await asyncio.wait_for(waiting, 5)
-    assert [row["log_end_offset"] for row in answer["partitions"]] == [2]
+    assert [row.log_end_offset for row in answer.partitions] == [2]
     assert not held.done()
     held.cancel()
 
@@ -191,9 +196,9 @@ async def test_a_filter_names_topics(parts: Parts) -> None:
     watcher.topics = frozenset({"t"})
     source.put("t", 0, 1)
     source.put("u", 0, 1)
-    assert [row["topic"] for row in (await watcher.ask())["partitions"]] == ["t"]
+    assert [row.topic for row in (await watcher.ask()).partitions] == ["t"]
     source.put("u", 0, 2)
-    assert (await watcher.ask())["partitions"] == []
+    assert (await watcher.ask()).partitions == []
 
 
 async def test_stale_cursors_get_everything_again(parts: Parts) -> None:
@@ -202,12 +207,12 @@ async def test_stale_cursors_get_everything_again(parts: Parts) -> None:
     source.put("t", 0, 1)
     await watcher.ask()
     watcher.epoch = 6
-    assert (await watcher.ask())["kind"] == "full"
+    assert (await watcher.ask()).kind == "full"
     watcher.epoch = 7
-    assert (await watcher.ask())["kind"] == "delta"
+    assert (await watcher.ask()).kind == "delta"
     assert watcher.cursor is not None
     watcher.cursor = watcher.cursor._replace(watch="another")
-    assert (await watcher.ask())["kind"] == "full"
+    assert (await watcher.ask()).kind == "full"
 
 
 async def test_a_cursor_from_before_what_is_forgotten_gets_everything_again(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,10 +228,10 @@ async def test_a_cursor_from_before_what_is_forgotten_gets_everything_again(part
         source.group_changed(f"tool-{number}")
         await watcher.ask()
     source.put("t", 1, 1)
-    assert [row["partition"] for row in (await watcher.ask())["partitions"]] == [1]
+    assert [row.partition for row in (await watcher.ask()).partitions] == [1]
     everything = await late.ask()
-    assert (everything["kind"], everything["first"]) == ("full", True)
-    assert [row["partition"] for row in everything["partitions"]] == [0, 1]
+    assert (everything.kind, everything.first) == ("full", True)
+    assert [row.partition for row in everything.partitions] == [0, 1]
     feed.close()
 
 
@@ -239,15 +244,15 @@ async def test_nothing_is_marked_while_nobody_looks(parts: Parts, monkeypatch: A
     watcher.feed._last_request_ms = -1e9
     watcher.feed._check_idle()
     assert source.changed is None
-    assert (await watcher.ask())["kind"] == "full"
+    assert (await watcher.ask()).kind == "full"
 
 
 async def test_events_are_told_once(parts: Parts) -> None:
     _, watcher, _ = parts
-    watcher.feed.add_event("role", "leader of t-0", T0)
-    assert [event["text"] for event in (await watcher.ask())["events"]] == ["leader of t-0"]
-    assert (await watcher.ask())["events"] == []
+    watcher.feed.add_event("stranger", "of t-0", T0)
+    assert [event.text for event in (await watcher.ask()).events] == ["of t-0"]
+    assert (await watcher.ask()).events == []
     for number in range(EVENTS_PER_ANSWER_MAX + 1):
-        watcher.feed.add_event("role", str(number))
-    assert len((await watcher.ask())["events"]) == EVENTS_PER_ANSWER_MAX
-    assert len((await watcher.ask())["events"]) == 1
+        watcher.feed.add_event("stranger", str(number))
+    assert len((await watcher.ask()).events) == EVENTS_PER_ANSWER_MAX
+    assert len((await watcher.ask()).events) == 1

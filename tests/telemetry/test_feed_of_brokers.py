@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from broker_core.client.request import BrokerChannel
+from broker_core.contract.feed import Answer
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups.states import GroupState
 from broker_core.model import TopicPartition
@@ -17,17 +18,17 @@ from broker_core.records.batch import Record, build_batch
 from broker_core.seams import Node
 from broker_core.storage.log import AppendOrigin
 from broker_core.telemetry.feed_client import FeedClient
-from broker_core.telemetry.source import _group_row as group_row
+from broker_core.telemetry.source import _group as group_row
 from broker_core.telemetry.source import assigned_partitions
 from tests.support.broker_cluster import PORT, BrokerCluster
 
 
-def batches(cluster: BrokerCluster, broker_id: int, count: int, **options: Any) -> list[dict[str, Any]]:
+def batches(cluster: BrokerCluster, broker_id: int, count: int, **options: Any) -> list[Answer]:
     """The first `count` batches of one broker."""
 
-    async def read(node: Node) -> list[dict[str, Any]]:
+    async def read(node: Node) -> list[Answer]:
         client = FeedClient(f"b{broker_id}", PORT, network=node.network, clock=node.clock, **options)
-        found: list[dict[str, Any]] = []
+        found: list[Answer] = []
         async for batch in client.batches():
             found.append(batch)
             if len(found) == count:
@@ -55,7 +56,7 @@ def test_assignments_are_told_within_a_limit() -> None:
         members=SimpleNamespace(all=lambda: members),
         offsets=(),
     )
-    assert [member["assignment"] for member in group_row(group)["members"]] == [{"t": [3]}, None, {"t": [3]}]
+    assert [member.assignment for member in group_row(group).members] == [{"t": [3]}, None, {"t": [3]}]
 
 
 @pytest.mark.spec("R2", "R3")
@@ -68,16 +69,16 @@ def test_a_leader_tells_its_followers() -> None:
         leader = cluster.leader("t")
         dead = next(broker for broker in cluster.ids if broker not in (leader, cluster.controller()))
         (full,) = batches(cluster, leader, 1)
-        (row,) = [row for row in full["partitions"] if row["topic"] == "t"]
-        assert (row["role"], row["leader"], row["leader_epoch"]) == ("leader", leader, 0)
-        assert (row["log_end_offset"], row["high_watermark"]) == (2, 2)
-        assert sorted(row["isr"]) == [1, 2, 3]
-        assert [follower["log_end_offset"] for follower in row["followers"]] == [2, 2]
+        (row,) = [row for row in full.partitions if row.topic == "t"]
+        assert (row.role, row.leader, row.leader_epoch) == ("leader", leader, 0)
+        assert (row.log_end_offset, row.high_watermark) == (2, 2)
+        assert sorted(row.isr) == [1, 2, 3]
+        assert [follower.log_end_offset for follower in row.followers] == [2, 2]
         cluster.kill(dead)
         cluster.until(lambda: len(cluster.isr(leader, "t")) == 2)
         (full,) = batches(cluster, leader, 1, topics=["t"])
-        (follower,) = [follower for follower in full["partitions"][0]["followers"] if not follower["in_isr"]]
-        assert (follower["broker_id"], follower["reason"]) == (dead, "dead")
+        (follower,) = [follower for follower in full.partitions[0].followers if not follower.in_isr]
+        assert (follower.broker_id, follower.reason) == (dead, "dead")
 
 
 @pytest.mark.spec("N1")
@@ -88,10 +89,10 @@ def test_the_stages_of_requests_are_told() -> None:
         cluster.create("t")
         cluster.produce("t", "a", "b")
         (full,) = batches(cluster, cluster.leader("t"), 1)
-        produces = full["broker"]["requests"]["Produce"]
-        stages = produces["stages_ms"]
-        assert stages["remote"] == stages["total"] == produces["total_ms"] > 0
-        assert [stages[name] for name in ("request_queue", "local", "response_send")] == [0, 0, 0], "simulated loops take no time"
+        produces = full.broker.requests["Produce"]
+        stages = produces.stages_ms
+        assert stages.remote == stages.total == produces.total_ms > 0
+        assert [stages.request_queue, stages.local, stages.response_send] == [0, 0, 0], "simulated loops take no time"
 
 
 def test_a_batch_follows_each_change() -> None:
@@ -100,8 +101,8 @@ def test_a_batch_follows_each_change() -> None:
         cluster.create("t")
         cluster.world.scheduler.call_later_ms(3_000, lambda: _append(cluster))
         found = batches(cluster, 1, 8)
-        assert found[0]["full"] and not any(batch["full"] for batch in found[1:])
-        ends = [row["log_end_offset"] for batch in found for row in batch["partitions"] if row["topic"] == "t"]
+        assert found[0].kind == "full" and not any(batch.kind == "full" for batch in found[1:])
+        ends = [row.log_end_offset for batch in found for row in batch.partitions if row.topic == "t"]
         assert ends[0] == 0
         assert ends[-1] == 1
 
@@ -131,9 +132,9 @@ def test_groups_and_their_offsets() -> None:
         cluster.until(lambda: cluster.brokers[1].services.groups.status("g") is ErrorCode.NONE)
         cluster.ask(1, ApiKey.OFFSET_COMMIT, 8, payload)
         (full,) = batches(cluster, 1, 1)
-        (group,) = full["groups"]
-        assert (group["group"], group["state"], group["members"]) == ("g", "Empty", [])
-        assert [(row["topic"], row["partition"], row["offset"]) for row in group["offsets"]] == [("t", 0, 5)]
+        (group,) = full.groups
+        assert (group.group, group.state, group.members) == ("g", "Empty", ())
+        assert [(row.topic, row.partition, row.offset) for row in group.offsets] == [("t", 0, 5)]
 
 
 @pytest.mark.spec("P2", "G2")
@@ -154,7 +155,7 @@ def test_the_purgatories_of_groups_are_told() -> None:
         feed = FeedClient("b1", PORT, network=node.network, clock=node.clock)
         sizes: list[tuple[int, int]] = []
         async for batch in feed.batches():
-            sizes.append((batch["broker"]["purgatory"]["join"], batch["broker"]["purgatory"]["heartbeat"]))
+            sizes.append((batch.broker.purgatory.join, batch.broker.purgatory.heartbeat))
             if joining.done():
                 break
         await feed.close()

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from broker_core.contract.feed import Answer, Cursor, Refusal
 from broker_core.errors import ErrorCode, KafkaError, ProtocolViolation
 from broker_core.telemetry.feed_wire import (
     MAX_BYTES,
@@ -13,11 +14,11 @@ from broker_core.telemetry.feed_wire import (
     MIN_BYTES,
     MIN_INTERVAL_MS,
     REQUEST_BYTES_MAX,
-    Cursor,
     encode_response_frame,
     parse_request,
     parse_response_frame,
 )
+from tests.support.feed_rows import says
 
 
 def test_numbers_are_brought_into_their_limits() -> None:
@@ -50,9 +51,13 @@ def test_json_that_is_no_request_is_told(value: object) -> None:
 
 
 def test_response_frames() -> None:
-    frame = encode_response_frame(77, {"kind": "delta", "text": "größer"})
+    answer = Answer(cursor=Cursor("w", 1, 2), kind="delta", now_ms=5, broker=says(1), removed_groups=["größer"])
+    frame = encode_response_frame(77, answer)
     assert frame[:4] == (77).to_bytes(4, "big")
-    assert parse_response_frame(frame) == {"kind": "delta", "text": "größer"}
-    for wrong in (frame[:4], frame[:-1], b"\0\0\0\1[]"):
+    assert parse_response_frame(frame) == answer
+    with pytest.raises(KafkaError) as caught:
+        parse_response_frame(encode_response_frame(77, Refusal(int(ErrorCode.THROTTLING_QUOTA_EXCEEDED), "too many")))
+    assert (caught.value.code, str(caught.value)) == (ErrorCode.THROTTLING_QUOTA_EXCEEDED, "too many")
+    for wrong in (frame[:4], frame[:-1], b"\0\0\0\1[]", b"\0\0\0\1{}", b'\0\0\0\1{"error":0}'):
         with pytest.raises(ProtocolViolation):
             parse_response_frame(wrong)

@@ -77,7 +77,7 @@ def test_the_sums_are_those_of_the_partitions_whatever_happens_to_them() -> None
 def _check(cluster: BrokerCluster) -> None:
     for broker in cluster.brokers.values():
         hosted, row = broker.services.replicas.hosting.all(), broker.source.broker()
-        assert row["partitions"] == len(hosted) > 0
-        assert row["leaders"] == sum(each.is_leader for each in hosted)
-        assert row["under_replicated"] == sum(each.under_replicated for each in hosted)
-        assert row["log_bytes"] == sum(each.log.segments.size_bytes for each in hosted if each.log is not None)
+        assert row.partitions == len(hosted) > 0
+        assert row.leaders == sum(each.is_leader for each in hosted)
+        assert row.under_replicated == sum(each.under_replicated for each in hosted)
+        assert row.log_bytes == sum(each.log.segments.size_bytes for each in hosted if each.log is not None)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from console.rules.watch import Watch
 from workers.demo import consuming, producing
 from workers.demo.consuming import READERS
 from workers.demo.shapes import SHAPES
-from workers.rules.watch import Watch
 
 
 class Stop(threading.Event):

@@ -11,10 +11,10 @@ from django.utils import timezone
 from console.actions.jobs import cancel_job, follow
 from console.models import Cluster, Job
 from console.roles import Actor
+from console.rules.load import load_after, load_risks
 from tests.support.console_world import FakeKafka
 from workers import runner
 from workers.kinds import topics
-from workers.rules.load import load_after, load_risks
 
 ACTOR = Actor("someone", "operator", "api")
 

@@ -374,7 +374,8 @@ def test_a_health_report_counts_all_that_is_in_trouble(local: Cluster, shown: An
     import time
 
     from tests.support.console_fixtures import publish
-    from tests.support.console_world import add_topic, batch, claim
+    from tests.support.console_world import add_topic
+    from tests.support.feed_rows import batch, claim
 
     now = time.time_ns() // 1_000_000
     add_topic(shown, "wide", 3_000, now)

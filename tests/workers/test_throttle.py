@@ -12,11 +12,11 @@ from console.actions.audit import Conflict, Invalid
 from console.actions.jobs import cancel_job, check_params, create_job, parse_rate
 from console.models import Cluster, Job
 from console.roles import Actor
+from console.rules import throttle
+from console.rules.throttle import FETCHERS, FOLLOWER_RATE, LEADER_RATE, SENDERS
 from tests.support.console_world import FakeKafka
 from workers import runner
 from workers.kinds import reassignment
-from workers.rules import throttle
-from workers.rules.throttle import FETCHERS, FOLLOWER_RATE, LEADER_RATE, SENDERS
 
 ACTOR = Actor("someone", "operator", "api")
 RATE = 1_000_000

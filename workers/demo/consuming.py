@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaException
 
-from workers.rules.watch import Watch
+from console.rules.watch import Watch
 
 log = logging.getLogger(__name__)
 RETRY_SECONDS = 2.0

@@ -10,8 +10,8 @@ from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from console.rules.watch import Watch
 from workers.demo.shapes import Shape
-from workers.rules.watch import Watch
 
 log = logging.getLogger(__name__)
 TICK_SECONDS = 0.2

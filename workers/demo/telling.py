@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from workers.rules.watch import Watch
+from console.rules.watch import Watch
 
 EVERY_SECONDS = 5.0
 

@@ -6,7 +6,8 @@ import logging
 import threading
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from workers.demo.shapes import SHAPES, Shape
 

@@ -14,8 +14,8 @@ from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
 from console.live.samples import SAMPLES_TOPIC
 from console.models import Cluster, Job, LagSummary, ThroughputSummary, trim
+from console.rules.words import counted, whole
 from workers.kinds.step import Step
-from workers.rules.words import counted, whole
 from workers.spark.jars import paths
 from workers.spark.maven import JarsMissing
 

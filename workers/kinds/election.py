@@ -6,9 +6,9 @@ from typing import Any
 
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Job
+from console.rules.partitions import not_preferred
+from console.rules.words import counted, whole
 from workers.kinds.step import Step
-from workers.rules.partitions import not_preferred
-from workers.rules.words import counted, whole
 
 BATCH = 200
 NOT_NEEDED = 84

@@ -6,11 +6,11 @@ import time
 from typing import Any
 
 from console.models import HealthReport, Job, trim
+from console.rules.partitions import partition_sentence
+from console.rules.report import changes, report
+from console.rules.words import duration
 from console.snapshot.read import Snapshot
 from workers.kinds.step import Step
-from workers.rules.partitions import partition_sentence
-from workers.rules.report import changes, report
-from workers.rules.words import duration
 
 FRESH_MS = 15_000
 TROUBLE_LIMIT = 100_000

@@ -15,13 +15,13 @@ from django.utils import timezone
 
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Job
+from console.rules.moves import progress, settle
+from console.rules.partitions import brokers
+from console.rules.throttle import RATES
+from console.rules.words import counted, size, whole
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 from workers.kinds import throttle
 from workers.kinds.step import Step
-from workers.rules.moves import progress, settle
-from workers.rules.partitions import brokers
-from workers.rules.throttle import RATES
-from workers.rules.words import counted, size, whole
 
 NONE_UNDER_WAY = "(85)"
 RELEASE = "release"

@@ -11,7 +11,7 @@ from typing import Any
 
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
-from workers.rules.throttle import RATES, joined, wanted, without
+from console.rules.throttle import RATES, joined, wanted, without
 
 UNKNOWN_TOPIC = 3
 Throttle = dict[str, Any]

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Job
+from console.rules.words import counted, whole
 from console.snapshot.read import Snapshot
 from workers.kinds.step import Step
-from workers.rules.words import counted, whole
 
 STUCK_S = 300
 """After so long without progress the cluster has given it up, or never took it."""

@@ -1,4 +1,4 @@
-"""Long native calls beside the loop, in one thread: two of them would leave a small machine nothing to answer with."""
+"""Long calls beside the loop, in one thread: two of them would leave a small machine nothing to answer with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class AsideThread:
-    """Begins its thread with the first job; who waits for a job is one of few, see `storage/workbench.py`."""
+    """Begins its thread with the first job; who waits for a job is one of few, see `storage/workbench.py` and `server/pipeline.py`."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="aside")

@@ -96,6 +96,11 @@ class RealFile:
         with self._named_errors():
             await self._pool.run(os.fsync, self._descriptor)
 
+    async def flush_and_drop_cache(self) -> None:
+        self._check_open()
+        with self._named_errors():
+            await self._pool.run(_flush_and_drop_cache, self._descriptor)
+
     def fileno(self) -> int:
         return self._descriptor
 
@@ -212,6 +217,12 @@ def _write_atomic(path: str, data: bytes) -> None:
         _remove(temporary)
         raise
     _fsync_folder(os.path.dirname(path))
+
+
+def _flush_and_drop_cache(descriptor: int) -> None:
+    os.fsync(descriptor)
+    if hasattr(os, "posix_fadvise"):  # not on macOS, where a failed write stays unseen
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _fsync_folder(path: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import random
@@ -45,6 +46,32 @@ async def test_appends_reads_and_truncation(disk: Disk, tmp_path: Path) -> None:
     assert disk.file_size(f"{tmp_path}/log") == 11
     again = disk.open(f"{tmp_path}/log")
     assert again.size == 11
+
+
+async def test_a_file_is_read_anew_from_the_disk_once_it_is_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order is what counts: pages that are still to be written cannot be dropped."""
+    calls: list[tuple[int, ...] | str] = []
+    fsync, advise = os.fsync, os.posix_fadvise
+
+    def flush(descriptor: int) -> None:
+        calls.append("flush")
+        fsync(descriptor)
+
+    def drop(descriptor: int, *what: int) -> None:
+        calls.append(what)
+        advise(descriptor, *what)
+
+    monkeypatch.setattr(os, "fsync", flush)
+    monkeypatch.setattr(os, "posix_fadvise", drop)
+    with contextlib.closing(RealDisk()) as disk:
+        file = disk.open(f"{tmp_path}/log", create=True)
+        file.append(b"data" * 5000)
+        await file.flush_and_drop_cache()
+        assert calls == ["flush", (0, 0, os.POSIX_FADV_DONTNEED)]
+        assert file.pread(0, 100_000) == b"data" * 5000
+        file.close()
+        with pytest.raises(OSError, match="closed"):
+            await file.flush_and_drop_cache()
 
 
 async def test_a_closed_handle_still_reads_for_those_who_hold_it_but_writes_no_more(disk: Disk, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 Names (creation, rename, unlink) are durable at once, as on a journaled file system; contents when `fsync` returns.
 `kill` keeps everything written. `kill_in_next_append` kills the node inside a write, which leaves a prefix of it.
-`lose_power` keeps of each file its flushed bytes, and by the seed's choice a prefix of what came after.
+`lose_power` keeps of each file its flushed bytes, and by the seed's choice a prefix of what came after. A flush that fails
+leaves zeros on the disk under pages that look written: the next flush passes them over, and only who drops the cache sees them.
 """
 
 from __future__ import annotations
@@ -37,6 +38,15 @@ class Inode:
     def flush(self, start: int, tail: bytes, size: int) -> None:
         self.durable[start:] = tail
         del self.durable[size:]
+
+    def fail_to_flush(self) -> None:
+        """What was to be written is taken for written."""
+        start, size = min(self.clean_bytes, len(self.data)), len(self.data)
+        self.flush(start, bytes(size - start), size)
+        self.clean_bytes = size
+
+    def drop_cache(self) -> None:
+        self.data[: self.clean_bytes] = self.durable[: self.clean_bytes]
 
     def lose_unflushed(self, chance: random.Random) -> bool:
         """True when bytes were lost."""
@@ -221,7 +231,11 @@ class SimDisk:
 
     async def flush(self, inode: Inode, path: str) -> None:
         self.check(path)
-        self.check_write(path, 0)
+        try:
+            self.check_write(path, 0)
+        except OSError:
+            inode.fail_to_flush()
+            raise
         start, size = min(inode.clean_bytes, len(inode.data)), len(inode.data)
         tail = bytes(memoryview(inode.data)[start:])
         inode.clean_bytes = size
@@ -320,6 +334,10 @@ class SimFile:
     async def fsync(self) -> None:
         self._check_open()
         await self._disk.flush(self._inode, self.path)
+
+    async def flush_and_drop_cache(self) -> None:
+        await self.fsync()
+        self._inode.drop_cache()
 
     def fileno(self) -> int | None:
         return None

@@ -8,12 +8,13 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from broker_core.coordination.memory import MemoryEnsemble, MemoryStore
 from broker_core.seams import Node
 from tests.simulation.kernel.disk import DiskState, SimDisk
 from tests.simulation.kernel.loop import NodeLoop
 from tests.simulation.kernel.network import End, Fabric, Pipe, SimNetwork
 from tests.simulation.kernel.parts import NodeKilled, SimClock, SimEntropy, SimSpawn
+from tests.support.memory_store.client import MemoryStore
+from tests.support.memory_store.ensemble import MemoryEnsemble
 
 STORE = "store"
 """The coordination store's name as a place to cut off."""

@@ -145,15 +145,37 @@ def test_a_torn_write_leaves_a_prefix_and_no_answer() -> None:
     assert len(torn) > 5 and max(torn) <= 10
 
 
+class StandingClock:
+    def now_ms(self) -> int:
+        return 0
+
+    async def sleep(self, delay_ms: float) -> None:
+        """At once."""
+
+
+def lone_disk() -> SimDisk:
+    return SimDisk(DiskState(), StandingClock(), random.Random(1), lambda kind, detail, data: None)  # type: ignore[arg-type]
+
+
+async def test_after_a_failed_flush_only_the_cache_has_the_bytes() -> None:
+    disk = lone_disk()
+    file = disk.open("/log", create=True)
+    file.append(b"before")
+    await file.fsync()
+    file.append(b"lost")
+    disk.failing_writes.append("/log")
+    with pytest.raises(OSError, match="write error"):
+        await file.fsync()
+    disk.heal()
+    await file.fsync()
+    file.append(b"after")
+    assert file.pread(0, 100) == b"beforelostafter"
+    await file.flush_and_drop_cache()
+    assert file.pread(0, 100) == b"before\0\0\0\0after"
+
+
 async def test_disk_full_and_errors_by_path() -> None:
-    class Clock:
-        def now_ms(self) -> int:
-            return 0
-
-        async def sleep(self, delay_ms: float) -> None:
-            """At once."""
-
-    disk = SimDisk(DiskState(), Clock(), random.Random(1), lambda kind, detail, data: None)  # type: ignore[arg-type]
+    disk = lone_disk()
     file = disk.open("/log", create=True)
     disk.capacity_bytes = 10
     file.append(b"12345678")

@@ -20,13 +20,13 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from broker_core.coordination.memory import MemoryEnsemble
 from broker_core.seams import Node
 from tests.simulation.kernel.disk import DiskState
 from tests.simulation.kernel.life import STORE, SUSPEND_AFTER, Life
 from tests.simulation.kernel.network import Fabric
 from tests.simulation.kernel.scheduler import Scheduler
 from tests.simulation.kernel.trace import Trace
+from tests.support.memory_store.ensemble import MemoryEnsemble
 
 T = TypeVar("T")
 Main = Callable[[Node], Coroutine[Any, Any, None]]

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workers.rules.partitions import brokers
-from workers.rules.words import counted, whole
+from console.rules.partitions import brokers
+from console.rules.words import counted, whole
 
 
 def settle(row: Mapping[str, Any], listed: bool, replicas: Sequence[int] | None) -> dict[str, Any]:

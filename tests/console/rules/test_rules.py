@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from workers.rules import imbalance, lag, moves, no_loss
-from workers.rules.lag import Behind, Commit, RecordTime, Sample
-from workers.rules.partitions import deletion_sentence, missing, not_preferred, partition_sentence, partition_state
-from workers.rules.report import changes, report
-from workers.rules.verdict import verdict
+from console.rules import imbalance, lag, moves, no_loss
+from console.rules.lag import Behind, Commit, RecordTime, Sample
+from console.rules.partitions import deletion_sentence, missing, not_preferred, partition_sentence, partition_state
+from console.rules.report import changes, report
+from console.rules.verdict import verdict
 
 
 @pytest.mark.spec("R5", "R8")
@@ -270,7 +270,8 @@ def silence(broker: int, silent_s: float | None, leads: int, hosts: int) -> dict
             [],
             [silence(2, 3.4, 25, 82)],
             "warn",
-            "Broker 2 has been silent for 3\u202fs: the state of its 25 partitions is unknown. The other 57 are safe.",
+            "Broker 2 has been silent for 3\u202fs: the state of its 25 partitions is unknown. "
+            "By their leaders' word all copies of the other 57 partitions are in sync.",
         ),
         (
             {"partitions": 3, "unknown": 3},
@@ -285,7 +286,7 @@ def silence(broker: int, silent_s: float | None, leads: int, hosts: int) -> dict
             [silence(2, None, 0, 40)],
             "warn",
             "Broker 2 has not reported yet: of its copies of 40 partitions only their leaders tell. "
-            "By the word of their leaders 82 partitions are safe.",
+            "By their leaders' word all copies of the 82 partitions are in sync.",
         ),
         ({"partitions": 82}, [], [silence(2, 4, 0, 0)], "notice", "Broker 2 has been silent for 4\u202fs. All 82 partitions are safe."),
         (

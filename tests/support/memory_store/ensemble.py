@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from broker_core.coordination.memory_tree import Change, ZnodeTree
 from broker_core.coordination.store import Create, Delete, NoNode, Op, OpResult, SessionExpired, Stat, WatchEvent
 from broker_core.seams import TimerHandle
+from tests.support.memory_store.tree import Change, ZnodeTree
 
 FIRST_SESSION_ID = 0x1000_0000
 DATA, CHILD = "data", "child"

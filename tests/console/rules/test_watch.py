@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workers.rules.watch import Watch
+from console.rules.watch import Watch
 
 
 def test_one_that_has_nothing_to_do_does_not_stand_still() -> None:

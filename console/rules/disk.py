@@ -9,11 +9,15 @@ A disk that becomes full takes the folder offline: an alarm that comes before th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from workers.rules.words import counted, duration, size
+from msgspec.structs import asdict
+
+from broker_core.contract import feed
+from broker_core.contract.live import FolderState, Level, LogDir
+from console.rules.words import counted, duration, size
 
 FULL_BAD_S = 30 * 60
 FULL_WARN_S = 6 * 3600
@@ -21,21 +25,24 @@ FULL_NOTICE_S = 24 * 3600
 FREE_BAD_SHARE = 0.01
 FREE_WARN_SHARE = 0.05
 
-OFFLINE, FILLING, LOW, SERVES = "folder_offline", "folder_filling", "folder_low", "folder_serves"
-Finding = tuple[str, str, str]
+OFFLINE: FolderState = "folder_offline"
+FILLING: FolderState = "folder_filling"
+LOW: FolderState = "folder_low"
+SERVES: FolderState = "folder_serves"
+Finding = tuple[FolderState, Level, str]
 """(state, level, sentence)."""
 
 
-def finding(broker: int, folder: Mapping[str, Any]) -> Finding:
-    """Of one broker's `{path, offline_since_ms, offline_why, free_bytes, total_bytes, full_in_s, replicas}`; unknown room is not judged."""
-    if folder.get("offline_since_ms") is not None:
-        return OFFLINE, "warn", _offline(broker, folder)
-    free, total, full_in_s = folder.get("free_bytes"), folder.get("total_bytes"), folder.get("full_in_s")
+def finding(broker: int, folder: feed.LogDir, replicas: int | None = None) -> Finding:
+    """Of one broker's folder, which holds so many replicas; unknown room is not judged."""
+    if folder.offline_since_ms is not None:
+        return OFFLINE, "warn", _offline(broker, folder.offline_since_ms, folder.offline_why, replicas)
+    free, total, full_in_s = folder.free_bytes, folder.total_bytes, folder.full_in_s
     if free is None or not total:
         return SERVES, "ok", ""
     room = f"{size(free)} of {size(total)} free"
     if full_in_s is not None and full_in_s < FULL_NOTICE_S:
-        level = "bad" if full_in_s < FULL_BAD_S else "warn" if full_in_s < FULL_WARN_S else "notice"
+        level: Level = "bad" if full_in_s < FULL_BAD_S else "warn" if full_in_s < FULL_WARN_S else "notice"
         return FILLING, level, f"The disk of broker {broker} is full in about {duration(full_in_s)} at the present rate ({room})."
     if free < FREE_WARN_SHARE * total:
         level = "bad" if free < FREE_BAD_SHARE * total else "warn"
@@ -43,12 +50,17 @@ def finding(broker: int, folder: Mapping[str, Any]) -> Finding:
     return SERVES, "ok", ""
 
 
-def _offline(broker: int, folder: Mapping[str, Any]) -> str:
-    since = datetime.fromtimestamp(folder["offline_since_ms"] / 1000, UTC).strftime("%d %b %H:%M:%S")
-    replicas = folder.get("replicas")
+def judged(broker: int, folder: feed.LogDir, replicas: int) -> LogDir:
+    """The folder with what is to be said of it."""
+    state, level, sentence = finding(broker, folder, replicas)
+    return LogDir(**asdict(folder), replicas=replicas, state=state, level=level, sentence=sentence)
+
+
+def _offline(broker: int, since_ms: int, why: str | None, replicas: int | None) -> str:
+    since = datetime.fromtimestamp(since_ms / 1000, UTC).strftime("%d %b %H:%M:%S")
     held = "None of its replicas serves" if replicas is None else f"{counted(replicas, 'replica')} there {_serve(replicas)} nothing"
     return (
-        f"The data folder of broker {broker} is offline since {since} UTC ({folder.get('offline_why') or 'an I/O error'}). "
+        f"The data folder of broker {broker} is offline since {since} UTC ({why or 'an I/O error'}). "
         f"{held}; make room or mend the disk, then restart broker {broker}."
     )
 
@@ -57,18 +69,12 @@ def _serve(count: int) -> str:
     return "serves" if count == 1 else "serve"
 
 
-def findings(folders: Mapping[int, Mapping[str, Any] | None]) -> list[tuple[int, Finding]]:
-    """Those that are worth a word, by broker."""
-    judged = [(broker, finding(broker, folder)) for broker, folder in sorted(folders.items()) if folder]
-    return [(broker, found) for broker, found in judged if found[1] != "ok"]
-
-
-def report_items(brokers: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+def report_items(brokers: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """(level, sentence) per finding for the health report: without figures that would make a new one of the same in each report."""
-    folders = {broker["broker_id"]: broker.get("log_dir") for broker in brokers}
     said = {
         OFFLINE: "The data folder of broker {} is offline after an I/O error: it wants a restart once the disk is sound.",
         FILLING: "The disk of broker {} fills up within a day at the present rate.",
         LOW: "The disk of broker {} is nearly full.",
     }
-    return [(level, said[state].format(broker)) for broker, (state, level, _) in findings(folders)]
+    folders = [(broker["broker_id"], broker["log_dir"]) for broker in brokers]
+    return [(folder["level"], said[folder["state"]].format(broker)) for broker, folder in folders if folder and folder["level"] != "ok"]

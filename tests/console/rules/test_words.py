@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from workers.rules import imbalance, lag, moves, report
-from workers.rules.verdict import verdict
-from workers.rules.words import counted, duration, size, whole
+from console.rules import imbalance, lag, moves, report
+from console.rules.verdict import verdict
+from console.rules.words import counted, duration, size, whole
 
 
 @pytest.mark.parametrize(("number", "said"), [(0, "0"), (999, "999"), (18_204_331, "18 204 331"), (-1_500, "−1 500"), (2_999.6, "3 000")])

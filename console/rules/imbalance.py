@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workers.rules.words import whole
+from console.rules.words import whole
 
 SKEW_NOTICE = 0.34
 

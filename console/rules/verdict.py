@@ -7,7 +7,8 @@ Rules, in this order; each that applies gives one part, and the level is the wor
    only where it has no leader, since which of the dead can lead is what somebody has to know.
 3. Brokers that are registered and silent (warn), and of how many partitions nobody knows the state for that; partitions that nobody who
    leads them has reported on yet (notice).
-4. Nothing of the kind: "All n partitions are safe."; "the other n" where 3 has said something.
+4. Nothing of the kind: "All n partitions are safe."; "the other n" where 3 has said something. While a broker with copies is silent
+   none is called safe: their leaders take it for in sync until it has lagged for long enough.
 5. Groups that stall or fall behind out of their own rhythm: warn; other lag out of it, or before it is known: notice (`rhythm`).
 6. Topics that are being deleted: ok; notice where that waits for something. Their partitions count as neither safe nor in danger.
 7. ZooKeeper does not answer: warn. What is said of brokers, leaders and ISRs is then what it said last.
@@ -20,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workers.rules.disk import findings
-from workers.rules.lag import behind_of, group_sentence
-from workers.rules.partitions import OFFLINE, brokers
-from workers.rules.words import counted, duration, whole
+from broker_core.contract.live import LogDir
+from console.rules.lag import behind_of, group_sentence
+from console.rules.partitions import OFFLINE, brokers
+from console.rules.words import counted, duration, whole
 
 LEVELS = ("ok", "notice", "warn", "bad", "unknown")
 GROUPS_NAMED = 2
@@ -42,7 +43,7 @@ def verdict(
     deletions: Sequence[Mapping[str, Any]] = (),
     *,
     store_is_away: bool = False,
-    folders: Mapping[int, Mapping[str, Any] | None] | None = None,
+    folders: Sequence[LogDir] = (),
     silent: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """`counts` are the cluster's; `worst` names one troubled partition {topic, state, sentence}; groups are those with lag;
@@ -55,7 +56,7 @@ def verdict(
         *_starting_parts(counts),
         *_cluster_parts(counts, dead, worst, silent),
         *((STORE_AWAY,) if store_is_away else ()),
-        *_folder_parts(folders or {}),
+        *_folder_parts(folders),
         *_group_parts(groups),
         *_deletion_parts(deletions),
         *(() if dead else _balance_parts(counts)),
@@ -91,12 +92,14 @@ def _starting_parts(counts: Mapping[str, Any]) -> list[Part]:
 
 
 def _all_safe(partitions: int, *, others: bool, unheard: bool) -> str:
+    """`unheard`: a broker with copies is silent. Leaders take those for in sync for a while yet, so nothing is called safe."""
+    if partitions == 0 and not others:
+        return "There are no topics yet."
+    if unheard:
+        of = "partition" if partitions == 1 else f"{whole(partitions)} partitions"
+        return f"By their leaders' word all copies of the {'other ' if others else ''}{of} are in sync."
     if others:
         return "The other one is safe." if partitions == 1 else f"The other {whole(partitions)} are safe."
-    if unheard:
-        return f"By the word of their leaders {counted(partitions, 'partition')} {'is' if partitions == 1 else 'are'} safe."
-    if partitions == 0:
-        return "There are no topics yet."
     return "The one partition is safe." if partitions == 1 else f"All {whole(partitions)} partitions are safe."
 
 
@@ -160,11 +163,11 @@ def _group_parts(groups: Sequence[Mapping[str, Any]]) -> list[Part]:
     return parts
 
 
-def _folder_parts(folders: Mapping[int, Mapping[str, Any] | None]) -> list[Part]:
-    found = sorted((finding for _, finding in findings(folders)), key=lambda finding: -LEVELS.index(finding[1]))
-    parts: list[Part] = [(level, sentence, "brokers") for _, level, sentence in found[:FOLDERS_NAMED]]
+def _folder_parts(folders: Sequence[LogDir]) -> list[Part]:
+    found = sorted((folder for folder in folders if folder.level != "ok"), key=lambda folder: -LEVELS.index(folder.level))
+    parts: list[Part] = [(folder.level, folder.sentence, "brokers") for folder in found[:FOLDERS_NAMED]]
     if more := found[FOLDERS_NAMED:]:
-        parts.append((more[0][1], f"So it is with {counted(len(more), 'more data folder')}.", "brokers"))
+        parts.append((more[0].level, f"So it is with {counted(len(more), 'more data folder')}.", "brokers"))
     return parts
 
 

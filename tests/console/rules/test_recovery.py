@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from workers.rules.recovery import Who, records_lost, text_of, under_min_isr, without_leader
-from workers.rules.verdict import verdict
+from console.rules.recovery import Who, records_lost, text_of, under_min_isr, without_leader
+from console.rules.verdict import verdict
 
 pytestmark = pytest.mark.spec("R8")
 

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workers.rules.partitions import brokers
-from workers.rules.words import counted
+from console.rules.partitions import brokers
+from console.rules.words import counted
 
 MIN_ISR = "min.insync.replicas"
 ELECT = "elect-unclean"

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from workers.rules.lag import KEEPING_UP_S
+from console.rules.lag import KEEPING_UP_S
 
 CYCLES_KEPT = 6
 CYCLES_KNOWN = 2

@@ -12,8 +12,6 @@ import logging
 from collections.abc import Sequence
 from typing import Any, cast
 
-from broker_core.coordination.memory_ensemble import Answer, MemoryEnsemble, Read, Request, Write
-from broker_core.coordination.memory_link import Link, LoopLink
 from broker_core.coordination.store import (
     ConnectionLoss,
     Create,
@@ -32,8 +30,8 @@ from broker_core.coordination.store import (
 )
 from broker_core.coordination.watches import WatchTable
 from broker_core.seams import Clock
-
-__all__ = ["Link", "LoopLink", "MemoryEnsemble", "MemoryStore"]
+from tests.support.memory_store.ensemble import Answer, MemoryEnsemble, Read, Request, Write
+from tests.support.memory_store.link import Link, LoopLink
 
 logger = logging.getLogger(__name__)
 

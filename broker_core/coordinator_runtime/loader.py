@@ -1,12 +1,15 @@
-"""Reads a partition of `__consumer_offsets` into a `Replay`, in slices, so that the broker goes on serving meanwhile."""
+"""Reads a partition of a coordinator's topic from start to end, in slices, so that the broker goes on serving meanwhile.
+
+The topic is compacted, which makes its log its own snapshot: the last record of each key that has not ended, and what came since.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from broker_core.errors import CorruptData
-from broker_core.groups.replay import Replay
 from broker_core.records.batch import BatchHeader, Record, iter_headers, reading_records
 from broker_core.records.budget import Budget
 from broker_core.records.steps import Steps
@@ -21,15 +24,27 @@ MAX_READ_BYTES = 1 << 20
 _COMMIT_MARKER = b"\x00\x01"
 
 
+class Playback(Protocol):
+    """Takes a partition's batches in log order. `skipped` counts records that could not be read or are of a later release."""
+
+    skipped: int
+
+    def batch(self, base_offset: int, producer_id: int | None, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
+        """One data batch; `producer_id` is None for one that is not part of a transaction."""
+
+    def marker(self, producer_id: int, *, commit: bool) -> None:
+        """The end of a producer's transaction."""
+
+
 class Loader:
     """Stops early when `is_wanted` says so: the partition has another leader now."""
 
-    def __init__(self, node: Node, log: PartitionLog, is_wanted: Callable[[], bool]) -> None:
+    def __init__(self, node: Node, log: PartitionLog, playback: Playback, is_wanted: Callable[[], bool]) -> None:
         self._node = node
         self._log = log
+        self._playback = playback
         self._is_wanted = is_wanted
         self._since_pause = 0
-        self.replay = Replay()
         self.bytes_read = 0
 
     async def run(self, buffer_bytes: int) -> bool:
@@ -58,7 +73,7 @@ class Loader:
                     return
 
     def _batch(self, data: bytes, position: int, header: BatchHeader) -> Steps[None]:
-        """One that cannot be read is left out: the partition's groups could not be served at all otherwise."""
+        """One that cannot be read is left out: nothing of the partition could be served at all otherwise."""
         try:
             for records in (yield from reading_records(data, position, header, Budget())):
                 self._records(header, records)
@@ -66,11 +81,11 @@ class Loader:
         except CorruptData as error:
             tp = str(self._log.topic_partition)
             log.error("unreadable batch left out", extra={"partition": tp, "offset": header.base_offset, "error": str(error)})
-            self.replay.skipped += header.record_count
+            self._playback.skipped += header.record_count
 
     def _records(self, header: BatchHeader, records: list[Record]) -> None:
         if header.is_control:
-            self.replay.marker(header.producer_id, commit=(records[0].key or b"")[2:4] == _COMMIT_MARKER)
+            self._playback.marker(header.producer_id, commit=(records[0].key or b"")[2:4] == _COMMIT_MARKER)
         else:
             producer_id = header.producer_id if header.is_transactional else None
-            self.replay.batch(header.base_offset, producer_id, [(record.key, record.value) for record in records])
+            self._playback.batch(header.base_offset, producer_id, [(record.key, record.value) for record in records])

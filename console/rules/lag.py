@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from workers.rules.words import counted, duration
+from console.rules.words import counted, duration
 
 OK, WARN, STALL, STOP, REWIND, UNKNOWN = "ok", "warn", "stall", "stop", "rewind", "unknown"
 BETWEEN = "between"

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from workers.rules import disk, imbalance, no_loss
-from workers.rules.partitions import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED, UNKNOWN
-from workers.rules.verdict import LEVELS
-from workers.rules.words import whole
+from console.rules import disk, imbalance, no_loss
+from console.rules.partitions import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED, UNKNOWN
+from console.rules.verdict import LEVELS
+from console.rules.words import whole
 
 ITEMS_LIMIT = 200
 

@@ -1,32 +1,34 @@
-"""What is said of data folders: offline, filling up, nearly full (workers/rules/disk.py)."""
+"""What is said of data folders: offline, filling up, nearly full (console/rules/disk.py)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
-from workers.rules import disk
-from workers.rules.report import changes, report
-from workers.rules.verdict import verdict
+from broker_core.contract import live
+from broker_core.contract.feed import LogDir
+from console.rules import disk
+from console.rules.report import changes, report
+from console.rules.verdict import verdict
 
 GIB = 1 << 30
 COUNTS = {"brokers_online": 3, "partitions": 7}
 FACTS: dict[str, Any] = {"leaders": {}, "preferred": {}}
 
 
-def folder(**said: Any) -> dict[str, Any]:
-    room = {"free_bytes": 50 * GIB, "total_bytes": 100 * GIB, "full_in_s": None}
-    return {"path": "/data", "offline_since_ms": None, "offline_why": None, **room, **said}
+def folder(**said: Any) -> LogDir:
+    return LogDir(**{"path": "/data", "free_bytes": 50 * GIB, "total_bytes": 100 * GIB, **said})
 
 
 OFFLINE = folder(
-    offline_since_ms=1_700_000_000_000, offline_why="append of t-0 failed: [Errno 28] No space left on device", free_bytes=None, replicas=25
+    offline_since_ms=1_700_000_000_000, offline_why="append of t-0 failed: [Errno 28] No space left on device", free_bytes=None
 )
 
 
 def test_an_offline_folder_is_told_with_when_why_what_and_what_to_do() -> None:
-    assert disk.finding(2, OFFLINE) == (
+    assert disk.finding(2, OFFLINE, 25) == (
         disk.OFFLINE,
         "warn",
         "The data folder of broker 2 is offline since 14 Nov 22:13:20 UTC (append of t-0 failed: [Errno 28] No space left on device). "
@@ -61,31 +63,36 @@ def test_little_room_is_told_without_a_forecast(free: float, level: str) -> None
 
 def test_unknown_room_is_not_judged() -> None:
     assert disk.finding(2, folder(free_bytes=None, total_bytes=None)) == (disk.SERVES, "ok", "")
-    assert disk.findings({1: None, 2: folder()}) == []
+
+
+def _judged(*folders: LogDir) -> list[live.LogDir]:
+    return [disk.judged(broker, each, 25) for broker, each in enumerate(folders, 1)]
 
 
 def test_the_verdict_says_it_after_what_it_does_to_partitions() -> None:
     counts = {**COUNTS, "under_replicated": 7}
-    said = verdict(counts, [], [], None, folders={1: folder(), 2: OFFLINE, 3: folder(full_in_s=60)})
+    said = verdict(
+        counts, [], [], None, folders=[disk.judged(n, each, 25) for n, each in enumerate((folder(), OFFLINE, folder(full_in_s=60)), 1)]
+    )
     assert said["level"] == "bad"
     assert [part["level"] for part in said["parts"]] == ["warn", "bad", "warn"]
     assert "broker 3 is full in about" in said["parts"][1]["text"]
     assert "broker 2 is offline since" in said["parts"][2]["text"]
     assert {part["about"] for part in said["parts"][1:]} == {"brokers"}
-    many = verdict(COUNTS, [], [], None, folders=dict.fromkeys(range(1, 9), OFFLINE))
+    many = verdict(COUNTS, [], [], None, folders=_judged(*[OFFLINE] * 8))
     assert len(many["parts"]) == 2 + 3
     assert many["parts"][-1]["text"] == "So it is with 5 more data folders.".replace(" more", " more")
 
 
+def _online(broker: int, said: LogDir) -> dict[str, Any]:
+    return {"broker_id": broker, "log_dir": to_builtins(disk.judged(broker, said, 25))}
+
+
 def test_the_report_has_a_check_whose_items_stay_the_same() -> None:
-    online = [
-        {"broker_id": 1, "log_dir": folder()},
-        {"broker_id": 2, "log_dir": OFFLINE},
-        {"broker_id": 3, "log_dir": folder(full_in_s=60)},
-    ]
+    online = [_online(n, each) for n, each in enumerate((folder(), OFFLINE, folder(full_in_s=60)), 1)]
     made = report({**FACTS, "brokers": online})
     check = next(each for each in made["checks"] if each["id"] == "data_folders")
     assert (check["level"], len(check["items"])) == ("bad", 2)
-    later = report({**FACTS, "brokers": [*online[:2], {"broker_id": 3, "log_dir": folder(full_in_s=50)}]})
+    later = report({**FACTS, "brokers": [*online[:2], _online(3, folder(full_in_s=50))]})
     assert changes(made, later) == {"new": [], "gone": []}
     assert next(each for each in report({**FACTS, "brokers": []})["checks"] if each["id"] == "data_folders")["level"] == "ok"

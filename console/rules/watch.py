@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workers.rules.words import counted, duration
+from console.rules.words import counted, duration
 
 ERROR_CHARS_LIMIT = 200
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from workers.rules.rhythm import CYCLES_KEPT, LEARNING_S, Cycle, Rhythm, attention, is_in_rhythm, step
+from console.rules.rhythm import CYCLES_KEPT, LEARNING_S, Cycle, Rhythm, attention, is_in_rhythm, step
 
 
 def batches(work_s: int, rest_s: int, count: int) -> Iterator[float]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workers.rules.words import counted, whole
+from console.rules.words import counted, whole
 
 Load = dict[int, tuple[int, int]]
 """Replicas by broker: now, and about how many then."""
