@@ -1,28 +1,14 @@
-"""A hundred seeds of the simulation, split over two processes: no invariant may fall, and all that matters must have happened."""
+"""A hundred seeds of the simulation: no invariant may fall, and all that matters must have happened."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from tests.simulation.chaos import COUNTED
-
-ROOT = Path(__file__).parents[2]
-FIRST_SEED = 1
-SEEDS = 100
-PROCESSES = 2
-
-
-def start(first: int, runs: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.simulation", "--seed", str(first), "--runs", str(runs)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+from tests.simulation.seed_runs import SeedRuns
 
 
 def violations(printed: str) -> list[str]:
@@ -44,15 +30,13 @@ def totals(printed: str) -> Counter[str]:
 
 @pytest.mark.spec("A", "C")
 @pytest.mark.timeout(1200)
-def test_a_hundred_seeds_keep_every_invariant_and_see_every_event() -> None:
+def test_a_hundred_seeds_keep_every_invariant_and_see_every_event(seed_runs: SeedRuns) -> None:
     """Under every kind of fault, and all that such a run counts did happen."""
-    share = SEEDS // PROCESSES
-    workers = [start(FIRST_SEED + share * number, share) for number in range(PROCESSES)]
-    outputs = [worker.communicate()[0] for worker in workers]
-    found = [violation for printed in outputs for violation in violations(printed)]
+    ended = seed_runs.wait()
+    found = [violation for _status, printed in ended for violation in violations(printed)]
     assert not found, "\n".join(found)
-    assert all(worker.returncode == 0 for worker in workers), "\n".join(outputs)
-    happened = totals(outputs[0])
-    for printed in outputs[1:]:
+    assert all(status == 0 for status, _printed in ended), "\n".join(printed for _status, printed in ended)
+    happened: Counter[str] = Counter()
+    for _status, printed in ended:
         happened.update(totals(printed))
     assert not [name for name in COUNTED if not happened[name]], happened
