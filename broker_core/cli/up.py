@@ -14,6 +14,7 @@ from broker_core.cli import system
 from broker_core.cli.watch import Watch
 from broker_core.errors import ConfigError
 from broker_core.local import control
+from broker_core.local.brokers import check_ports_free
 from broker_core.local.layout import BROKER_IDS, Layout
 from broker_core.local.process import LocalProcess, ProcessError, exclusive, wait_until
 from broker_core.local.services import check_port_free, java_version
@@ -94,7 +95,7 @@ def _check_ports(layout: Layout) -> None:
     check_port_free(layout.redis_port, "Redis", "HIGHWATER_REDIS_PORT")
     check_port_free(layout.console_port, "the console", "HIGHWATER_CONSOLE_PORT")
     for broker_id in BROKER_IDS:
-        check_port_free(layout.port_of(broker_id), f"broker {broker_id}", "HIGHWATER_BROKER_PORT")
+        check_ports_free(layout, broker_id)
 
 
 def _start(layout: Layout, *, demo: bool, stop: threading.Event) -> None:

@@ -54,14 +54,24 @@ def write_properties(layout: Layout, broker_id: int) -> Path:
     return path
 
 
+def check_ports_free(layout: Layout, broker_id: int) -> None:
+    """`ConfigError` names the port that somebody else has."""
+    check_port_free(layout.port_of(broker_id), f"broker {broker_id}", "HIGHWATER_BROKER_PORT")
+    check_port_free(layout.metrics_port_of(broker_id), f"the metrics of broker {broker_id}", "HIGHWATER_METRICS_PORT")
+
+
 def launch(layout: Layout, broker_id: int) -> None:
     """Starts a broker without waiting for it; `ProcessError` when it runs already."""
     process = broker_process(layout, broker_id)
     if process.alive():
         raise ProcessError(f"broker {broker_id} is running already")
-    check_port_free(layout.port_of(broker_id), f"broker {broker_id}", "HIGHWATER_BROKER_PORT")
+    check_ports_free(layout, broker_id)
     config = write_properties(layout, broker_id)
-    overrides = [f"listeners=PLAINTEXT://127.0.0.1:{layout.port_of(broker_id)}", f"zookeeper.connect={layout.zookeeper_connect}"]
+    overrides = [
+        f"listeners=PLAINTEXT://127.0.0.1:{layout.port_of(broker_id)}",
+        f"zookeeper.connect={layout.zookeeper_connect}",
+        f"highwater.metrics.port={layout.metrics_port_of(broker_id)}",
+    ]
     command = [sys.executable, "-m", "broker_core", "--config", str(config), "--log-file", str(layout.log_file(process.name))]
     for override in overrides:
         command += ["--override", override]

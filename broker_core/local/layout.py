@@ -32,17 +32,18 @@ FORMAT_VERSION = 1
 MARKER = "highwater.json"
 PORTS_FILE = "ports.json"
 BROKER_IDS = (1, 2, 3)
-DEFAULT_PORTS = {"ZOOKEEPER": 2181, "REDIS": 6379, "BROKER": 9092, "CONSOLE": 8000}
+DEFAULT_PORTS = {"ZOOKEEPER": 2181, "REDIS": 6379, "BROKER": 9092, "CONSOLE": 8000, "METRICS": 9404}
 
 
 class Layout(Struct, frozen=True):
-    """Folder and ports of one local cluster; broker N of `BROKER_IDS` listens on `broker_port + index`."""
+    """Folder and ports of one local cluster; broker N of `BROKER_IDS` listens on `broker_port + index`, its metrics likewise."""
 
     root: Path
     zookeeper_port: int
     redis_port: int
     broker_port: int
     console_port: int
+    metrics_port: int
 
     @classmethod
     def from_environment(cls, root: Path, environment: Mapping[str, str] | None = None) -> Layout:
@@ -50,7 +51,7 @@ class Layout(Struct, frozen=True):
         values = os.environ if environment is None else environment
         before = {**DEFAULT_PORTS, **_stored_ports(root.resolve() / PORTS_FILE)}
         ports = {name: _port(f"HIGHWATER_{name}_PORT", values, before[name]) for name in DEFAULT_PORTS}
-        layout = cls(root.resolve(), ports["ZOOKEEPER"], ports["REDIS"], ports["BROKER"], ports["CONSOLE"])
+        layout = cls(root.resolve(), *(ports[name] for name in DEFAULT_PORTS))
         layout.check_ports_differ()
         return layout
 
@@ -58,13 +59,18 @@ class Layout(Struct, frozen=True):
         """Raises `ConfigError` when two parts would share a port."""
         seen: dict[int, str] = {}
         named = [("ZooKeeper", self.zookeeper_port), ("Redis", self.redis_port), ("the console", self.console_port)]
-        for name, port in named + [(f"broker {i}", self.port_of(i)) for i in BROKER_IDS]:
+        for i in BROKER_IDS:
+            named += [(f"broker {i}", self.port_of(i)), (f"the metrics of broker {i}", self.metrics_port_of(i))]
+        for name, port in named:
             if port in seen:
                 raise ConfigError(f"Port {port} is given to both {seen[port]} and {name}: move one by HIGHWATER_…_PORT")
             seen[port] = name
 
     def port_of(self, broker_id: int) -> int:
         return self.broker_port + BROKER_IDS.index(known_broker(broker_id))
+
+    def metrics_port_of(self, broker_id: int) -> int:
+        return self.metrics_port + BROKER_IDS.index(known_broker(broker_id))
 
     @property
     def bootstrap_servers(self) -> str:
@@ -115,7 +121,7 @@ class Layout(Struct, frozen=True):
 
     def _store_ports(self) -> None:
         """Leaves the ports for whoever comes to this folder without being told them."""
-        ports = dict(zip(DEFAULT_PORTS, (self.zookeeper_port, self.redis_port, self.broker_port, self.console_port), strict=True))
+        ports = {name: getattr(self, f"{name.lower()}_port") for name in DEFAULT_PORTS}
         path = self.root / PORTS_FILE
         if _stored_ports(path) != ports:
             new = path.with_suffix(".new")

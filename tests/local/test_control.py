@@ -28,6 +28,7 @@ PORTS = {
     "HIGHWATER_REDIS_PORT": "31182",
     "HIGHWATER_BROKER_PORT": "31183",
     "HIGHWATER_CONSOLE_PORT": "31186",
+    "HIGHWATER_METRICS_PORT": "31187",
 }
 
 
@@ -148,7 +149,7 @@ def test_a_broker_is_started_with_its_file_and_the_ports_of_today(layout: Layout
     command = starts.commands[-1]
     assert command[command.index("--config") + 1] == str(path)
     overrides = [command[at + 1] for at, word in enumerate(command) if word == "--override"]
-    assert overrides == ["listeners=PLAINTEXT://127.0.0.1:31184", "zookeeper.connect=127.0.0.1:31181"]
+    assert overrides == ["listeners=PLAINTEXT://127.0.0.1:31184", "zookeeper.connect=127.0.0.1:31181", "highwater.metrics.port=31188"]
 
 
 def test_a_broker_is_not_started_twice(layout: Layout) -> None:

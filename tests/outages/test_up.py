@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -109,6 +110,8 @@ def test_a_whole_life(up: Up) -> None:
     listening = listeners_of(set(running))
     assert len(listening) >= 6
     assert not [address for address in listening if address.partition(":")[0] not in LOOPBACK], listening
+    told = urlopen(f"http://127.0.0.1:{up.cluster.layout.metrics_port_of(2)}/metrics", timeout=10).read().decode()
+    assert 'broker="2"' in told
 
     second = subprocess.run(
         [sys.executable, "-m", "broker_core.cli.main", "--data", str(up.data), "up", "--no-demo"],
@@ -161,6 +164,7 @@ def test_interrupted_while_it_starts(up: Up) -> None:
     [
         ("zookeeper_port", "HIGHWATER_ZOOKEEPER_PORT"),
         ("broker_port", "HIGHWATER_BROKER_PORT"),
+        ("metrics_port", "HIGHWATER_METRICS_PORT"),
         ("console_port", "HIGHWATER_CONSOLE_PORT"),
         ("redis_port", "HIGHWATER_REDIS_PORT"),
     ],

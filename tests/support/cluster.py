@@ -36,12 +36,13 @@ class TestCluster:
 
     def __init__(self, data: Path, overrides: dict[str, str] | None = None) -> None:
         self.data = data
-        first = free_ports(8)
+        first = free_ports(9)
         self.environment = {
             "HIGHWATER_ZOOKEEPER_PORT": str(first),
             "HIGHWATER_REDIS_PORT": str(first + 1),
             "HIGHWATER_CONSOLE_PORT": str(first + 2),
             "HIGHWATER_BROKER_PORT": str(first + 3),
+            "HIGHWATER_METRICS_PORT": str(first + 6),
         }
         os.environ.update(self.environment)
         self.layout = Layout.from_environment(data)
