@@ -93,8 +93,21 @@ class LogDir(Struct, frozen=True, gc=False):
     full_in_s: int | None = None
 
 
+class Controller(Struct, frozen=True, kw_only=True):
+    """What the controller has before it. Times are those that its last 256 events waited; `requests_waiting` is by broker."""
+
+    queue_size: int
+    queue_time_mean_ms: float
+    queue_time_max_ms: float
+    requests_waiting: dict[int, int] = {}
+    partitions_to_create: int = 0
+    partitions_moving: int = 0
+    topics_to_delete: int = 0
+    topics_ineligible_to_delete: int = 0
+
+
 class Purgatory(Struct, frozen=True, gc=False):
-    """Requests that wait, and members that are waited for."""
+    """Requests that wait, and members that are waited for; or how many of them time ran out for."""
 
     produce: int
     fetch: int
@@ -124,19 +137,22 @@ class Requests(Struct, frozen=True):
 
 
 class Broker(Struct, frozen=True, kw_only=True):
-    """A broker of itself; counters are totals since its start. `produce_by_acks` is by "-1", "0", "1", `requests` by key."""
+    """A broker of itself; counters are totals since its start. `produce_by_acks` is by "-1", "0", "1", `requests` by key; `controller`
+    is told by the controller alone."""
 
     id: int
     epoch: int
     controller_id: int | None
     controller_epoch: int | None
     is_controller: bool
+    controller: Controller | None = None
     partitions: int
     leaders: int
     under_replicated: int
     log_bytes: int
     log_dir: LogDir
     purgatory: Purgatory
+    purgatory_expired: Purgatory = Purgatory(0, 0, 0, 0)
     connections: int
     bytes_in: int
     bytes_out: int

@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from broker_core.config import ConfigHolder
+from broker_core.contract import feed
 from broker_core.controller.balance import FIRST_CHECK_MS
 from broker_core.controller.channels import ControlSender
 from broker_core.controller.elector import Elector, Won
@@ -33,7 +34,7 @@ from broker_core.controller.inbox import Inbox
 from broker_core.controller.leader_elections import ElectionType
 from broker_core.controller.reassignment import ReplicaAssignment
 from broker_core.controller.reassignments import Outcome
-from broker_core.controller.snapshot import ControllerSnapshot, take_snapshot
+from broker_core.controller.snapshot import ControllerSnapshot, ahead, take_snapshot
 from broker_core.controller.term import TERM_EVENTS, Term
 from broker_core.controller.watches import Watches
 from broker_core.coordination.store import Malformed, SessionExpired, SessionState
@@ -140,6 +141,10 @@ class Controller:
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
         """Partitions the broker still leads after others took over what they could."""
         return await self._call(lambda term: term.brokers.shut_down(broker_id, broker_epoch))
+
+    def ahead(self) -> feed.Controller | None:
+        """What is before the controller; None where it is not here."""
+        return None if self._term is None else ahead(self._term, self._inbox)
 
     def snapshot(self) -> ControllerSnapshot:
         """For telemetry; counts are made anew, so not for every event."""

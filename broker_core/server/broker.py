@@ -23,6 +23,7 @@ from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.contract.feed import LogDir
 from broker_core.controller.loop import Controller
 from broker_core.controller.sender import ChannelSender
+from broker_core.controller.snapshot import ControllerSnapshot
 from broker_core.coordination.layout import ensure_cluster_id, ensure_layout
 from broker_core.coordination.registration import Registration
 from broker_core.coordination.store import ConnectionLoss, SessionExpired
@@ -183,6 +184,11 @@ class Broker:
             ("fetch_purgatory_size", "Fetch requests that wait for data.", row.purgatory.fetch),
             ("join_purgatory_size", "Group rebalances that wait for members to join or sync.", row.purgatory.join),
             ("heartbeat_purgatory_size", "Group members that are waited for to be heard of.", row.purgatory.heartbeat),
+            ("produce_purgatory_expired_total", "Produce requests whose replicas were not in time.", row.purgatory_expired.produce),
+            ("fetch_purgatory_expired_total", "Fetch requests that waited in vain.", row.purgatory_expired.fetch),
+            ("join_purgatory_expired_total", "Group rebalances that waited for members until the time was up.", row.purgatory_expired.join),
+            ("heartbeat_purgatory_expired_total", "Group members not heard of in time.", row.purgatory_expired.heartbeat),
+            *(_controller_gauges(self.services.controller.snapshot()) if row.is_controller else ()),
         ]
 
     def _assemble(self, cluster_id: str) -> BrokerServices:
@@ -248,6 +254,24 @@ def _folder_gauges(log_dir: LogDir) -> list[Gauge]:
     ]
     offline = ("log_dir_offline", "1 once an I/O error has taken the data folder offline.", int(log_dir.offline_since_ms is not None))
     return [offline, *(gauge for gauge in gauges if gauge[2] is not None)]
+
+
+def _controller_gauges(office: ControllerSnapshot) -> list[Gauge]:
+    """Of the controller alone, named as Kafka's KafkaController metrics."""
+    return [
+        ("controller_event_queue_size", "Events that wait for the controller.", office.queue_size),
+        ("controller_event_queue_time_max_seconds", "Longest wait of its last 256 events.", office.queue_time_max_ms / 1000),
+        ("controller_requests_waiting", "Control requests queued for brokers or on their way.", sum(office.requests_waiting.values())),
+        ("controller_partitions_to_create", "New partitions that have no leader yet.", office.partitions_to_create),
+        ("global_topic_count", "Topics.", office.topics),
+        ("global_partition_count", "Partitions.", office.partitions),
+        ("offline_partitions_count", "Partitions without a leader.", office.offline_partitions),
+        ("preferred_replica_imbalance_count", "Partitions not led by their preferred replica.", office.preferred_imbalance),
+        ("reassigning_partitions", "Partitions being moved.", office.partitions_moving),
+        ("topics_to_delete_count", "Topics queued for deletion.", office.topics_to_delete),
+        ("topics_ineligible_to_delete_count", "Of these, topics whose deletion waits for a broker.", office.topics_ineligible_to_delete),
+        ("unclean_leader_elections_total", "Unclean elections since this controller took office.", office.unclean_elections),
+    ]
 
 
 def _with_port(advertised: Endpoint, listener: str, port: int) -> Endpoint:

@@ -57,20 +57,21 @@ class BrokerStateSource(Struct):
         assert self._tally is not None
         self._tally.look()
         metrics, progress, timers = self.metrics, self.replicas.progress, self.groups.timers
+        purgatories = progress.produces, progress.fetches, timers.rebalances, timers.heartbeats
         return feed.Broker(
             id=self.broker_id,
             epoch=self.broker_epoch(),
             controller_id=None if self.controller.controller_id == NO_LEADER else self.controller.controller_id,
             controller_epoch=self._controller_epoch(),
             is_controller=self.controller.is_active,
+            controller=self.controller.ahead(),
             partitions=self.replicas.hosting.count,
             leaders=self._tally.leaders,
             under_replicated=self._tally.under_replicated,
             log_bytes=self._tally.log_bytes,
             log_dir=self._log_dir(),
-            purgatory=feed.Purgatory(
-                progress.produces.delayed, progress.fetches.delayed, timers.rebalances.delayed, timers.heartbeats.delayed
-            ),
+            purgatory=feed.Purgatory(*(each.delayed for each in purgatories)),
+            purgatory_expired=feed.Purgatory(*(each.expired for each in purgatories)),
             connections=metrics.connections,
             bytes_in=metrics.bytes_in,
             bytes_out=metrics.bytes_out,

@@ -39,6 +39,10 @@ def batches(cluster: BrokerCluster, broker_id: int, count: int, **options: Any) 
     return cluster.world.run("client", read)
 
 
+def gauges_of(cluster: BrokerCluster, broker_id: int) -> dict[str, float]:
+    return {name: value for name, _, value in cluster.brokers[broker_id].gauges()}
+
+
 def test_assignments_are_told_within_a_limit() -> None:
     """They are bytes of the clients' own making: millions of partitions held the broker up, and whoever watches it."""
     one = struct.pack(">hih1si", 0, 1, 1, b"t", 1) + struct.pack(">i", 3)
@@ -168,10 +172,34 @@ def test_the_purgatories_of_groups_are_told() -> None:
         cluster.until(lambda: all(cluster.leads("__consumer_offsets", partition) for partition in range(3)))
         cluster.until(lambda: cluster.brokers[1].services.groups.status("g") is ErrorCode.NONE)
         sizes = cluster.world.run("client", told)
-        gauges = {name: value for name, _, value in cluster.brokers[1].gauges()}
+        gauges = gauges_of(cluster, 1)
+        cluster.until(lambda: gauges_of(cluster, 1)["heartbeat_purgatory_expired_total"] == 1)
+        (told_then,) = batches(cluster, 1, 1)
+    assert told_then.broker.purgatory_expired.heartbeat == 1, "the member's session has ended"
     assert (1, 1) in sizes, "the first member waits for others"
     assert sizes[-1] == (0, 1), "a member must be heard of"
     assert (gauges["join_purgatory_size"], gauges["heartbeat_purgatory_size"]) == sizes[-1]
+
+
+@pytest.mark.spec("Z3", "O1")
+def test_only_the_controller_tells_what_is_before_it() -> None:
+    """A topic whose deletion waits for a dead broker, and the requests that each live one has not carried out yet."""
+    with BrokerCluster(brokers=3) as cluster:
+        cluster.start_all()
+        cluster.create("t", 2)
+        controller = cluster.controller()
+        dead, alive = (broker_id for broker_id in (1, 2, 3) if broker_id != controller)
+        cluster.kill(dead)
+        cluster.until(lambda: len(cluster.brokers[controller].services.metadata.live_brokers()) == 2)
+        asked = {"topics": [{"name": "t", "topic_id": None}], "topic_names": ["t"], "timeout": 1_000}
+        cluster.ask(controller, ApiKey.DELETE_TOPICS, 5, asked)
+        cluster.until(lambda: gauges_of(cluster, controller)["topics_ineligible_to_delete_count"] == 1)
+        (told,), (of_another,) = batches(cluster, controller, 1), batches(cluster, alive, 1)
+        assert "topics_to_delete_count" not in gauges_of(cluster, alive)
+    assert of_another.broker.controller is None
+    assert told.broker.controller is not None
+    assert (told.broker.controller.topics_to_delete, told.broker.controller.topics_ineligible_to_delete) == (1, 1)
+    assert set(told.broker.controller.requests_waiting) == {controller, alive}
 
 
 def test_too_many_watchers_are_refused() -> None:
