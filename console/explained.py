@@ -7,7 +7,7 @@ from typing import NamedTuple
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 
-from console.actions.audit import Conflict, Invalid, Unconfirmed
+from console.errors import Conflict, Invalid, Unconfirmed
 from console.gateway.errors import GatewayError
 from console.gateway.refusals import kind_of, sentence
 from console.queries import BadQuery, NotFound

@@ -11,6 +11,7 @@ from django.db import models
 from django.utils import timezone
 
 from console.fields import AnyJSONField, NameField
+from console.jobs.registry import KINDS
 
 
 def trim(rows: models.QuerySet[Any], keep: int) -> int:
@@ -46,9 +47,6 @@ class Job(models.Model):
     SUCCEEDED, FAILED, CANCELLED = "succeeded", "failed", "cancelled"
     ACTIVE = (QUEUED, RUNNING, CANCELLING)
     STATES = (*ACTIVE, SUCCEEDED, FAILED, CANCELLED)
-    KINDS = ("preferred_leader_election", "reassignment", "health_report", "analytics")
-    TOPIC_CREATION, TOPIC_GROWTH, TOPIC_DELETION = FOLLOWED = ("topic_creation", "topic_growth", "topic_deletion")
-    """Begun by a change that outlasted its request; nobody asks for one."""
     KEEP = 2000
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
@@ -272,17 +270,8 @@ def job_value(job: Job) -> dict[str, Any]:
         "params": job.params,
         "created_by": job.created_by,
         "can_cancel": job.state in (Job.QUEUED, Job.RUNNING),
-        "cancel_means": CANCEL_MEANS.get(job.kind, ""),
+        "cancel_means": KINDS[job.kind].cancel_means if job.kind in KINDS else "",
     }
-
-
-CANCEL_MEANS = {
-    "reassignment": "Replicas being added are dropped again and each partition keeps those it had; finished moves stay, a throttle goes.",
-    "preferred_leader_election": "Elections already done stay; the rest is not asked for.",
-    "health_report": "No report is written.",
-    "analytics": "The running Spark driver is ended; what it has not written yet is read again next time.",
-    **dict.fromkeys(Job.FOLLOWED, "It is no longer followed here; the cluster goes on with it."),
-}
 
 
 def event_value(event: Event) -> dict[str, Any]:

@@ -10,19 +10,12 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from kombu.exceptions import OperationalError
 
+from console.jobs.registry import KINDS
+
 if TYPE_CHECKING:
     from celery import Celery
 
 log = logging.getLogger(__name__)
-QUEUES = {
-    "preferred_leader_election": "jobs",
-    "reassignment": "jobs",
-    "topic_creation": "jobs",
-    "topic_growth": "jobs",
-    "topic_deletion": "jobs",
-    "health_report": "health",
-    "analytics": "analytics",
-}
 ADVANCE = "workers.tasks.jobs.advance_job"
 
 
@@ -48,6 +41,6 @@ def queue() -> Celery:
 def enqueue_job(job_id: int, kind: str) -> None:
     """One step of the job, soon. If the queue cannot be had the beat sends it again within seconds of its return."""
     try:
-        queue().send_task(ADVANCE, args=[job_id], queue=QUEUES[kind], ignore_result=True, retry=False)
+        queue().send_task(ADVANCE, args=[job_id], queue=KINDS[kind].queue, ignore_result=True, retry=False)
     except (OperationalError, OSError) as error:
         log.warning("job %d waits for the queue: %s", job_id, error)

@@ -149,7 +149,7 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
 import django
 django.setup()
 from django.db import connection, connections
-from console.actions.audit import Conflict
+from console.errors import Conflict
 from console.actions.jobs import create_job
 from console.models import Cluster, Event
 from console.roles import Actor

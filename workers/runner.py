@@ -1,4 +1,5 @@
-"""Takes one step of a job under a lease. What a step does is its kind's affair (`workers/kinds/`).
+"""Takes one step of a job under a lease. What a step does is its kind's affair (`workers/kinds/`, by the file that
+declares the kind in `console/jobs/`).
 
 The lease is a row update that only one worker can win; its result is written only while the lease is still ours. A worker that dies
 leaves a lease that ends by itself, and the beat sends the job again.
@@ -10,16 +11,17 @@ import logging
 import secrets
 from collections.abc import Callable
 from datetime import timedelta
+from importlib import import_module
 from types import ModuleType
 
 from django.db.models import Q
 from django.utils import timezone
 
 from console.gateway.errors import GatewayError
+from console.jobs.registry import KINDS
 from console.models import Job, job_value
 from console.snapshot.jobs import publish_job
 from console.snapshot.read import SnapshotUnavailable
-from workers.kinds import analytics, election, health, reassignment, topics
 from workers.kinds.step import Step
 
 log = logging.getLogger(__name__)
@@ -28,13 +30,7 @@ PATIENCE_S = 1800
 AWAY_SINCE = "away_since"
 """In a plan: when the cluster was found away that has not answered since, seconds since 1970."""
 LOG_KEPT = 200
-KINDS: dict[str, ModuleType] = {
-    "preferred_leader_election": election,
-    "reassignment": reassignment,
-    "health_report": health,
-    "analytics": analytics,
-    **dict.fromkeys(Job.FOLLOWED, topics),
-}
+STEPS: dict[str, ModuleType] = {kind.name: import_module(f"workers.kinds.{kind.file}") for kind in KINDS.values()}
 
 
 def unfinished() -> list[tuple[int, str]]:
@@ -62,7 +58,7 @@ def _take(job_id: int, owner: str) -> Job | None:
 
 
 def _step(job: Job) -> Step:
-    kind = KINDS[job.kind]
+    kind = STEPS[job.kind]
     away_since = job.plan.pop(AWAY_SINCE, timezone.now().timestamp())
     try:
         return kind.cancel(job) if job.cancel_requested else kind.advance(job)  # type: ignore[no-any-return]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from console.actions.audit import Invalid, Unconfirmed, audited
+from console.actions.audit import audited
+from console.errors import Invalid, Unconfirmed
 from console.gateway import local
 from console.models import Cluster
 from console.roles import ADMIN, Actor

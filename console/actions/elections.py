@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from console.actions.audit import Invalid, Risky, Unconfirmed, audited
+from console.actions.audit import audited
 from console.actions.risks import unclean_risks
+from console.errors import Invalid, Risky, Unconfirmed
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
 from console.roles import ADMIN, Actor

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from console.actions.audit import Conflict, Invalid, Unconfirmed, audited
+from console.actions.audit import audited
 from console.actions.offsets import chosen, target
+from console.errors import Conflict, Invalid, Unconfirmed
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
 from console.roles import ADMIN, OPERATOR, Actor

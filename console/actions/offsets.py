@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from console.actions.audit import Invalid
+from console.errors import Invalid
 
 SPAN = re.compile(r"(?P<first>[0-9]{1,9})(?:\s*-\s*(?P<last>[0-9]{1,9}))?")
 TEXT_CHARS_MAX = 1_000

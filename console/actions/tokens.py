@@ -8,8 +8,9 @@ from datetime import timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from console.actions.audit import Conflict, Invalid, audited
+from console.actions.audit import audited
 from console.actions.sign_in import note_failure
+from console.errors import Conflict, Invalid
 from console.models import ApiToken
 from console.roles import ADMIN, ROLES, Actor
 

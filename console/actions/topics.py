@@ -8,12 +8,14 @@ from typing import Any
 
 from django.conf import settings
 
-from console.actions.audit import Conflict, Invalid, Risky, Unconfirmed, audited
+from console.actions.audit import audited
 from console.actions.jobs import follow
 from console.actions.risks import MIN_ISR, setting_risks
+from console.errors import Conflict, Invalid, Risky, Unconfirmed
 from console.gateway.errors import GatewayError, Unfinished
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import known
+from console.jobs.topics import Creation, Deletion, Growth
 from console.models import Cluster, Job
 from console.roles import ADMIN, OPERATOR, Actor
 from console.rules.load import Load, load_after, load_risks
@@ -58,7 +60,7 @@ def create_topic(
         try:
             kafka.create_topic(name, partitions, replication_factor, configs)
         except Unfinished:
-            return follow(actor, cluster, Job.TOPIC_CREATION, name, partitions)
+            return follow(actor, cluster, Creation.name, name, partitions)
     await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), max(partitions, 1)))
     return None
 
@@ -134,14 +136,14 @@ def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> 
         try:
             KafkaCluster(cluster.bootstrap_servers).delete_topic(name)
         except Unfinished:
-            return follow(actor, cluster, Job.TOPIC_DELETION, name, (entry.before or {}).get("partitions") or 0)
+            return follow(actor, cluster, Deletion.name, name, (entry.before or {}).get("partitions") or 0)
         except GatewayError as error:
             if error.name == "UNKNOWN_TOPIC_OR_PARTITION" and _is_there(cluster, name):
                 raise Conflict(NOT_HEARD_OF.format(name)) from error
             raise
     if await_snapshot(lambda: _gone_or_waiting(Snapshot(cluster.pk).topic(name))) or not _is_going(cluster, name):
         return None
-    return follow(actor, cluster, Job.TOPIC_DELETION, name, (entry.before or {}).get("partitions") or 0)
+    return follow(actor, cluster, Deletion.name, name, (entry.before or {}).get("partitions") or 0)
 
 
 def _is_there(cluster: Cluster, name: str) -> bool:
@@ -186,7 +188,7 @@ def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: i
         try:
             kafka.add_partitions(name, total)
         except Unfinished:
-            return follow(actor, cluster, Job.TOPIC_GROWTH, name, total)
+            return follow(actor, cluster, Growth.name, name, total)
     await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), total))
     return None
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from console.jobs.registry import KINDS as JOB_KINDS
 from console.rules.problems import KINDS
 
 Item = TypeVar("Item")
@@ -204,9 +205,7 @@ class Progress(Answer):
 class Job(Answer):
     id: int
     cluster: str
-    kind: Literal[
-        "preferred_leader_election", "reassignment", "health_report", "analytics", "topic_creation", "topic_growth", "topic_deletion"
-    ]
+    kind: str = Field(json_schema_extra={"enum": list(JOB_KINDS)})
     state: Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
     progress: Progress
     message: str

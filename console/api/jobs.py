@@ -7,18 +7,18 @@ from typing import Any
 from ninja import Router, Status
 
 from console import queries
-from console.actions.audit import Invalid
 from console.actions.jobs import cancel_job, create_job
 from console.api.answers import Job as JobAnswer
 from console.api.answers import Listed
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, NewJob, listed, number_cursor
+from console.errors import Invalid
+from console.jobs.registry import asked_for
 from console.models import Cluster, Job, job_value
 from console.roles import OPERATOR
 
 router = Router(tags=["jobs"])
-ALLOWED = {"reassignment": {"assignments", "throttle"}, "preferred_leader_election": {"topics"}}
 
 
 @router.get("/jobs")
@@ -40,7 +40,8 @@ def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: s
 def create(request: Any, payload: NewJob) -> Status[Any]:
     """409 where an active job already does this."""
     params = {name: value for name, value in payload.dict(exclude={"cluster", "kind"}).items() if value is not None}
-    for name in params.keys() - ALLOWED.get(payload.kind, set()):
+    takes = asked_for(payload.kind).parameters
+    for name in params.keys() - (takes.model_fields.keys() if takes else ()):
         raise Invalid(name, f"A job of kind {payload.kind} takes no {name}.")
     return Status(202, job_value(create_job(request.auth, queries.cluster_of(payload.cluster), payload.kind, params)))
 

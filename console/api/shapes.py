@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, create_model
 
+from console.jobs.kind import Id, Name
+from console.jobs.registry import ON_REQUEST
 from console.queries import BadCursor, cursor, read_cursor
 
 LIMIT_MAX = 500
 Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
-Name = Annotated[str, Field(min_length=1, max_length=249)]
 GroupId = Annotated[str, Field(min_length=1, max_length=255)]
-Id = Annotated[int, Field(strict=True, ge=0, lt=2**31)]
 Offset = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
 Confirm = Annotated[bool, Field(strict=True, description="Do it although it warns")]
 
@@ -56,20 +56,17 @@ class OffsetMove(Strict):
     confirm: Confirm = False
 
 
-class Assignment(Strict):
-    topic: Name
-    partition: Id
-    replicas: list[Id] = Field(min_length=1, max_length=100)
-
-
-class NewJob(Strict):
+class _NewJob(Strict):
     cluster: Annotated[str, Field(max_length=64)] = "local"
-    kind: Literal["preferred_leader_election", "reassignment", "health_report", "analytics"]
-    topics: list[Name] | None = Field(default=None, max_length=1000)
-    assignments: list[Assignment] | None = Field(default=None, min_length=1, max_length=1000)
-    throttle: Annotated[int, Field(strict=True, ge=1, lt=2**63, description="Bytes a second on each broker, of a reassignment")] | None = (
-        None
-    )
+    kind: str
+
+
+if TYPE_CHECKING:
+    NewJob = _NewJob
+else:
+    _parameters = [kind.parameters for kind in ON_REQUEST.values() if kind.parameters]
+    NewJob = create_model("NewJob", __base__=(_NewJob, *_parameters), kind=(Literal[tuple(ON_REQUEST)], ...))
+"""A job of any kind, with the parameters of all; which of them are its own is asked later."""
 
 
 def listed(items: Sequence[Any], limit: int, mark: Callable[[Any], str]) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console import queries
-from console.actions.audit import Invalid
 from console.actions.groups import delete_group, plan_offsets, set_offsets
 from console.actions.offsets import parse_partitions
 from console.context import encoded, live_needs
+from console.errors import Invalid
 from console.queries import NotFound
 from console.roles import ADMIN, OPERATOR, actor_of
 from console.rules.words import counted

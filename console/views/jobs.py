@@ -8,17 +8,21 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console import queries
-from console.actions.audit import Invalid
-from console.actions.jobs import cancel_job, check_params, create_job, parse_assignments, parse_rate, refuse_unknown
+from console.actions.jobs import cancel_job, create_job, refuse_unknown
 from console.actions.throttle import preview_throttle
 from console.context import live_needs
+from console.errors import Invalid
+from console.jobs.kind import JobKind
+from console.jobs.reassignment import Reassignment
+from console.jobs.registry import ON_REQUEST
 from console.models import Job, job_value
 from console.roles import OPERATOR, actor_of
 from console.rules.moves import plan_sentence, planned
 from console.rules.throttle import least_seconds
-from console.rules.words import counted
 from console.snapshot.read import Snapshot
 from console.views.support import KNOWN, ask_first, done, explain, is_confirmed, number, page, pages, refused, show
+
+REASSIGNMENT = Reassignment()
 
 
 def _context(request: Any) -> dict[str, Any]:
@@ -27,9 +31,8 @@ def _context(request: Any) -> dict[str, Any]:
     snapshot = Snapshot(request.cluster.pk)
     return {
         "rows": found.rows,
-        "kinds": Job.KINDS,
+        "forms": [kind.form for kind in ON_REQUEST.values() if kind.form],
         "brokers": snapshot.brokers(),
-        "topics": snapshot.topic_names()[:1000],
         "pages": pages(request, found.page, found.last, found.total),
     }
 
@@ -42,40 +45,33 @@ def jobs(request: Any) -> HttpResponse:
 @page("POST", role=OPERATOR, doing="start a job")
 def job_create(request: Any) -> HttpResponse:
     """`preview=1` shows what a reassignment would do, and starts nothing."""
+    name = request.POST.get("kind", "")
+    kind = ON_REQUEST.get(name, JobKind())
     try:
         if request.POST.get("preview") == "1":
             plan = _planned(request)
             return show(request, "jobs", {**_context(request), "plan": plan, "values": request.POST.dict()})
-        kind, params = request.POST.get("kind", ""), _params(request)
-        if kind == "preferred_leader_election" and not is_confirmed(request):
-            return _ask_election(request, check_params(kind, params).get("topics"))
-        made = create_job(actor_of(request), request.cluster, kind, params)
+        params = kind.of_form(request.POST)
+        if kind.question and not is_confirmed(request):
+            return _ask(request, kind, kind.checked(params))
+        made = create_job(actor_of(request), request.cluster, name, params)
     except KNOWN as error:
-        form = "elect" if request.POST.get("kind") == "preferred_leader_election" else "move"
+        form = kind.form.name if kind.form else ""
         return refused(request, "jobs", {**_context(request), "values": request.POST.dict()}, error, form)
     return done(request, reverse("job", args=[made.pk]), f"Job {made.pk} is queued.")
 
 
-def _ask_election(request: Any, topics: list[str] | None) -> HttpResponse:
-    """How many leaders would move is known of the whole cluster only."""
-    refuse_unknown(request.cluster, "preferred_leader_election", {"topics": topics or []})
-    away = (Snapshot(request.cluster.pk).cluster() or {}).get("not_preferred")
-    where = f" of {', '.join(topics)}" if topics else ""
-    count = (
-        "" if away is None else f" In the whole cluster {counted(away, 'partition')} {'has' if away == 1 else 'have'} another leader now."
-    )
-    risks = [
-        f"Each partition{where} goes back to the first replica of its assignment, where that one is alive and in sync.{count}",
-        "Clients of a partition whose leader moves wait a moment; nothing is lost.",
-    ]
-    return ask_first(request, "Elect preferred leaders?", risks, button="Elect preferred leaders", back=reverse("jobs"))
+def _ask(request: Any, kind: JobKind, params: dict[str, Any]) -> HttpResponse:
+    refuse_unknown(request.cluster, kind, params)
+    risks = kind.risks(params, Snapshot(request.cluster.pk).cluster() or {})
+    return ask_first(request, kind.question, risks, button=kind.question.rstrip("?"), back=reverse("jobs"))
 
 
 def _planned(request: Any) -> dict[str, Any]:
     """The sentence, and a row a partition with a cell for each broker: stays, copies, goes or nothing."""
     snapshot = Snapshot(request.cluster.pk)
     rows = []
-    params = check_params("reassignment", _params(request))
+    params = REASSIGNMENT.checked(REASSIGNMENT.of_form(request.POST))
     for asked in params["assignments"]:
         now = snapshot.partition(asked["topic"], asked["partition"])
         if now is None:
@@ -106,15 +102,6 @@ def _cell(row: dict[str, Any], broker: int) -> dict[str, Any]:
         "first": broker == row["to"][0],
         "led": broker == row["leader"],
     }
-
-
-def _params(request: Any) -> dict[str, Any]:
-    if request.POST.get("kind") == "reassignment":
-        params = {"assignments": parse_assignments(request.POST.get("assignments", ""))}
-        rate = parse_rate(request.POST.get("throttle", ""))
-        return params if rate is None else {**params, "throttle": rate}
-    topics = [t for t in request.POST.get("topics", "").replace(",", " ").split() if t]
-    return {"topics": topics} if topics else {}
 
 
 def _job_context(request: Any, found: Job) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console import explained
-from console.actions.audit import Conflict, Invalid, judge
+from console.actions.audit import judge
+from console.errors import Conflict, Invalid
 from console.gateway.errors import GatewayError
 from console.models import Job
 from console.queries import NotFound, local_cluster

@@ -8,11 +8,11 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console import queries
-from console.actions.audit import Risky
 from console.actions.elections import elect_unclean, elected_sentence, without_leader
 from console.actions.risks import unclean_risks
 from console.actions.topics import add_partitions, delete_topic, set_config
 from console.context import live_needs
+from console.errors import Risky
 from console.gateway.errors import GatewayError
 from console.queries import NotFound
 from console.roles import ADMIN, OPERATOR, actor_of

@@ -8,9 +8,9 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console import queries
-from console.actions.audit import Risky
 from console.actions.topics import create_topic, preview_topic
 from console.context import live_needs
+from console.errors import Risky
 from console.gateway.topic_keys import CREATE_KEYS
 from console.roles import OPERATOR, actor_of
 from console.snapshot.read import Snapshot

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from console.actions.audit import Invalid
 from console.actions.offsets import chosen, parse_partitions, target
 from console.actions.risks import setting_risks
+from console.errors import Invalid
 from console.models import ApiToken, AuditEntry, Job
 
 BASE = "/api/v1/clusters/local"

@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from console.actions.jobs import cancel_job, follow
+from console.jobs.topics import Creation, Deletion, Growth
 from console.models import Cluster, Job
 from console.roles import Actor
 from console.rules.load import load_after, load_risks
@@ -35,7 +36,7 @@ def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 
 def test_a_creation_is_followed_until_all_lead(local: Cluster, kafka: FakeKafka) -> None:
-    job = follow(ACTOR, local, Job.TOPIC_CREATION, "wide", 4)
+    job = follow(ACTOR, local, Creation.name, "wide", 4)
     job = step(job)
     assert (job.state, job.done, job.total) == ("running", 0, 4)
     kafka.topics_["wide"] = {p: [1, 2, 3] for p in range(3)}
@@ -51,11 +52,11 @@ def test_a_creation_is_followed_until_all_lead(local: Cluster, kafka: FakeKafka)
 
 def test_a_creation_with_the_default_number(local: Cluster, kafka: FakeKafka) -> None:
     kafka.topics_["some"] = {0: [1], 1: [2]}
-    assert step(follow(ACTOR, local, Job.TOPIC_CREATION, "some", -1)).state == "succeeded"
+    assert step(follow(ACTOR, local, Creation.name, "some", -1)).state == "succeeded"
 
 
 def test_a_growth_without_progress_ends(local: Cluster, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = step(follow(ACTOR, local, Job.TOPIC_GROWTH, "orders", 9))
+    job = step(follow(ACTOR, local, Growth.name, "orders", 9))
     assert (job.state, job.done) == ("running", 3)
     later(monkeypatch, topics.STUCK_S - 5)
     kafka.topics_["orders"][3] = [1]
@@ -70,7 +71,7 @@ def test_a_growth_without_progress_ends(local: Cluster, kafka: FakeKafka, monkey
 def test_a_deletion_is_followed_until_nothing_is_left(
     local: Cluster, kafka: FakeKafka, redis: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = step(follow(ACTOR, local, Job.TOPIC_DELETION, "orders", 3))
+    job = step(follow(ACTOR, local, Deletion.name, "orders", 3))
     assert (job.state, job.done, job.total) == ("running", 0, 3)
     del kafka.topics_["orders"]
     job = step(job)
@@ -83,14 +84,14 @@ def test_a_deletion_is_followed_until_nothing_is_left(
 def test_a_deletion_that_waits_for_a_broker_is_not_given_up(local: Cluster, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = {"deleting": {"waits_for": [2], "moving": False, "sentence": "It waits for broker 2."}}
     monkeypatch.setattr("console.snapshot.read.Snapshot.topic", lambda _self, _name: waiting)
-    job = step(follow(ACTOR, local, Job.TOPIC_DELETION, "orders", 3))
+    job = step(follow(ACTOR, local, Deletion.name, "orders", 3))
     later(monkeypatch, 5 * topics.STUCK_S)
     job = step(job)
     assert (job.state, job.message) == ("running", "It waits for broker 2.")
 
 
 def test_cancelled_it_looks_no_more(local: Cluster, kafka: FakeKafka) -> None:
-    job = step(follow(ACTOR, local, Job.TOPIC_GROWTH, "orders", 9))
+    job = step(follow(ACTOR, local, Growth.name, "orders", 9))
     job = step(cancel_job(ACTOR, job))
     assert job.state == "cancelled"
     assert not kafka.changes("add_partitions")

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from console.actions.audit import Conflict, Invalid
+from broker_core.cli.system import programs
+from broker_core.local.layout import Layout
 from console.actions.jobs import cancel_job, create_job
+from console.errors import Conflict, Invalid
+from console.jobs.kind import JobKind
+from console.jobs.registry import KINDS
 from console.models import Cluster, HealthReport, Job, job_value
 from console.roles import Actor
 from tests.support.console_world import FakeKafka
@@ -51,6 +56,18 @@ def finish(job: Job, most: int = 10) -> Job:
         if not job.active:
             return job
     raise AssertionError(f"job {job.pk} is still {job.state}: {job.message}")
+
+
+# --- the kinds
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_kind_has_steps_words_and_a_queue_that_is_worked(kind: JobKind, tmp_path: Path) -> None:
+    steps = runner.STEPS[kind.name]
+    assert callable(steps.advance) and callable(steps.cancel)
+    assert kind.cancel_means.endswith(".")
+    worker = next(program for program in programs(Layout.from_environment(tmp_path, {}), demo=False) if program.name == "worker")
+    assert kind.queue in worker.arguments[worker.arguments.index("-Q") + 1].split(",")
 
 
 # --- the lease

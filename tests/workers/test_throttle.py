@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from console.actions.audit import Conflict, Invalid
-from console.actions.jobs import cancel_job, check_params, create_job, parse_rate
+from console.actions.jobs import cancel_job, create_job
+from console.errors import Conflict, Invalid
+from console.jobs.reassignment import Reassignment, parse_rate
 from console.models import Cluster, Job
 from console.roles import Actor
 from console.rules import throttle
@@ -189,7 +190,7 @@ def test_two_throttles_at_once_are_a_clash(local: Cluster, job: Job) -> None:
 @pytest.mark.parametrize("rate", [0, -1, 1.5, "1", True, 2**63])
 def test_a_rate_is_a_number_of_bytes(rate: Any) -> None:
     with pytest.raises(Invalid):
-        check_params("reassignment", {"assignments": MOVES, "throttle": rate})
+        Reassignment().checked({"assignments": MOVES, "throttle": rate})
 
 
 @pytest.mark.parametrize(

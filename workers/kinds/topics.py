@@ -10,6 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from console.gateway.kafka_cluster import KafkaCluster
+from console.jobs.topics import Deletion
 from console.models import Job
 from console.rules.words import counted, whole
 from console.snapshot.read import Snapshot
@@ -22,7 +23,7 @@ STUCK_S = 300
 def advance(job: Job) -> Step:
     found = KafkaCluster(job.cluster.bootstrap_servers).topics([job.params["topic"]])
     partitions = found[0]["partitions"] if found else []
-    return _deletion(job, len(partitions)) if job.kind == Job.TOPIC_DELETION else _leaders(job, partitions)
+    return _deletion(job, len(partitions)) if job.kind == Deletion.name else _leaders(job, partitions)
 
 
 def _leaders(job: Job, partitions: list[dict[str, Any]]) -> Step:

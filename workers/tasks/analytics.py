@@ -10,8 +10,8 @@ import logging
 from django.conf import settings
 from django.utils import timezone
 
-from console.actions.audit import Conflict
 from console.actions.jobs import create_job
+from console.errors import Conflict
 from console.models import Cluster, Job
 from console.queries import analytics_due
 from workers.app import app

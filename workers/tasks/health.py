@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from console.actions.audit import Conflict
 from console.actions.jobs import create_job
+from console.errors import Conflict
 from console.models import Cluster
 from console.roles import OPERATOR, Actor
 from workers.app import app

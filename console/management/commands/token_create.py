@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connection
 
-from console.actions.audit import Conflict, Invalid
 from console.actions.tokens import create_token
+from console.errors import Conflict, Invalid
 from console.models import ApiToken, AuditEntry
 from console.roles import ADMIN, ROLES, Actor
 

@@ -1,0 +1,11 @@
+"""A health report: the live snapshot, judged by the rules (`console/rules/report.py`)."""
+
+from __future__ import annotations
+
+from console.jobs.kind import JobKind
+
+
+class Health(JobKind):
+    name = "health_report"
+    queue = "health"
+    cancel_means = "No report is written."

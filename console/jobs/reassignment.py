@@ -1,0 +1,139 @@
+"""Reassignment: each partition that is named gets the replicas that are named, under a throttle where one is given."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, TypeGuard
+
+from pydantic import Field
+
+from console.errors import Invalid
+from console.jobs.kind import Form, Id, JobKind, Name, Parameters
+from console.rules.words import counted, whole
+
+ASSIGNMENTS_LIMIT = 1_000
+UNITS = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
+WHOLE = re.compile(r"[0-9]{1,10}")
+RATE = re.compile(r"(?P<number>\d{1,12}(?:\.\d{1,6})?) ?(?P<unit>[kmg]i?b|b)?(?:/s)?", re.ASCII | re.IGNORECASE)
+
+
+class Assignment(Parameters):
+    topic: Name
+    partition: Id
+    replicas: list[Id] = Field(min_length=1, max_length=100)
+
+
+class ReassignmentParameters(Parameters):
+    assignments: list[Assignment] | None = Field(default=None, min_length=1, max_length=ASSIGNMENTS_LIMIT)
+    throttle: Annotated[int, Field(strict=True, ge=1, lt=2**63, description="Bytes a second on each broker, of a reassignment")] | None = (
+        None
+    )
+
+
+class Reassignment(JobKind):
+    """Several may be active at a time, as long as they move different partitions and one of them throttles at most."""
+
+    name = "reassignment"
+    cancel_means = "Replicas being added are dropped again and each partition keeps those it had; finished moves stay, a throttle goes."
+    parameters = ReassignmentParameters
+    form = Form("move", "Move replicas…")
+    names_brokers = True
+
+    def checked(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        throttle = _throttle(params.get("throttle"))
+        return {"assignments": _assignments(params.get("assignments"))} | ({"throttle": throttle} if throttle else {})
+
+    def of_form(self, fields: Mapping[str, str]) -> dict[str, Any]:
+        params = {"assignments": parse_assignments(fields.get("assignments", ""))}
+        rate = parse_rate(fields.get("throttle", ""))
+        return params if rate is None else {**params, "throttle": rate}
+
+    def topics(self, params: Mapping[str, Any]) -> Collection[str]:
+        return {row["topic"] for row in params["assignments"]}
+
+    def absent(self, params: Mapping[str, Any], sizes: Mapping[str, int], online: Collection[int]) -> Invalid | None:
+        for index, row in enumerate(params["assignments"]):
+            topic, partition, field = row["topic"], row["partition"], f"assignments.{index}"
+            if topic not in sizes:
+                return Invalid(f"{field}.topic", f"There is no topic {topic}.")
+            if partition >= sizes[topic]:
+                return Invalid(f"{field}.partition", f"{topic} has no partition {partition}: it has {counted(sizes[topic], 'partition')}.")
+            if absent := [broker for broker in row["replicas"] if broker not in online]:
+                known = ", ".join(map(str, sorted(online))) or "none"
+                return Invalid(f"{field}.replicas", f"{topic}-{partition}: broker {absent[0]} is not online. Online: {known}.")
+        return None
+
+    def clash(self, params: Mapping[str, Any], other: int, state: str, theirs: Mapping[str, Any]) -> str:
+        if params.get("throttle") and theirs.get("throttle"):
+            return f"Job {other} throttles brokers and is {state}: one throttle at a time, or one would undo the other."
+        wanted = {(row["topic"], row["partition"]) for row in params["assignments"]}
+        taken = next((row for row in theirs["assignments"] if (row["topic"], row["partition"]) in wanted), None)
+        return "" if taken is None else f"{taken['topic']}-{taken['partition']} is being moved by job {other}, which is {state}."
+
+
+def _throttle(rate: Any) -> int | None:
+    if rate is None:
+        return None
+    if not isinstance(rate, int) or isinstance(rate, bool) or not 1 <= rate < 2**63:
+        raise Invalid("throttle", "Give a throttle of at least 1 byte a second, or none.")
+    return rate
+
+
+def _assignments(rows: Any) -> list[dict[str, Any]]:
+    if not isinstance(rows, list) or not rows:
+        raise Invalid("assignments", 'Give a list of {"topic", "partition", "replicas"}.')
+    if len(rows) > ASSIGNMENTS_LIMIT:
+        raise Invalid("assignments", f"A job moves at most {whole(ASSIGNMENTS_LIMIT)} partitions.")
+    seen: set[tuple[str, int]] = set()
+    return [_assignment(row, f"assignments.{index}", seen) for index, row in enumerate(rows)]
+
+
+def _assignment(row: Any, field: str, seen: set[tuple[str, int]]) -> dict[str, Any]:
+    topic, partition, replicas = (row.get(name) for name in ("topic", "partition", "replicas")) if isinstance(row, dict) else (None,) * 3
+    if not isinstance(topic, str) or not topic:
+        raise Invalid(f"{field}.topic", "Name the topic.")
+    if not _is_id(partition):
+        raise Invalid(f"{field}.partition", "Give the partition's number.")
+    if not isinstance(replicas, list) or not replicas or not all(_is_id(b) for b in replicas):
+        raise Invalid(f"{field}.replicas", "Give the broker ids, the preferred leader first.")
+    if len(set(replicas)) != len(replicas):
+        raise Invalid(f"{field}.replicas", f"A broker is named twice: {replicas}.")
+    if (topic, partition) in seen:
+        raise Invalid(field, f"{topic}-{partition} is named twice.")
+    seen.add((topic, partition))
+    return {"topic": topic, "partition": partition, "replicas": replicas}
+
+
+def _is_id(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+
+
+def parse_assignments(text: str) -> Any:
+    """The form's text: JSON as in REST, or a line `topic partition broker,broker,…` for each partition."""
+    if text.lstrip().startswith(("[", "{")):
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise Invalid("assignments", f"This is not JSON: {error}.") from error
+        return found.get("assignments") if isinstance(found, dict) else found
+    return [_line(line) for line in text.splitlines() if line.strip()]
+
+
+def parse_rate(text: str) -> int | None:
+    """The form's throttle: bytes a second as `1000000`, `500 KiB` or `10 MiB`; None where it is empty."""
+    if not text.strip():
+        return None
+    match = RATE.fullmatch(text.strip())
+    if match is None:
+        raise Invalid("throttle", f"{text.strip()[:40]!r} is not a rate: give bytes a second, as 10 MiB or 1000000.")
+    return int(float(match["number"]) * UNITS[(match["unit"] or "b").lower()])
+
+
+def _line(line: str) -> dict[str, Any]:
+    words = line.split(None, 2)
+    brokers = words[2].replace(",", " ").split() if len(words) == 3 else []
+    if len(words) != 3 or not all(map(WHOLE.fullmatch, (words[1], *brokers))):
+        raise Invalid("assignments", f"{line.strip()[:80]!r} is not: topic partition broker,broker,…")
+    return {"topic": words[0], "partition": int(words[1]), "replicas": [int(b) for b in brokers]}
