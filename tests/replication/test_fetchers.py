@@ -10,6 +10,7 @@ from broker_core.controller.leader_elections import ElectionType
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
+from broker_core.replication import fetch_plan
 from broker_core.replication.fetch_plan import FetchBody, FetchPlan
 from broker_core.replication.fetchers import fetcher_number
 from tests.support.broker_cluster import BrokerCluster
@@ -73,6 +74,20 @@ def test_all_fetchers_replicate() -> None:
         assert cluster.world.scheduler.wall_ms() - before_ms < 100, "no fetch waits behind another fetcher's that is held"
         sessions = [len(broker.services.replicas.fetch_sessions) for broker in cluster.brokers.values()]
         assert sessions == [3, 3], "each has a session of its own"
+
+
+def test_partitions_that_the_next_requests_name_do_not_wait_for_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that could not name them all is answered at once, not held for the records of those that it names."""
+    monkeypatch.setattr(fetch_plan, "PARTITIONS_PER_REQUEST", 1)
+    with BrokerCluster(brokers=2, **{"num.replica.fetchers": "1", "replica.fetch.wait.max.ms": "4000"}) as cluster:
+        cluster.start_all()
+        cluster.create("t", PARTITIONS)
+        cluster.world.run_for(10_000)
+        resize(cluster, 2)
+        before_ms = cluster.world.scheduler.wall_ms()
+        for partition in reversed(range(PARTITIONS)):
+            assert cluster.produce("t", "prompt", partition=partition).error_code == ErrorCode.NONE
+        assert cluster.world.scheduler.wall_ms() - before_ms < 1_000
 
 
 @pytest.mark.parametrize("seed", range(3))
