@@ -10,7 +10,7 @@ from functools import partial
 from msgspec import Struct
 
 from broker_core.errors import HighwaterError
-from broker_core.local import brokers, control, endings
+from broker_core.local import brokers, control, process_events
 from broker_core.local.layout import BROKER_IDS, Layout
 from broker_core.local.orders import ordered_down
 from broker_core.local.process import Busy, LocalProcess
@@ -57,7 +57,7 @@ class Watch:
         pause_ms = watched.revival.seen_ended(now_ms)
         if pause_ms is not None:
             how = how_it_ended(watched.process.exit_status())
-            self._tell(watched, endings.ENDED, "bad", f"ended by itself ({how}): it is started again in {pause_ms / 1000:.0f} s.")
+            self._tell(watched, process_events.ENDED, "bad", f"ended by itself ({how}): it is started again in {pause_ms / 1000:.0f} s.")
         if watched.revival.due(now_ms):
             with contextlib.suppress(Busy), control.changing_now(self._layout):
                 self._start_again(watched, now_ms)
@@ -72,16 +72,16 @@ class Watch:
         except (HighwaterError, OSError) as error:
             pause_ms = watched.revival.could_not_start(now_ms)
             words = f"could not be started again: {error}. The next try is in {pause_ms / 1000:.0f} s."
-            self._tell(watched, endings.NOT_RESTARTED, "bad", words)
+            self._tell(watched, process_events.NOT_RESTARTED, "bad", words)
             return
         seconds = 0 if ended_ms is None else round((now_ms - ended_ms) / 1000)
-        self._tell(watched, endings.RESTARTED, "notice", f"was started again {seconds} s after it had ended by itself ({how}).")
+        self._tell(watched, process_events.RESTARTED, "notice", f"was started again {seconds} s after it had ended by itself ({how}).")
         watched.revival.seen_alive(now_ms)
 
     def _tell(self, watched: Watched, kind: str, level: str, words: str) -> None:
         sentence = f"{watched.title} {words}"
         self._progress(sentence)
         try:
-            endings.note(self._layout, watched.process.name, watched.broker_id, kind=kind, level=level, sentence=sentence)
+            process_events.note(self._layout, watched.process.name, watched.broker_id, kind=kind, level=level, sentence=sentence)
         except OSError as error:
             self._progress(f"this could not be noted for the console: {error}")

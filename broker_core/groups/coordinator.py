@@ -50,7 +50,7 @@ class GroupCoordinator:
         self.broker_id = broker_id
         self.topic = OffsetsTopic(node.spawn, config, metadata)
         self._engine = Engine(node, config, PartitionWriter(node.clock, CONSUMER_OFFSETS, replicas.appending), self.topic)
-        self.elections = Elections(node, config, replicas.hosting, self._engine)
+        self.elections = Elections(node, config, replicas.partitions, self._engine)
         self.offsets = OffsetService(node, config, self._engine)
         self.timers = self._engine.timers
         self.hosted = self._engine.hosted

@@ -18,7 +18,7 @@ from broker_core.model import CONSUMER_OFFSETS, TopicPartition
 from broker_core.seams import Node
 
 if TYPE_CHECKING:
-    from broker_core.replication.hosting import Hosting
+    from broker_core.replication.hosted_partitions import HostedPartitions
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ GROUPS_PER_SLICE = 100
 class Elections:
     """Told of every change of role of this broker's replicas of the topic."""
 
-    def __init__(self, node: Node, config: ConfigHolder, hosting: Hosting, engine: Engine) -> None:
+    def __init__(self, node: Node, config: ConfigHolder, hosting: HostedPartitions, engine: Engine) -> None:
         self._node = node
         self._config = config
         self._hosting = hosting

@@ -24,7 +24,7 @@ def _partition(request: Request, partition: TopicPartition) -> dict[str, Any]:
     try:
         check_topic_name(partition.topic)
         known_partition(request, partition)
-        log = request.broker.replicas.hosting.hosted(partition).replica()
+        log = request.broker.replicas.partitions.hosted(partition).replica()
     except KafkaError as error:
         code, message = failure(error)
         return {"partition_index": partition.partition, "error_code": int(code), "error_message": message, "active_producers": []}

@@ -101,7 +101,7 @@ def _topic(request: Request, topic: Any) -> tuple[str | None, Any]:
         return topic.topic, None
     name = request.broker.metadata.topic_name(topic.topic_id)
     if name is None and _replica_id(request.body) >= 0:
-        name = request.broker.replicas.hosting.topic_name(topic.topic_id)
+        name = request.broker.replicas.partitions.topic_name(topic.topic_id)
     return name, topic.topic_id
 
 

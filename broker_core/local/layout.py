@@ -7,7 +7,7 @@
       ports.json          the ports it was last started with
       run/NAME.lock       held by the running process NAME (see `process.py`), NAME.pid beside it, NAME.ended after its end
       run/NAME.down       NAME was stopped on purpose (see `orders.py`)
-      run/endings.json    what ended by itself and was started again (see `endings.py`)
+      run/events.json     what ended by itself and was started again (see `process_events.py`)
       logs/NAME.log       what the process prints; rotated
       secrets/            generated passwords and keys, mode 0600
       zookeeper/          zoo.cfg, snapshots, transaction logs

@@ -13,8 +13,8 @@ from broker_core.errors import ErrorCode, KafkaError, RecordsRefused
 from broker_core.model import INTERNAL_TOPICS, NO_EPOCH, TopicPartition
 from broker_core.records.budget import Budget, BudgetSpent, refusal
 from broker_core.replication.delayed import DelayedOffsets
+from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.partition import ACKS_ALL, Partition
-from broker_core.replication.progress import Progress
 from broker_core.replication.refused_sequences import RefusedSequences
 from broker_core.seams import Node
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
@@ -82,9 +82,9 @@ class Appended(Struct):
 class Appending:
     """`hosted` gives the partition here or raises what the client has to be told."""
 
-    def __init__(self, node: Node, progress: Progress, hosted: Callable[[TopicPartition], Partition], workbench: Workbench) -> None:
+    def __init__(self, node: Node, delayed: DelayedOperations, hosted: Callable[[TopicPartition], Partition], workbench: Workbench) -> None:
         self._clock = node.clock
-        self._progress = progress
+        self._delayed = delayed
         self._hosted = hosted
         self._workbench = workbench
         self._refused = RefusedSequences()
@@ -125,7 +125,7 @@ class Appending:
         """Appends at once with the conditions of acks=all; `wait_replicated` waits for the rest. Raises `KafkaError`."""
         partition = self._hosted(tp)
         info, moved = partition.append(data, origin, acks=ACKS_ALL, expected_epoch=expected_leader_epoch)
-        self._progress.moved(partition, moved)
+        self._delayed.moved(partition, moved)
         return info
 
     async def wait_replicated(self, tp: TopicPartition, last_offset: int, timeout_ms: float) -> None:
@@ -157,7 +157,7 @@ class Appending:
             logger.exception("an append failed", extra={"partition": str(tp)})
             return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR, f"unexpected {type(error).__name__}")
         appended.add(tp, partition.log, info.last_offset + 1)
-        self._progress.moved(partition, moved)
+        self._delayed.moved(partition, moved)
         return AppendResult(ErrorCode.NONE, None, info.first_offset, info.log_append_time_ms, info.log_start_offset)
 
     async def _looked_into(self, partition: Partition, data: bytes | memoryview, terms: Terms) -> Looked:
@@ -173,7 +173,7 @@ class Appending:
     async def _replicated(self, waiting: dict[TopicPartition, int], timeout_ms: float) -> dict[TopicPartition, ErrorCode]:
         done: asyncio.Future[dict[TopicPartition, ErrorCode]] = asyncio.get_running_loop().create_future()
         operation = DelayedOffsets(timeout_ms, waiting, self._verdict, done)
-        self._progress.produces.try_complete_else_watch(operation, list(waiting))
+        self._delayed.produces.try_complete_else_watch(operation, list(waiting))
         return await done
 
     def _verdict(self, tp: TopicPartition, offset: int) -> ErrorCode | None:

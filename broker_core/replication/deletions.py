@@ -9,8 +9,8 @@ from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import INTERNAL_TOPICS, TopicPartition
 from broker_core.replication.delayed import DelayedOffsets
+from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.partition import Partition
-from broker_core.replication.progress import Progress
 
 HIGH_WATERMARK = -1
 DELETE = "delete"
@@ -20,10 +20,14 @@ class Deletions:
     """`hosted` gives the partition here or raises what the client has to be told."""
 
     def __init__(
-        self, config: ConfigHolder, progress: Progress, hosted: Callable[[TopicPartition], Partition], is_alive: Callable[[int], bool]
+        self,
+        config: ConfigHolder,
+        delayed: DelayedOperations,
+        hosted: Callable[[TopicPartition], Partition],
+        is_alive: Callable[[int], bool],
     ) -> None:
         self._config = config
-        self._progress = progress
+        self._delayed = delayed
         self._hosted = hosted
         self._is_alive = is_alive
 
@@ -54,13 +58,13 @@ class Deletions:
         if offset < 0:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset} for {tp} makes no sense")
         if log.advance_log_start(offset):
-            self._progress.log_start_moved(tp)
+            self._delayed.log_start_moved(tp)
         return offset
 
     async def _everywhere(self, waiting: dict[TopicPartition, int], timeout_ms: float) -> dict[TopicPartition, ErrorCode]:
         done: asyncio.Future[dict[TopicPartition, ErrorCode]] = asyncio.get_running_loop().create_future()
         operation = DelayedOffsets(timeout_ms, waiting, self._verdict, done)
-        self._progress.deletions.try_complete_else_watch(operation, list(waiting))
+        self._delayed.deletions.try_complete_else_watch(operation, list(waiting))
         return await done
 
     def _verdict(self, tp: TopicPartition, offset: int) -> ErrorCode | None:

@@ -11,10 +11,10 @@ from broker_core.errors import ErrorCode
 from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.replication.delayed import DelayedFetch
+from broker_core.replication.delayed_operations import DelayedOperations, FetchKey
 from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import Answer, FetchClock, FetchContext, Reply, WantedPartition
 from broker_core.replication.partition_reader import Limits
-from broker_core.replication.progress import FetchKey, Progress
 
 
 class PartitionReader(Protocol):
@@ -33,9 +33,9 @@ class PartitionReader(Protocol):
 class Fetching:
     """All partitions of a fetch, within the response's limit, now or a little later."""
 
-    def __init__(self, config: ConfigHolder, progress: Progress, reader: PartitionReader) -> None:
+    def __init__(self, config: ConfigHolder, delayed: DelayedOperations, reader: PartitionReader) -> None:
         self._config = config
-        self._progress = progress
+        self._delayed = delayed
         self._reader = reader
         self._generations: dict[int, int] = {}
 
@@ -85,7 +85,7 @@ class Fetching:
     async def _wait(self, params: FetchParams, context: FetchContext) -> None:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         operation = DelayedFetch(params.max_wait_ms, lambda: self._is_ready(params, context.wanted()), done)
-        self._progress.fetches.try_complete_else_watch(operation, self._keys(context))
+        self._delayed.fetches.try_complete_else_watch(operation, self._keys(context))
         await done
 
     def _keys(self, context: FetchContext) -> list[FetchKey]:

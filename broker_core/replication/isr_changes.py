@@ -6,11 +6,11 @@ import logging
 
 from broker_core.coordination.store import StoreError
 from broker_core.model import NO_EPOCH
+from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.isr import PendingChange, PendingExpand
 from broker_core.replication.isr_store import IsrAnnouncer, Newcomer, Outcome, Refused, Written, write_isr
 from broker_core.replication.leader_state import LeaderState
 from broker_core.replication.partition import Partition
-from broker_core.replication.progress import Progress
 from broker_core.seams import Node
 
 log = logging.getLogger(__name__)
@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 class IsrChanges:
     """At most one write per partition is under way: the pending state of its ISR sees to that."""
 
-    def __init__(self, node: Node, progress: Progress) -> None:
+    def __init__(self, node: Node, delayed: DelayedOperations) -> None:
         self._node = node
-        self._progress = progress
+        self._delayed = delayed
         self._announcer = IsrAnnouncer(node)
         self.expansions = 0
         self.shrinks = 0
@@ -64,9 +64,9 @@ class IsrChanges:
         if not applied or partition.leader is not leader:
             return
         if leader.deposed:
-            self._progress.role_changed(partition.tp)
+            self._delayed.role_changed(partition.tp)
         else:
-            self._progress.moved(partition, partition.recheck_high_watermark())
+            self._delayed.moved(partition, partition.recheck_high_watermark())
 
     def _count(self, change: PendingChange) -> None:
         if isinstance(change, PendingExpand):

@@ -3,10 +3,10 @@
 It owns no rule but the two that stand before every control request: it has to be meant for this registration of the broker
 (KIP-380) and to come from the newest controller. All else is asked of its parts, by name:
 
-    control   → roles        LeaderAndIsr, StopReplica       periodic → upkeep      ISR shrink, stalled high watermarks
-    produce   → appending    append and wait for replicas    fetchers → following   what we replicate from others
-    fetch     → fetching     read now or wait; sessions      ISR      → isr_changes writes to the store
-    questions → lookups, deletions, hosting                  waiting  → progress    purgatories, sessions, watchers
+    control   → roles        LeaderAndIsr, StopReplica       periodic → isr_expiration      ISR shrink, stalled high watermarks
+    produce   → appending    append and wait for replicas    fetchers → following           what we replicate from others
+    fetch     → fetching     read now or wait; sessions      ISR      → isr_changes         writes to the store
+    questions → lookups, deletions, hosted_partitions        waiting  → delayed_operations  purgatories, sessions, watchers
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from broker_core.protocol.codec import field
 from broker_core.replication.appending import Appending, AppendResult
 from broker_core.replication.control_requests import leader_and_isr_payload, leader_orders, stop_orders, stop_replica_payload
 from broker_core.replication.control_work import ControlWork
+from broker_core.replication.delayed_operations import DelayedOperations, topic_of
 from broker_core.replication.deletions import Deletions
 from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import FetchSession, PartitionKey, Reply, SessionWatch, WantedPartition
 from broker_core.replication.fetchers import Fetchers
 from broker_core.replication.fetching import Fetching
 from broker_core.replication.flaws import NO_FLAWS, Flaws
-from broker_core.replication.hosting import Hosting
+from broker_core.replication.hosted_partitions import HostedPartitions
 from broker_core.replication.isr_changes import IsrChanges
+from broker_core.replication.isr_expiration import IsrExpiration
 from broker_core.replication.leadership import is_old_generation
 from broker_core.replication.log_dir_event import AskAgain, announce_log_dir_failure
 from broker_core.replication.lookups import Lookups
 from broker_core.replication.partition import Surroundings
 from broker_core.replication.partition_reader import LocalReader
-from broker_core.replication.progress import Progress, topic_of
 from broker_core.replication.quota import follower_quota, leader_quota
 from broker_core.replication.roles import Roles
 from broker_core.replication.session_cache import SessionCache
-from broker_core.replication.upkeep import Upkeep
 from broker_core.seams import Node
 from broker_core.storage.log_dir import LogDirFailure
 from broker_core.storage.manager import LogManager
@@ -78,15 +78,15 @@ class ReplicaManager:
         self._flaws = flaws
         self._tasks: list[asyncio.Task[None]] = []
         current = config.current
-        self.progress = Progress(
+        self.delayed = DelayedOperations(
             node.clock,
             fetch_purge_interval=current.fetch_purgatory_purge_interval_requests,
             produce_purge_interval=current.producer_purgatory_purge_interval_requests,
         )
-        self.hosting = Hosting(Surroundings(broker_id, node.clock, config, metadata.is_alive, flaws), metadata)
-        self.isr_changes = IsrChanges(node, self.progress)
-        self.progress.on_isr_change = self.isr_changes.submit
-        logs.on_log_start_moved = self.progress.log_start_moved
+        self.partitions = HostedPartitions(Surroundings(broker_id, node.clock, config, metadata.is_alive, flaws), metadata)
+        self.isr_changes = IsrChanges(node, self.delayed)
+        self.delayed.on_isr_change = self.isr_changes.submit
+        logs.on_log_start_moved = self.delayed.log_start_moved
         self.fetchers = Fetchers(
             node,
             config,
@@ -94,20 +94,20 @@ class ReplicaManager:
             broker_epoch,
             metadata=metadata,
             channels=channels,
-            moved=self.progress.moved,
+            moved=self.delayed.moved,
             quota=follower_quota(broker_id, config),
         )
-        self.roles = Roles(broker_id, node, logs, hosting=self.hosting, fetchers=self.fetchers, progress=self.progress)
+        self.roles = Roles(broker_id, node, logs, partitions=self.partitions, fetchers=self.fetchers, delayed=self.delayed)
         self._ask_again = AskAgain(node, broker_id, self._has_undone)
         self.roles.on_put_off = self._ask_again.begin
         self.control_work = ControlWork()
         self.workbench = logs.workbench
-        self.appending = Appending(node, self.progress, self.hosting.hosted, self.workbench)
-        reader = LocalReader(node, config, metadata, self.progress, hosted=self.hosting.hosted, quota=leader_quota(broker_id, config))
-        self._fetching = Fetching(config, self.progress, reader)
-        self.lookups = Lookups(self.hosting.hosted, self.workbench)
-        self.deletions = Deletions(config, self.progress, self.hosting.hosted, metadata.is_alive)
-        self._upkeep = Upkeep(node, config, self.hosting, self.progress)
+        self.appending = Appending(node, self.delayed, self.partitions.hosted, self.workbench)
+        reader = LocalReader(node, config, metadata, self.delayed, hosted=self.partitions.hosted, quota=leader_quota(broker_id, config))
+        self._fetching = Fetching(config, self.delayed, reader)
+        self.lookups = Lookups(self.partitions.hosted, self.workbench)
+        self.deletions = Deletions(config, self.delayed, self.partitions.hosted, metadata.is_alive)
+        self._isr_expiration = IsrExpiration(node, config, self.partitions, self.delayed)
         logs.on_settled = self._settled
         logs.on_offline = self._log_dir_failed
         self.fetch_sessions = SessionCache(
@@ -120,7 +120,7 @@ class ReplicaManager:
 
     def start(self) -> None:
         """Starts the periodic work."""
-        self._tasks.append(self._node.spawn(self._upkeep.run(), name="replica upkeep"))
+        self._tasks.append(self._node.spawn(self._isr_expiration.run(), name="isr-expiration"))
 
     async def shutdown(self) -> None:
         """Stops replication and lets everything that waits go."""
@@ -129,7 +129,7 @@ class ReplicaManager:
         self.isr_changes.close()
         for task in self._tasks:
             task.cancel()
-        self.progress.close()
+        self.delayed.close()
 
     # The controller's requests
 
@@ -160,7 +160,7 @@ class ReplicaManager:
             before = self._metadata.live_brokers()
             self._metadata.update(request, self._node.clock.now_ms())
             if self._metadata.live_brokers() != before:
-                self._upkeep.recheck_stalled()
+                self._isr_expiration.recheck_stalled()
         return {"error_code": int(refused)}
 
     def _overtaken(self, request: Any) -> ErrorCode:
@@ -204,11 +204,11 @@ class ReplicaManager:
         await announce_log_dir_failure(self._node, self.broker_id)
 
     def _has_undone(self) -> bool:
-        return any(partition.undone for partition in self.hosting.all())
+        return any(partition.undone for partition in self.partitions.all())
 
     def _settled(self, tp: TopicPartition) -> None:
         """A flush that an acknowledgement waited for is done: ours as a leader, or the one to our leader."""
-        self._upkeep.recheck(tp)
+        self._isr_expiration.recheck(tp)
         self.fetchers.note(tp)
 
     # Fetching
@@ -238,10 +238,10 @@ class ReplicaManager:
         return int.from_bytes(self._node.entropy.bytes(4), "big") & 0x7FFFFFFF
 
     def _session_gained(self, session: FetchSession, wanted: WantedPartition) -> None:
-        self.progress.gained(session, topic_of(wanted, self._metadata.topic_name), wanted)
+        self.delayed.gained(session, topic_of(wanted, self._metadata.topic_name), wanted)
 
     def _session_lost(self, session: FetchSession, wanted: WantedPartition) -> None:
-        tp = self.progress.lost(session, wanted)
-        partition = self.hosting.get(tp) if tp is not None else None
+        tp = self.delayed.lost(session, wanted)
+        partition = self.partitions.get(tp) if tp is not None else None
         if partition is not None:
             partition.session_ended(session.clock)

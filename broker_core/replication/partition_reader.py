@@ -16,11 +16,11 @@ from broker_core.errors import ErrorCode, KafkaError
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import NO_EPOCH, NO_LEADER, TopicPartition
 from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.replication.delayed_operations import DelayedOperations, topic_of
 from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import Answer, FetchClock, WantedPartition
 from broker_core.replication.leader_state import Acknowledgement
 from broker_core.replication.partition import Partition
-from broker_core.replication.progress import Progress, topic_of
 from broker_core.replication.quota import ReplicationQuota
 from broker_core.replication.replica_selector import Candidate, select
 from broker_core.replication.truncation import Comparison, EpochEnd, compare_position
@@ -48,7 +48,7 @@ class LocalReader:
         node: Node,
         config: ConfigHolder,
         metadata: MetadataCache,
-        progress: Progress,
+        delayed: DelayedOperations,
         *,
         hosted: Callable[[TopicPartition], Partition],
         quota: ReplicationQuota,
@@ -56,7 +56,7 @@ class LocalReader:
         self._node = node
         self._config = config
         self._metadata = metadata
-        self._progress = progress
+        self._delayed = delayed
         self._hosted = hosted
         self._quota = quota
 
@@ -138,8 +138,8 @@ class LocalReader:
             return
         fetch = Acknowledgement(params.replica_id, params.replica_epoch, wanted.fetch_offset, wanted.log_start_offset, clock)
         moved = partition.record_fetch(fetch)
-        self._progress.moved(partition, moved)
-        self._progress.follower_fetched(partition.tp)
+        self._delayed.moved(partition, moved)
+        self._delayed.follower_fetched(partition.tp)
 
     def _is_member(self, params: FetchParams, partition: Partition) -> bool:
         """A follower outside the ISR is looked at on every fetch: each may be the one that takes it in."""

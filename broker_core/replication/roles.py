@@ -16,11 +16,11 @@ from typing import Literal, NamedTuple, TypeVar
 from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.model import NO_LEADER, TopicPartition
 from broker_core.replication.control_requests import LeaderOrder, StopOrder
+from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.fetchers import Fetchers
-from broker_core.replication.hosting import Hosting
+from broker_core.replication.hosted_partitions import HostedPartitions
 from broker_core.replication.leadership import Role, judge_leader_and_isr, judge_stop_replica
 from broker_core.replication.partition import Moved, Partition
-from broker_core.replication.progress import Progress
 from broker_core.seams import Node
 from broker_core.storage.log import PartitionLog
 from broker_core.storage.log_dir import lacks_handles
@@ -57,13 +57,15 @@ async def _finish(begun: _Begun) -> ErrorCode:
 class Roles:
     """Changes of role of all hosted partitions."""
 
-    def __init__(self, broker_id: int, node: Node, logs: LogManager, *, hosting: Hosting, fetchers: Fetchers, progress: Progress) -> None:
+    def __init__(
+        self, broker_id: int, node: Node, logs: LogManager, *, partitions: HostedPartitions, fetchers: Fetchers, delayed: DelayedOperations
+    ) -> None:
         self._broker_id = broker_id
         self._node = node
         self._logs = logs
-        self._hosting = hosting
+        self._partitions = partitions
         self._fetchers = fetchers
-        self._progress = progress
+        self._delayed = delayed
         self.on_put_off: Callable[[], None] = lambda: None
         """Called when a role could not begin because no file handle was to be had: later one may be."""
         self._listeners: list[RoleListener] = []
@@ -108,7 +110,7 @@ class Roles:
             yield items[start : start + ORDERS_PER_SLICE]
 
     def _accept(self, order: LeaderOrder) -> ErrorCode | _Begun:
-        partition = self._hosting.get(order.tp)
+        partition = self._partitions.get(order.tp)
         verdict = judge_leader_and_isr(
             partition.obeyed_epoch if partition is not None else -1,
             order.leader_epoch,
@@ -121,10 +123,10 @@ class Roles:
         if verdict is not ErrorCode.NONE:
             logger.debug("order refused", extra={"partition": str(order.tp), "epoch": order.leader_epoch, "verdict": verdict.name})
             return verdict
-        partition = self._hosting.get_or_create(order.tp)
+        partition = self._partitions.get_or_create(order.tp)
         change = partition.begin_change(order)
         self._fetchers.remove(order.tp)
-        self._hosting.note_role(partition)
+        self._partitions.note_role(partition)
         return _Begun(f"role of {order.tp}", lambda: self._carry_out(partition, order, change))
 
     async def _carry_out(self, partition: Partition, order: LeaderOrder, change: int) -> ErrorCode:
@@ -149,7 +151,7 @@ class Roles:
         return await partition.follow(change, log)
 
     def _begun(self, partition: Partition, moved: Moved) -> None:
-        self._hosting.note_role(partition)
+        self._partitions.note_role(partition)
         leads = partition.role is Role.LEADER
         if not leads and partition.leader_id != NO_LEADER:
             self._fetchers.follow(partition)
@@ -165,15 +167,15 @@ class Roles:
                 "high_watermark": partition.log.high_watermark,
             },
         )
-        self._progress.role_changed(partition.tp)
-        self._progress.moved(partition, moved)
+        self._delayed.role_changed(partition.tp)
+        self._delayed.moved(partition, moved)
         self._tell(partition, "leader" if leads else "follower")
 
     def _failed(self, partition: Partition, change: int, error: Exception) -> ErrorCode:
         logger.error("role cannot begin", extra={"partition": str(partition.tp), "error": str(error)})
         if partition.is_latest(change):
             partition.fail() if isinstance(error, CorruptData) or self._logs.log_dir.failure is not None else partition.put_off()
-            self._progress.role_changed(partition.tp)
+            self._delayed.role_changed(partition.tp)
             self._tell(partition, "none")
             if partition.undone and lacks_handles(error):
                 self.on_put_off()
@@ -181,18 +183,18 @@ class Roles:
 
     async def go_offline(self) -> None:
         """The data folder failed: no partition has a role here until the broker is started again."""
-        hosted = self._hosting.all()
+        hosted = self._partitions.all()
         for partition in hosted:
             partition.fail()
-            self._hosting.note_role(partition)
+            self._partitions.note_role(partition)
             self._fetchers.remove(partition.tp)
         async for part in self._slices(hosted):
             for partition in part:
-                self._progress.role_changed(partition.tp)
+                self._delayed.role_changed(partition.tp)
                 self._tell(partition, "none")
 
     def _accept_stop(self, order: StopOrder) -> ErrorCode | _Begun:
-        partition = self._hosting.get(order.tp)
+        partition = self._partitions.get(order.tp)
         if partition is not None:
             verdict = judge_stop_replica(partition.leader_epoch, order.leader_epoch, offline=partition.role is Role.OFFLINE)
             if verdict is not ErrorCode.NONE:
@@ -206,9 +208,9 @@ class Roles:
 
     def _end_role(self, partition: Partition) -> int:
         change = partition.stop()
-        self._hosting.note_role(partition)
+        self._partitions.note_role(partition)
         self._fetchers.remove(partition.tp)
-        self._progress.role_changed(partition.tp)
+        self._delayed.role_changed(partition.tp)
         self._tell(partition, "none")
         return change
 
@@ -216,12 +218,12 @@ class Roles:
         async with partition.turn:
             if not partition.is_latest(change):
                 return ErrorCode.STALE_CONTROLLER_EPOCH
-            self._hosting.forget(partition.tp)
+            self._partitions.forget(partition.tp)
             return await self._delete_log(partition.tp)
 
     async def _delete_unhosted(self, tp: TopicPartition) -> ErrorCode:
         """Of a partition that no LeaderAndIsr has named since the start: its topic was deleted while we were down."""
-        return ErrorCode.STALE_CONTROLLER_EPOCH if self._hosting.get(tp) is not None else await self._delete_log(tp)
+        return ErrorCode.STALE_CONTROLLER_EPOCH if self._partitions.get(tp) is not None else await self._delete_log(tp)
 
     async def _delete_log(self, tp: TopicPartition) -> ErrorCode:
         try:
@@ -229,7 +231,7 @@ class Roles:
         except (KafkaError, OSError) as error:
             logger.error("log cannot be deleted", extra={"partition": str(tp), "error": str(error)})
             return ErrorCode.KAFKA_STORAGE_ERROR
-        self._progress.role_changed(tp)
+        self._delayed.role_changed(tp)
         return ErrorCode.NONE
 
     def _tell(self, partition: Partition, role: RoleName) -> None:

@@ -165,7 +165,7 @@ async def _serve_started(broker: Broker, metrics_port: int, stop: asyncio.Future
         status = EXIT_FAILED
     else:
         log.info("ready", extra={"broker": broker.broker_id, "port": broker.port})
-        collector = Collector(lambda: broker.services.replicas.hosting.count)
+        collector = Collector(lambda: broker.services.replicas.partitions.count)
         collector.start()
         status = await stop
         collector.stop()

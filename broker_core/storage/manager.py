@@ -14,6 +14,7 @@ from broker_core.model import TopicPartition
 from broker_core.seams import Node
 from broker_core.storage import names
 from broker_core.storage.cleaner import LogCleaner
+from broker_core.storage.coalesced_action import CoalescedAction
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.files import FilePool
 from broker_core.storage.headroom import SAMPLE_MS, Headroom, Space
@@ -21,7 +22,6 @@ from broker_core.storage.log import PartitionLog
 from broker_core.storage.log_dir import HANDLES_AT_FAULT, LogDir, LogDirFailure
 from broker_core.storage.removals import Removals
 from broker_core.storage.slices import Slices
-from broker_core.storage.together import Together
 from broker_core.storage.workbench import Workbench
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class LogManager:
         self._changing = asyncio.Lock()
         """Around making and deleting a log: both wait for the disk and end with `_logs`, and a folder must not be renamed while it is
         being opened. A lock, for the callers need the outcome, and those of other topics wait no longer than the disk would have them."""
-        self._deleting = Together(self._forget_retired)
+        self._deleting = CoalescedAction(self._forget_retired)
         self._retired: dict[TopicPartition, None] = {}
         """Deleted logs that checkpoints may still have."""
         self._removals = Removals(node, self.log_dir.report)

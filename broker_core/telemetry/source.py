@@ -42,11 +42,11 @@ class BrokerStateSource(Struct):
     _tally: Tally | None = None
 
     def __post_init__(self) -> None:
-        self._tally = Tally(self.replicas.hosting.get)
-        self.replicas.progress.watch(self._tally.changed)
+        self._tally = Tally(self.replicas.partitions.get)
+        self.replicas.delayed.watch(self._tally.changed)
 
     def watch(self, partition_changed: Callable[[TopicPartition], None], group_changed: Callable[[str], None]) -> None:
-        self._stop_watching = (self.replicas.progress.watch(partition_changed), self.groups.watch_changes(group_changed))
+        self._stop_watching = (self.replicas.delayed.watch(partition_changed), self.groups.watch_changes(group_changed))
 
     def unwatch(self) -> None:
         stops, self._stop_watching = self._stop_watching, ()
@@ -56,8 +56,8 @@ class BrokerStateSource(Struct):
     def broker(self) -> feed.Broker:
         assert self._tally is not None
         self._tally.look()
-        metrics, progress, timers = self.metrics, self.replicas.progress, self.groups.timers
-        purgatories = progress.produces, progress.fetches, timers.rebalances, timers.heartbeats
+        metrics, delayed, timers = self.metrics, self.replicas.delayed, self.groups.timers
+        purgatories = delayed.produces, delayed.fetches, timers.rebalances, timers.heartbeats
         return feed.Broker(
             id=self.broker_id,
             epoch=self.broker_epoch(),
@@ -65,7 +65,7 @@ class BrokerStateSource(Struct):
             controller_epoch=self._controller_epoch(),
             is_controller=self.controller.is_active,
             controller=self.controller.ahead(),
-            partitions=self.replicas.hosting.count,
+            partitions=self.replicas.partitions.count,
             leaders=self._tally.leaders,
             under_replicated=self._tally.under_replicated,
             log_bytes=self._tally.log_bytes,
@@ -103,10 +103,10 @@ class BrokerStateSource(Struct):
         return None if epoch == NO_EPOCH else epoch
 
     def partition_keys(self) -> Iterable[TopicPartition]:
-        return [partition.tp for partition in self.replicas.hosting.all()]
+        return [partition.tp for partition in self.replicas.partitions.all()]
 
     def partition(self, tp: TopicPartition) -> feed.Replica | None:
-        partition = self.replicas.hosting.get(tp)
+        partition = self.replicas.partitions.get(tp)
         return None if partition is None else _replica(partition)
 
     def group_keys(self) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""How the clients of the demo fare, from the file that its process writes (`workers/demo/telling.py`)."""
+"""How the clients of the demo fare, from the file that its process writes (`workers/demo/clients_file.py`)."""
 
 from __future__ import annotations
 

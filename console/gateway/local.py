@@ -10,11 +10,11 @@ from django.conf import settings
 
 from broker_core.errors import HighwaterError
 from broker_core.local import control
-from broker_core.local import endings as noted
-from broker_core.local.endings import Ending
+from broker_core.local import process_events as noted
+from broker_core.local.process_events import ProcessEvent
 from console.gateway.errors import GatewayError
 
-__all__ = ["ACTIONS", "Ending", "act", "endings", "processes"]
+__all__ = ["ACTIONS", "ProcessEvent", "act", "process_events", "processes"]
 
 ACTIONS: dict[str, Callable[[Path, int], None]] = {
     "start": control.start_broker,
@@ -43,6 +43,6 @@ def processes() -> dict[int, str]:
     return {broker["broker_id"]: broker["state"] for broker in found["brokers"]}
 
 
-def endings(after_ms: int) -> list[Ending]:
+def process_events(after_ms: int) -> list[ProcessEvent]:
     """What ended by itself later than `after_ms`, and what became of it; `OSError` when that cannot be read."""
     return noted.read(settings.DATA_DIR, after_ms)

@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from channels.db import database_sync_to_async
 from django.db import DatabaseError
 
-from console.gateway.local import Ending
+from console.gateway.local import ProcessEvent
 from console.live.events import Value, event
 from console.models import Event
 
 log = logging.getLogger(__name__)
 LOOK_S = 1.0
 KINDS = ("process_ended", "process_restarted", "process_not_restarted")
-Read = Callable[[int], Sequence[Ending]]
+Read = Callable[[int], Sequence[ProcessEvent]]
 
 
 async def run_endings(cluster_id: str, read: Read, tell: Callable[[list[Value]], None]) -> None:
@@ -40,7 +40,7 @@ async def run_endings(cluster_id: str, read: Read, tell: Callable[[list[Value]],
         await asyncio.sleep(LOOK_S)
 
 
-def ending_event(ending: Ending) -> Value:
+def ending_event(ending: ProcessEvent) -> Value:
     return event(ending.kind, ending.level, ending.sentence, ending.at_ms, broker_id=ending.broker_id)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from broker_core.cli import up, watch
 from broker_core.errors import ConfigError
-from broker_core.local import brokers, control, endings
+from broker_core.local import brokers, control, process_events
 from broker_core.local.layout import BROKER_IDS, Layout
 from broker_core.local.process import LocalProcess, allowed_environment, exclusive, wait_until
 from broker_core.local.services import zookeeper_process
@@ -67,7 +67,7 @@ class World:
         assert wait_until(lambda: not process.alive(), 60)
 
     def told(self) -> list[str]:
-        return [entry.sentence for entry in endings.read(self.layout.root)]
+        return [entry.sentence for entry in process_events.read(self.layout.root)]
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_a_broker_that_ends_by_itself_comes_back_and_it_is_told(world: World, nu
     assert world.alive() == list(NAMES)
     assert world.told()[1:] == [f"broker 2 was started again 2 s after it had ended by itself ({words})."]
     assert world.said == world.told()
-    assert [entry.broker_id for entry in endings.read(world.layout.root)] == [2, 2]
+    assert [entry.broker_id for entry in process_events.read(world.layout.root)] == [2, 2]
     world.look(2)
     assert len(world.told()) == 2
 

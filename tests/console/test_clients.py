@@ -15,7 +15,7 @@ from console.gateway import demo
 from console.live.clients import ClientsWatch, run_clients
 from console.rules.watch import Watch
 from console.snapshot.read import Snapshot
-from workers.demo.telling import tell
+from workers.demo.clients_file import tell
 
 
 def client(name: str, silent_s: float | None = None) -> dict[str, Any]:

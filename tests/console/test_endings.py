@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 
-from broker_core.local import endings as noted
+from broker_core.local import process_events as noted
 from broker_core.local.layout import Layout
 from console.gateway import local as gateway
 from console.live.endings import KINDS, run_endings, told_until
@@ -56,7 +56,7 @@ async def _told(cluster_id: str, count: int) -> list[tuple[int | None, str]]:
         if len(told) >= count:
             enough.set()
 
-    running = asyncio.create_task(run_endings(cluster_id, gateway.endings, tell))
+    running = asyncio.create_task(run_endings(cluster_id, gateway.process_events, tell))
     await asyncio.wait_for(enough.wait(), 60)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)

@@ -85,7 +85,7 @@ def cluster() -> Iterator[BrokerCluster]:
 
 def knows_committed(cluster: BrokerCluster, broker_id: int) -> bool:
     """A leader under the minimum ISR serves what it knew to be committed, and learns no more."""
-    partition = cluster.brokers[broker_id].services.replicas.hosting.get(TP)
+    partition = cluster.brokers[broker_id].services.replicas.partitions.get(TP)
     return partition is not None and partition.log is not None and partition.log.high_watermark == 1
 
 

@@ -250,7 +250,7 @@ class Verdict:
 
     def _replica_problem(self, tp: TopicPartition, state: LeaderAndIsr, replicas: tuple[int, ...]) -> str:
         for broker_id in replicas:
-            hosted = self.cluster.brokers[broker_id].services.replicas.hosting.get(tp)
+            hosted = self.cluster.brokers[broker_id].services.replicas.partitions.get(tp)
             if hosted is None or hosted.is_leader != (broker_id == state.leader):
                 return f"broker {broker_id} is wrong about its replica of {tp}"
         return ""

@@ -44,7 +44,7 @@ async def test_a_group_is_described_once() -> None:
 async def test_producers_of_a_partition_are_told_once() -> None:
     log = SimpleNamespace(producer_state=SimpleNamespace(entries={}))
     broker = SimpleNamespace(
-        replicas=SimpleNamespace(hosting=SimpleNamespace(hosted=lambda tp: SimpleNamespace(replica=lambda: log))),
+        replicas=SimpleNamespace(partitions=SimpleNamespace(hosted=lambda tp: SimpleNamespace(replica=lambda: log))),
         metadata=SimpleNamespace(partition=lambda tp: tp),
     )
     topics = [{"name": "t", "partition_indexes": [0, 1, 0]}, {"name": "t", "partition_indexes": [1]}]

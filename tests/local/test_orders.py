@@ -1,4 +1,4 @@
-"""Orders that keep a process down, and the file of endings that the console reads: both outlive their writer."""
+"""Orders that keep a process down, and the file of what ended by itself that the console reads: both outlive their writer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.local import endings
+from broker_core.local import process_events
 from broker_core.local.layout import Layout
 from broker_core.local.orders import Order, forget, order_down, ordered_down
 
@@ -35,25 +35,25 @@ def test_an_order_that_cannot_be_read_is_one_all_the_same(layout: Layout, conten
 
 
 def note(layout: Layout, sentence: str) -> None:
-    endings.note(layout, "broker-2", 2, kind=endings.ENDED, level="bad", sentence=sentence)
+    process_events.note(layout, "broker-2", 2, kind=process_events.ENDED, level="bad", sentence=sentence)
 
 
 def test_a_reader_gets_each_ending_once_and_the_file_stays_small(layout: Layout) -> None:
-    assert endings.read(layout.root) == []
-    for number in range(endings.ENTRIES_MAX + 5):
+    assert process_events.read(layout.root) == []
+    for number in range(process_events.ENTRIES_MAX + 5):
         note(layout, str(number))
-    found = endings.read(layout.root)
-    assert [entry.sentence for entry in found] == [str(number) for number in range(5, endings.ENTRIES_MAX + 5)]
+    found = process_events.read(layout.root)
+    assert [entry.sentence for entry in found] == [str(number) for number in range(5, process_events.ENTRIES_MAX + 5)]
     times = [entry.at_ms for entry in found]
     assert times == sorted(set(times)), "each later than the one before"
     note(layout, "new")
-    assert [entry.sentence for entry in endings.read(layout.root, after_ms=times[-1])] == ["new"]
-    assert endings.read(layout.root, after_ms=endings.read(layout.root)[-1].at_ms) == []
+    assert [entry.sentence for entry in process_events.read(layout.root, after_ms=times[-1])] == ["new"]
+    assert process_events.read(layout.root, after_ms=process_events.read(layout.root)[-1].at_ms) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b"{}", b'[{"at_ms": "x"}]', b"\xff"])
-def test_a_broken_file_of_endings_is_begun_anew(layout: Layout, content: bytes) -> None:
-    (layout.folder("run") / "endings.json").write_bytes(content)
-    assert endings.read(layout.root) == []
+def test_a_broken_file_of_events_is_begun_anew(layout: Layout, content: bytes) -> None:
+    (layout.folder("run") / "events.json").write_bytes(content)
+    assert process_events.read(layout.root) == []
     note(layout, "first")
-    assert [entry.sentence for entry in endings.read(layout.root)] == ["first"]
+    assert [entry.sentence for entry in process_events.read(layout.root)] == ["first"]

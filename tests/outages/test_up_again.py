@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from broker_core.local import control, endings
+from broker_core.local import control, process_events
 from broker_core.local.services import zookeeper_answers, zookeeper_process
 from tests.outages.test_up import START_SECONDS, Up, processes_of, up
 from tests.support.cluster import eventually
@@ -32,7 +32,7 @@ def test_what_ends_by_itself_comes_back_and_what_was_killed_on_purpose_does_not(
     eventually(lambda: up.said().count("was started again") == 2, START_SECONDS, "both are started again")
     eventually(lambda: up.cluster.running() == [1, 2], START_SECONDS, "broker 2 serves again")
     assert zookeeper_answers(up.cluster.layout.zookeeper_port)
-    told = [entry.sentence.partition(")")[0] for entry in endings.read(up.data) if entry.kind == endings.ENDED]
+    told = [entry.sentence.partition(")")[0] for entry in process_events.read(up.data) if entry.kind == process_events.ENDED]
     assert sorted(told) == ["ZooKeeper ended by itself (signal 9, SIGKILL", "broker 2 ended by itself (signal 9, SIGKILL"]
     restarted = "broker 2 was started again"
     eventually(lambda: any(row.startswith(restarted) for row in events_of(up.data)), START_SECONDS, "the console tells")

@@ -48,7 +48,7 @@ def test_a_topic_is_replicated_before_metadata_tells_of_it() -> None:
         assert cluster.isr(1) == (1, 2, 3)
         assert cluster.values(2) == cluster.values(3) == ["a"]
         cluster.stop_replica(1, delete=True, leader_epoch=0)
-        assert cluster.brokers[1].replicas.hosting.topic_name(TOPIC_ID) is None
+        assert cluster.brokers[1].replicas.partitions.topic_name(TOPIC_ID) is None
 
 
 @pytest.mark.spec("R6")
@@ -264,7 +264,7 @@ class TestAuthority:
             assert cluster.hw(1) == 1, "nothing of the zombie's was called committed"
             assert cluster.produce(1, "again", acks=1).error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
             with pytest.raises(KafkaError):
-                cluster.brokers[1].replicas.hosting.leader_log(TP)
+                cluster.brokers[1].replicas.partitions.leader_log(TP)
             cluster.announce(tell=(1,))
             cluster.until(cluster.caught_up)
             assert cluster.values(1) == cluster.values(2) == ["a", "b"]
@@ -376,7 +376,7 @@ def test_stopping_and_deleting_a_replica() -> None:
         cluster.settle(1_000)
         assert cluster.leo(2) == 1
         cluster.stop_replica(2, delete=True, leader_epoch=-2)
-        assert cluster.brokers[2].replicas.hosting.get(TP) is None
+        assert cluster.brokers[2].replicas.partitions.get(TP) is None
         assert cluster.brokers[2].logs.get(TP) is None
 
 

@@ -46,7 +46,7 @@ def test_a_topic_is_made_and_deleted_slice_by_slice(cluster: BrokerCluster) -> N
     answer = cluster.world.run("b2", lambda _: replicas.stop_replicas(stop(epoch, "t", MANY)))
     assert codes(answer) == [ErrorCode.NONE] * MANY
     assert hosted(cluster, 2, "t") == []
-    assert all(replicas.hosting.get(TopicPartition("t", number)) is None for number in range(MANY))
+    assert all(replicas.partitions.get(TopicPartition("t", number)) is None for number in range(MANY))
 
 
 def test_the_rest_of_a_former_controller_s_request_is_refused(cluster: BrokerCluster) -> None:

@@ -267,7 +267,7 @@ def test_idle_followers_cost_nothing_per_partition() -> None:
         cluster.until(cluster.caught_up)
         cluster.settle(2_000)
         cache = cluster.brokers[1].replicas.fetch_sessions
-        sessions = [session for session in map(cache.get, cluster.brokers[1].replicas.progress.sessions_of(TP)) if session is not None]
+        sessions = [session for session in map(cache.get, cluster.brokers[1].replicas.delayed.sessions_of(TP)) if session is not None]
         assert len(sessions) == 2
         assert all(session.wanted() == [] for session in sessions)
         ages = [view.fetch_age_ms for view in cluster.partition(1).follower_views()]
@@ -313,17 +313,17 @@ def test_a_closed_session_is_watched_by_nobody() -> None:
     with ReplicaWorld() as cluster:
         cluster.create()
         cluster.settle(1_000)
-        progress = cluster.brokers[1].replicas.progress
-        before = progress.sessions_of(TP)
+        delayed = cluster.brokers[1].replicas.delayed
+        before = delayed.sessions_of(TP)
         opening = in_session(cluster, 0, 0, WantedPartition(None, TOPIC_ID, 0, 0, 1 << 20))
         cluster.settle(1)
         reply = opening()
         assert reply is not None
-        assert progress.sessions_of(TP) == [*before, reply.session_id]
+        assert delayed.sessions_of(TP) == [*before, reply.session_id]
         cluster.brokers[1].metadata._names.clear()
         in_session(cluster, reply.session_id, -1)
         cluster.settle(1)
-        assert progress.sessions_of(TP) == before
+        assert delayed.sessions_of(TP) == before
 
 
 def test_a_partition_that_a_fetch_names_again_and_again_counts_once() -> None:
@@ -331,7 +331,7 @@ def test_a_partition_that_a_fetch_names_again_and_again_counts_once() -> None:
     with ReplicaWorld() as cluster:
         cluster.create()
         cluster.settle(1_000)
-        purgatory = cluster.brokers[1].replicas.progress.fetches
+        purgatory = cluster.brokers[1].replicas.delayed.fetches
         others = purgatory.watched
         waiting = begin(cluster, 1, PATIENT, *(want() for _ in range(50)))
         cluster.settle(1)

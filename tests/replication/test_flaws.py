@@ -60,7 +60,7 @@ def test_b11_requests_for_an_earlier_registration(flawed: bool) -> None:
         assert cluster.brokers[2].epoch > old
         answer = cluster.order(2, broker_epoch=old)
         assert answer["error_code"] == (ErrorCode.NONE if flawed else ErrorCode.STALE_BROKER_EPOCH)
-        assert (cluster.brokers[2].replicas.hosting.get(cluster.log(1).topic_partition) is not None) is flawed
+        assert (cluster.brokers[2].replicas.partitions.get(cluster.log(1).topic_partition) is not None) is flawed
         assert cluster.order(2, broker_epoch=cluster.brokers[2].epoch)["error_code"] == ErrorCode.NONE
 
 
@@ -76,7 +76,7 @@ def test_b11_requests_before_the_registration(flawed: bool) -> None:
         cluster.brokers[2].epoch = -1
         with contextlib.nullcontext() if flawed else pytest.raises(CloseConnection):
             cluster.order(2, broker_epoch=old)
-        assert (cluster.brokers[2].replicas.hosting.get(cluster.log(1).topic_partition) is not None) is flawed
+        assert (cluster.brokers[2].replicas.partitions.get(cluster.log(1).topic_partition) is not None) is flawed
 
 
 def test_no_flaw_is_on_by_default() -> None:

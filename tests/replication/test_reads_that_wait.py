@@ -10,11 +10,11 @@ from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import Answer, FetchClock, FetchContext, FetchSession, IncrementalContext, WantedPartition
 from broker_core.replication.fetching import Fetching
 from broker_core.replication.partition_reader import Limits
-from broker_core.replication.progress import Progress
 from tests.support.log_world import ManualClock
 
 NOW = FetchParams(version=12, max_wait_ms=0, min_bytes=1, max_bytes=1_000)
@@ -49,8 +49,8 @@ def answer(wanted: WantedPartition, size_bytes: int) -> Answer:
 
 
 def fetching(reads: Reads) -> Fetching:
-    progress = Progress(cast(Any, ManualClock()), fetch_purge_interval=1, produce_purge_interval=1)
-    return Fetching(ConfigHolder(BrokerConfig.load({})), progress, reads)
+    delayed = DelayedOperations(cast(Any, ManualClock()), fetch_purge_interval=1, produce_purge_interval=1)
+    return Fetching(ConfigHolder(BrokerConfig.load({})), delayed, reads)
 
 
 async def test_what_is_at_hand_is_answered_without_a_turn_of_the_loop() -> None:

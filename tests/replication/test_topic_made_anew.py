@@ -8,8 +8,8 @@ from uuid import UUID
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.fetch_session import Answer, FetchSession, SessionWatch, WantedPartition
-from broker_core.replication.progress import Progress
 from broker_core.replication.session_cache import SessionCache
 from tests.support.log_world import ManualClock
 
@@ -17,13 +17,13 @@ TP = TopicPartition("t", 0)
 
 
 def test_each_id_is_watched_and_given_up_for_itself() -> None:
-    progress = Progress(ManualClock(), fetch_purge_interval=1, produce_purge_interval=1)
+    delayed = DelayedOperations(ManualClock(), fetch_purge_interval=1, produce_purge_interval=1)
     ids = itertools.count(1)
 
     def gained(session: FetchSession, wanted: WantedPartition) -> None:
-        progress.gained(session, "t", wanted)
+        delayed.gained(session, "t", wanted)
 
-    cache = SessionCache(lambda: 10, lambda: next(ids), SessionWatch(gained, progress.lost))
+    cache = SessionCache(lambda: 10, lambda: next(ids), SessionWatch(gained, delayed.lost))
     old, new = (WantedPartition("t", UUID(int=number), 0, 0, 1_000) for number in (7, 8))
 
     def ask(session_id: int, epoch: int, *wanted: WantedPartition, forgotten: tuple[WantedPartition, ...] = ()) -> int:
@@ -35,10 +35,10 @@ def test_each_id_is_watched_and_given_up_for_itself() -> None:
     session_id = ask(0, 0, old)
     ask(session_id, 1, new)
     ask(session_id, 2, forgotten=(old,))
-    assert progress.sessions_of(TP) == [session_id]
+    assert delayed.sessions_of(TP) == [session_id]
     session = cache.get(session_id)
     assert session is not None and session.wanted() == []
-    progress.role_changed(TP)
+    delayed.role_changed(TP)
     assert session.wanted() == [new]
     cache.close(session_id)
-    assert progress.sessions_of(TP) == []
+    assert delayed.sessions_of(TP) == []

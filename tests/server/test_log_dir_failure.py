@@ -88,7 +88,7 @@ def test_leaders_move_and_a_restart_brings_the_folder_back(strike: Callable[[Sim
         assert [info.broker_id for info in cluster.brokers[victim % 3 + 1].services.metadata.live_brokers()] == [1, 2, 3], (
             "it stays registered"
         )
-        assert {partition.role for partition in broker.services.replicas.hosting.all()} == {Role.OFFLINE}
+        assert {partition.role for partition in broker.services.replicas.partitions.all()} == {Role.OFFLINE}
         assert events(cluster) == [], "taken by the controller"
         answer = cluster.ask(victim, ApiKey.DESCRIBE_LOG_DIRS, 4, {"topics": None})
         assert [(row.error_code, list(row.topics)) for row in answer.results] == [(ErrorCode.KAFKA_STORAGE_ERROR, [])]

@@ -190,7 +190,7 @@ def _is_level(cluster: BrokerCluster) -> bool:
 
 def _is_led(cluster: BrokerCluster, tp: TopicPartition) -> bool:
     leader = cluster.brokers.get(cluster.known_leader(tp.topic, tp.partition))
-    partition = leader.services.replicas.hosting.get(tp) if leader is not None else None
+    partition = leader.services.replicas.partitions.get(tp) if leader is not None else None
     return partition is not None and partition.is_leader
 
 

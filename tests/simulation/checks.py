@@ -47,7 +47,7 @@ class Watch:
         broker = self._cluster.brokers.get(broker_id) if broker_id is not None else None
         if broker_id is None or broker is None or loop.dead:
             return
-        hosted = broker.services.replicas.hosting.get
+        hosted = broker.services.replicas.partitions.get
         for number, tp in enumerate(self._partitions):
             partition = hosted(tp)
             if partition is None or partition.log is None or partition.leader is None or partition.leader.deposed:

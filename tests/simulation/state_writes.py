@@ -62,7 +62,7 @@ class StateWrites:
     def _check_leader(self, tp: TopicPartition, state: LeaderAndIsr) -> None:
         """Who leads in the very epoch of the store waits for all whom the store counts in."""
         broker = self._cluster.brokers.get(state.leader)
-        partition = broker.services.replicas.hosting.get(tp) if broker is not None else None
+        partition = broker.services.replicas.partitions.get(tp) if broker is not None else None
         if partition is None or partition.leader is None or not partition.is_leader or partition.leader_epoch != state.leader_epoch:
             return
         maximal = partition.leader.isr.maximal

@@ -81,7 +81,7 @@ def test_a_leader_that_does_not_count_on_a_member_is_noticed(cluster: BrokerClus
     cluster.world.isolate(f"b{behind}")
     cluster.until(lambda: behind not in present(cluster).isr)
     state = present(cluster)
-    cluster.until(lambda: cluster.brokers[state.leader].services.replicas.hosting.get(TP).leader_epoch == state.leader_epoch)  # type: ignore[union-attr]
+    cluster.until(lambda: cluster.brokers[state.leader].services.replicas.partitions.get(TP).leader_epoch == state.leader_epoch)  # type: ignore[union-attr]
     cluster.until(lambda: cluster.leads("t"))
     write(cluster, state.leader, state.leader_epoch, *state.isr, behind)
     assert watch.violations == [f"broker {state.leader} leads t-0 counting on {state.isr}, the store on {(*state.isr, behind)}"]

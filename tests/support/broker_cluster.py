@@ -126,7 +126,7 @@ class BrokerCluster:
     def leads(self, topic: str, partition: int = 0) -> bool:
         """Whether the leader knows by now that it is."""
         leader = self.known_leader(topic, partition)
-        hosted = self.brokers[leader].services.replicas.hosting.get(TopicPartition(topic, partition)) if leader > 0 else None
+        hosted = self.brokers[leader].services.replicas.partitions.get(TopicPartition(topic, partition)) if leader > 0 else None
         return hosted is not None and hosted.is_leader
 
     def known_leader(self, topic: str, partition: int = 0) -> int:

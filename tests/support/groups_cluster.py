@@ -47,7 +47,7 @@ class SharedReplicas:
         self.cluster = cluster
         self.broker_id = broker_id
         self.listeners: list[Callable[[TopicPartition, str, int], None]] = []
-        self.appending = self.hosting = self.roles = self
+        self.appending = self.partitions = self.roles = self
 
     def add_listener(self, listener: Callable[[TopicPartition, str, int], None]) -> None:
         self.listeners.append(listener)

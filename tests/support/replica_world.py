@@ -300,7 +300,7 @@ class ReplicaWorld:
         return self.world.spawn(f"b{broker_id}", lambda node: append(broker, values, acks, timeout_ms))
 
     def partition(self, broker_id: int) -> Partition:
-        partition = self.brokers[broker_id].replicas.hosting.get(TP)
+        partition = self.brokers[broker_id].replicas.partitions.get(TP)
         assert partition is not None
         return partition
 

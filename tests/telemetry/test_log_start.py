@@ -16,7 +16,7 @@ def test_watchers_hear_of_a_log_start_that_retention_moved() -> None:
         cluster.create("t", configs={"segment.bytes": "300", "retention.bytes": "1", "min.insync.replicas": "1"})
         replicas = cluster.brokers[1].services.replicas
         heard: list[tuple[TopicPartition, int]] = []
-        replicas.progress.watch(lambda tp: heard.append((tp, replicas.hosting.leader_log(tp).log_start_offset)))
+        replicas.delayed.watch(lambda tp: heard.append((tp, replicas.partitions.leader_log(tp).log_start_offset)))
         for number in range(4):
             cluster.produce("t", f"{number}" * 150)
         cluster.until(lambda: bool(heard) and heard[-1][1] > 0)

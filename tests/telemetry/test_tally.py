@@ -76,7 +76,7 @@ def test_the_sums_are_those_of_the_partitions_whatever_happens_to_them() -> None
 
 def _check(cluster: BrokerCluster) -> None:
     for broker in cluster.brokers.values():
-        hosted, row = broker.services.replicas.hosting.all(), broker.source.broker()
+        hosted, row = broker.services.replicas.partitions.all(), broker.source.broker()
         assert row.partitions == len(hosted) > 0
         assert row.leaders == sum(each.is_leader for each in hosted)
         assert row.under_replicated == sum(each.under_replicated for each in hosted)

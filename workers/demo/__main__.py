@@ -10,10 +10,10 @@ import sys
 import threading
 
 from workers.demo import consuming, producing
+from workers.demo.clients_file import EVERY_SECONDS, state_file, tell
 from workers.demo.consuming import READERS, consume
 from workers.demo.producing import produce
 from workers.demo.shapes import SHAPES
-from workers.demo.telling import EVERY_SECONDS, state_file, tell
 from workers.demo.topics import create_all
 
 STOP_SECONDS = 8.0

@@ -105,7 +105,7 @@ async def _own(cluster: Cluster, lease: Lease, state: ClusterState) -> None:
         owner.run_defaults(cluster.bootstrap_servers, view.refresh_defaults),
     ]
     if cluster.is_local:
-        work += [owner.run_processes(local.processes), run_endings(cluster.pk, local.endings, owner.tell)]
+        work += [owner.run_processes(local.processes), run_endings(cluster.pk, local.process_events, owner.tell)]
     if cluster.pk == settings.LOCAL_CLUSTER:
         ours = partial(_clients, sampler)
         work += [sampler.run(), run_clients(cluster.pk, ours, owner.tell)]

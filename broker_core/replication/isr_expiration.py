@@ -6,23 +6,23 @@ import logging
 
 from broker_core.config import ConfigHolder
 from broker_core.model import TopicPartition
-from broker_core.replication.hosting import Hosting
+from broker_core.replication.delayed_operations import DelayedOperations
+from broker_core.replication.hosted_partitions import HostedPartitions
 from broker_core.replication.partition import Partition
-from broker_core.replication.progress import Progress
 from broker_core.seams import Node
 from broker_core.storage.slices import Slices
 
 log = logging.getLogger(__name__)
 
 
-class Upkeep:
+class IsrExpiration:
     """Runs every half `replica.lag.time.max.ms`; its work follows the number of led partitions."""
 
-    def __init__(self, node: Node, config: ConfigHolder, hosting: Hosting, progress: Progress) -> None:
+    def __init__(self, node: Node, config: ConfigHolder, partitions: HostedPartitions, delayed: DelayedOperations) -> None:
         self._node = node
         self._config = config
-        self._hosting = hosting
-        self._progress = progress
+        self._partitions = partitions
+        self._delayed = delayed
         self._log_starts: dict[TopicPartition, int] = {}
 
     async def run(self) -> None:
@@ -32,7 +32,7 @@ class Upkeep:
 
     async def _check_all(self) -> None:
         slices, log_starts = Slices(self._node), dict[TopicPartition, int]()
-        for partition in self._hosting.led():
+        for partition in self._partitions.led():
             try:
                 self._check(partition)
             except Exception:
@@ -44,26 +44,26 @@ class Upkeep:
 
     def recheck_stalled(self) -> None:
         """After the live brokers changed: a high watermark may have waited for one that is gone."""
-        for partition in self._hosting.led():
+        for partition in self._partitions.led():
             self._recheck_if_stalled(partition)
 
     def recheck(self, tp: TopicPartition) -> None:
         """After a flush that the leader's own part of an acknowledgement waited for."""
-        partition = self._hosting.get(tp)
+        partition = self._partitions.get(tp)
         if partition is not None:
             self._recheck_if_stalled(partition)
 
     def _check(self, partition: Partition) -> None:
-        self._progress.moved(partition, partition.shrink_isr())
+        self._delayed.moved(partition, partition.shrink_isr())
         self._recheck_if_stalled(partition)
         if partition.log is not None and partition.log.log_start_offset != self._log_starts.get(
             partition.tp, partition.log.log_start_offset
         ):
-            self._progress.log_start_moved(partition.tp)
+            self._delayed.log_start_moved(partition.tp)
 
     def _recheck_if_stalled(self, partition: Partition) -> None:
         """A joiner that the high watermark waited for may have lost its right to be waited for, without any event."""
         if partition.log is not None and partition.log.high_watermark < partition.log.log_end_offset:
             moved = partition.recheck_high_watermark()
             if moved.high_watermark:
-                self._progress.moved(partition, moved)
+                self._delayed.moved(partition, moved)

@@ -25,8 +25,8 @@ SessionKey = tuple[int, PartitionKey]
 Watcher = Callable[[TopicPartition], None]
 
 
-class Progress:
-    """The purgatories of a replica manager and what feeds them."""
+class DelayedOperations:
+    """Delayed produces, fetches and deletions of records, and what completes them."""
 
     def __init__(self, clock: Clock, *, fetch_purge_interval: int, produce_purge_interval: int) -> None:
         self.produces: Purgatory[TopicPartition] = Purgatory("produce", clock, purge_interval=produce_purge_interval)

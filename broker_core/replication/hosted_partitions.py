@@ -11,7 +11,7 @@ from broker_core.replication.partition import Partition, Surroundings
 from broker_core.storage.log import PartitionLog
 
 
-class Hosting:
+class HostedPartitions:
     """Hosted partitions by name; `led` are those with a leadership here, for the periodic work."""
 
     def __init__(self, surroundings: Surroundings, metadata: MetadataCache) -> None:

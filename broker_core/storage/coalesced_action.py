@@ -15,7 +15,7 @@ class _Round:
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
 
-class Together:
+class CoalescedAction:
     """Runs `action` once after the last of overlapping callers; each of them returns when that is done, or gets its error."""
 
     def __init__(self, action: Callable[[], Awaitable[None]]) -> None:
