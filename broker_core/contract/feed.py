@@ -28,8 +28,15 @@ class Follower(Struct, frozen=True, gc=False):
     reason: str | None = None
 
 
+class LeaderEpoch(NamedTuple):
+    """A leader epoch and the offset of its first record."""
+
+    epoch: int
+    start_offset: int
+
+
 class Replica(Struct, frozen=True):
-    """A broker's own replica; `isr` and `followers` only from the leader, offsets only where there is a log."""
+    """A broker's own replica; `isr`, `followers` and `epochs` only from the leader, offsets only where there is a log."""
 
     topic: str
     partition: int
@@ -46,6 +53,8 @@ class Replica(Struct, frozen=True):
     size_bytes: int | None = None
     truncation: Cut | None = None
     """The last cut in this role, if it took anything away."""
+    epochs: tuple[LeaderEpoch, ...] = ()
+    """The newest of those that the log has records of, in order."""
 
 
 class TopicPartition(Struct, frozen=True, gc=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import islice, starmap
 
 from msgspec import Struct
 
@@ -22,6 +22,7 @@ from broker_core.storage.manager import LogManager
 from broker_core.telemetry.metrics import STAGES, ApiMetrics, BrokerMetrics
 from broker_core.telemetry.tally import Tally
 
+EPOCHS_MAX = 8
 GROUP_OFFSETS_MAX = 10_000
 GROUP_MEMBERS_MAX = 1_000
 GROUP_ASSIGNED_MAX = 10_000
@@ -140,6 +141,7 @@ def _replica(partition: Partition) -> feed.Replica:
         last_stable_offset=log.last_stable_offset if log is not None else None,
         size_bytes=log.segments.size_bytes if log is not None else None,
         truncation=_truncation(partition.truncation),
+        epochs=tuple(starmap(feed.LeaderEpoch, log.epochs.entries[-EPOCHS_MAX:])) if leader is not None and log is not None else (),
     )
 
 

@@ -181,6 +181,24 @@ def test_the_purgatories_of_groups_are_told() -> None:
     assert (gauges["join_purgatory_size"], gauges["heartbeat_purgatory_size"]) == sizes[-1]
 
 
+@pytest.mark.spec("R6")
+def test_the_leader_tells_which_epochs_wrote_its_log() -> None:
+    with BrokerCluster(brokers=2, **{"min.insync.replicas": "1"}) as cluster:
+        cluster.start_all()
+        cluster.create("t")
+        cluster.produce("t", "a", "b")
+        first = cluster.leader("t")
+        cluster.kill(first)
+        cluster.until(lambda: cluster.known_leader("t") == 3 - first)
+        cluster.produce("t", "c")
+        (told,) = batches(cluster, 3 - first, 1)
+        cluster.start(first)
+        cluster.until(lambda: len(cluster.isr(3 - first, "t")) == 2)
+        (of_the_follower,) = batches(cluster, first, 1)
+    assert [row.epochs for row in told.partitions] == [((0, 0), (row.leader_epoch, 2)) for row in told.partitions]
+    assert [row.epochs for row in of_the_follower.partitions] == [()]
+
+
 @pytest.mark.spec("Z3", "O1")
 def test_only_the_controller_tells_what_is_before_it() -> None:
     """A topic whose deletion waits for a dead broker, and the requests that each live one has not carried out yet."""
