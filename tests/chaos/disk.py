@@ -13,6 +13,7 @@ from pathlib import Path
 IMAGE_BYTES = 2 << 30
 BELOW_BYTES = 3 << 30
 SPARE_BYTES = 1 << 16
+FAIL_TRIES = 50
 
 
 class FlakyDisk:
@@ -46,9 +47,16 @@ class FlakyDisk:
         (self._mounted / "ballast").unlink(missing_ok=True)
 
     def fail(self) -> None:
-        below = os.statvfs(self._below)
-        used = (below.f_blocks - below.f_bfree) * below.f_frsize
-        _run("mount", "-o", f"remount,size={used}", str(self._below))
+        """The kernel takes no size below what is used, and that grows while it writes back."""
+        for tries_left in reversed(range(FAIL_TRIES)):
+            below = os.statvfs(self._below)
+            used = (below.f_blocks - below.f_bfree) * below.f_frsize
+            try:
+                _run("mount", "-o", f"remount,size={used}", str(self._below))
+                return
+            except RuntimeError:
+                if not tries_left:
+                    raise
 
     def mend(self) -> None:
         _run("mount", "-o", f"remount,size={BELOW_BYTES}", str(self._below))
