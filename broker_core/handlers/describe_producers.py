@@ -10,7 +10,7 @@ from broker_core.handlers.common import failure, known_partition, partitions_of,
 from broker_core.handlers.registry import Answer, Operation, Request, handler, on_topics
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
-from broker_core.storage.producer_state import ProducerEntry
+from broker_core.storage.producer_state import ProducerStateEntry
 
 
 @handler(ApiKey.DESCRIBE_PRODUCERS, versions=range(0, 1), needs=on_topics(Operation.READ))
@@ -32,7 +32,7 @@ def _partition(request: Request, partition: TopicPartition) -> dict[str, Any]:
     return {"partition_index": partition.partition, "error_code": int(ErrorCode.NONE), "error_message": None, "active_producers": producers}
 
 
-def _producer(entry: ProducerEntry) -> dict[str, Any]:
+def _producer(entry: ProducerStateEntry) -> dict[str, Any]:
     return {
         "producer_id": entry.producer_id,
         "producer_epoch": entry.epoch,

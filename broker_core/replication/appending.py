@@ -12,13 +12,13 @@ from msgspec import Struct
 from broker_core.errors import ErrorCode, KafkaError, RecordsRefused
 from broker_core.model import INTERNAL_TOPICS, NO_EPOCH, TopicPartition
 from broker_core.records.budget import Budget, BudgetSpent, refusal
-from broker_core.replication.delayed import DelayedOffsets
 from broker_core.replication.delayed_operations import DelayedOperations
+from broker_core.replication.delayed_requests import DelayedOffsets
 from broker_core.replication.partition import ACKS_ALL, Partition
 from broker_core.replication.refused_sequences import RefusedSequences
 from broker_core.seams import Node
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
-from broker_core.storage.looking import Looked, looking, looking_at_headers, must_look
+from broker_core.storage.log_validator import ValidationResult, must_validate, validate_headers, validating
 from broker_core.storage.workbench import Workbench
 
 logger = logging.getLogger(__name__)
@@ -146,10 +146,10 @@ class Appending:
             self._refused.note(tp, data, error, self._clock.monotonic_ms())
             return AppendResult(error.code, error.message)
         try:
-            looked = await self._looked_into(partition, data, terms) if terms.origin is AppendOrigin.CLIENT else None
+            validated = await self._validated(partition, data, terms) if terms.origin is AppendOrigin.CLIENT else None
             if partition.log is not None:
                 self._refused.check(tp, data, partition.log.producer_state, self._clock.monotonic_ms())
-            info, moved = partition.append(data, terms.origin, acks=terms.acks, looked=looked)
+            info, moved = partition.append(data, terms.origin, acks=terms.acks, validated=validated)
         except KafkaError as error:
             self._refused.note(tp, data, error, self._clock.monotonic_ms())
             return _refused(error, partition)
@@ -160,13 +160,13 @@ class Appending:
         self._delayed.moved(partition, moved)
         return AppendResult(ErrorCode.NONE, None, info.first_offset, info.log_append_time_ms, info.log_start_offset)
 
-    async def _looked_into(self, partition: Partition, data: bytes | memoryview, terms: Terms) -> Looked:
+    async def _validated(self, partition: Partition, data: bytes | memoryview, terms: Terms) -> ValidationResult:
         """The batches as they are to be appended; where that takes long others are served meanwhile, and the leadership may end."""
         _, log = partition.appendable(terms.acks)
-        if partition.tp in terms.made_here and not must_look(log.config):
-            return looking_at_headers(data, log.config)
+        if partition.tp in terms.made_here and not must_validate(log.config):
+            return validate_headers(data, log.config)
         try:
-            return await self._workbench.run(looking(data, log.config, self._clock.now_ms(), terms.budget), terms.budget)
+            return await self._workbench.run(validating(data, log.config, self._clock.now_ms(), terms.budget), terms.budget)
         except BudgetSpent as error:
             raise refusal(error) from error
 

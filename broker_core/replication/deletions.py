@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import INTERNAL_TOPICS, TopicPartition
-from broker_core.replication.delayed import DelayedOffsets
 from broker_core.replication.delayed_operations import DelayedOperations
+from broker_core.replication.delayed_requests import DelayedOffsets
 from broker_core.replication.partition import Partition
 
 HIGH_WATERMARK = -1

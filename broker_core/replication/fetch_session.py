@@ -190,7 +190,7 @@ class FetchContext:
         return Reply(ErrorCode.NONE, NO_SESSION, answers)
 
 
-class OpeningContext(FetchContext):
+class FullFetchContext(FetchContext):
     """A full fetch that asks for a session: it gets one if `opener` finds room."""
 
     def __init__(
@@ -204,7 +204,7 @@ class OpeningContext(FetchContext):
         return Reply(ErrorCode.NONE, session.session_id if session else NO_SESSION, answers)
 
 
-class IncrementalContext(FetchContext):
+class IncrementalFetchContext(FetchContext):
     """The next request of a session."""
 
     def __init__(self, session: FetchSession) -> None:
@@ -222,7 +222,7 @@ class IncrementalContext(FetchContext):
         return Reply(ErrorCode.NONE, self.session.session_id, self.session.take_in(answers))
 
 
-class FailedContext(FetchContext):
+class SessionErrorContext(FetchContext):
     """A request whose session is not what it thinks."""
 
     def __init__(self, error_code: ErrorCode) -> None:

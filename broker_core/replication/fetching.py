@@ -10,8 +10,8 @@ from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode
 from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.hot import FetchPartitionResult
-from broker_core.replication.delayed import DelayedFetch
 from broker_core.replication.delayed_operations import DelayedOperations, FetchKey
+from broker_core.replication.delayed_requests import DelayedFetch
 from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import Answer, FetchClock, FetchContext, Reply, WantedPartition
 from broker_core.replication.partition_reader import Limits

@@ -1,9 +1,9 @@
 """The in-sync replicas of a led partition and the one change of them that may be under way (KIP-497's states).
 
-    Committed ──a follower caught up──▶ PendingExpand ──written──▶ Committed (newcomer in)
-        │                                    └──refused: the newcomer is gone──▶ Committed (as before)
-        └──a follower fell behind────▶ PendingShrink ──written──▶ Committed (without it)
-    any ──new LeaderAndIsr──▶ Committed (as the controller says)
+    CommittedIsr ──a follower caught up──▶ PendingExpandIsr ──written──▶ CommittedIsr (newcomer in)
+        │                                    └──refused: the newcomer is gone──▶ CommittedIsr (as before)
+        └──a follower fell behind────▶ PendingShrinkIsr ──written──▶ CommittedIsr (without it)
+    any ──new LeaderAndIsr──▶ CommittedIsr (as the controller says)
 
 A change that the store refuses by version stays pending until the next LeaderAndIsr: another authority has spoken.
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class Committed(Struct, frozen=True):
+class CommittedIsr(Struct, frozen=True):
     """The store holds exactly `isr`, as far as this leader knows."""
 
     isr: tuple[int, ...]
@@ -31,7 +31,7 @@ class Committed(Struct, frozen=True):
         return False
 
 
-class PendingExpand(Struct, frozen=True):
+class PendingExpandIsr(Struct, frozen=True):
     """`newcomer` is being added to the committed `isr`."""
 
     isr: tuple[int, ...]
@@ -50,7 +50,7 @@ class PendingExpand(Struct, frozen=True):
         return True
 
 
-class PendingShrink(Struct, frozen=True):
+class PendingShrinkIsr(Struct, frozen=True):
     """`leaving` are being taken out of the committed `isr`."""
 
     isr: tuple[int, ...]
@@ -69,8 +69,8 @@ class PendingShrink(Struct, frozen=True):
         return True
 
 
-PendingChange = PendingExpand | PendingShrink
-IsrState = Committed | PendingExpand | PendingShrink
+PendingChange = PendingExpandIsr | PendingShrinkIsr
+IsrState = CommittedIsr | PendingExpandIsr | PendingShrinkIsr
 
 
 def may_join(follower_leo: int, high_watermark: int, epoch_start: int) -> bool:
@@ -82,16 +82,16 @@ def may_join(follower_leo: int, high_watermark: int, epoch_start: int) -> bool:
     return follower_leo >= high_watermark and follower_leo >= epoch_start
 
 
-def expand(state: IsrState, newcomer: int) -> PendingExpand | None:
+def expand(state: IsrState, newcomer: int) -> PendingExpandIsr | None:
     """The pending state for one more member; None while a change is under way or the broker is in already."""
-    if not isinstance(state, Committed) or newcomer in state.isr:
+    if not isinstance(state, CommittedIsr) or newcomer in state.isr:
         return None
-    return PendingExpand(state.isr, newcomer)
+    return PendingExpandIsr(state.isr, newcomer)
 
 
-def shrink(state: IsrState, leaving: tuple[int, ...]) -> PendingShrink | None:
+def shrink(state: IsrState, leaving: tuple[int, ...]) -> PendingShrinkIsr | None:
     """The pending state without `leaving`; None while a change is under way or when none of them is a member."""
-    if not isinstance(state, Committed):
+    if not isinstance(state, CommittedIsr):
         return None
     members = tuple(member for member in leaving if member in state.isr)
-    return PendingShrink(state.isr, members) if members else None
+    return PendingShrinkIsr(state.isr, members) if members else None

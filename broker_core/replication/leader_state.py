@@ -19,7 +19,7 @@ from broker_core.replication.fetch_session import FetchClock
 from broker_core.replication.flaws import Flaws
 from broker_core.replication.follower_state import FollowerState, out_of_sync
 from broker_core.replication.high_watermark import committable_offset
-from broker_core.replication.isr import Committed, IsrState, PendingChange, PendingExpand, PendingShrink, expand, may_join, shrink
+from broker_core.replication.isr import CommittedIsr, IsrState, PendingChange, PendingExpandIsr, PendingShrinkIsr, expand, may_join, shrink
 
 
 class Acknowledgement(Struct, frozen=True):
@@ -48,7 +48,7 @@ class LeaderState(Struct):
     @classmethod
     def begin(cls, broker_id: int, state: LeaderAndIsr, replicas: tuple[int, ...], *, epoch_start: int, now_ms: float) -> LeaderState:
         """A fresh leadership: no follower's end is known, members of the ISR have the whole lag time."""
-        leadership = cls(broker_id, state.leader_epoch, epoch_start, replicas, Committed(state.isr), state.zk_version)
+        leadership = cls(broker_id, state.leader_epoch, epoch_start, replicas, CommittedIsr(state.isr), state.zk_version)
         for replica in replicas:
             if replica != broker_id:
                 follower = FollowerState(replica)
@@ -81,7 +81,7 @@ class LeaderState(Struct):
             if follower.log_end_offset == leader_leo:
                 follower.last_caught_up_ms = max(follower.last_caught_up_ms, clock.last_fetch_ms)
 
-    def propose_expand(self, broker_id: int, high_watermark: int, *, alive: bool, flaws: Flaws) -> PendingExpand | None:
+    def propose_expand(self, broker_id: int, high_watermark: int, *, alive: bool, flaws: Flaws) -> PendingExpandIsr | None:
         """Starts to take a follower in that is alive and has reached the high watermark and the start of the epoch."""
         if self.deposed or not alive or self.isr.in_flight or broker_id in self.isr.isr:
             return None
@@ -92,7 +92,7 @@ class LeaderState(Struct):
         self.isr = change or self.isr
         return change
 
-    def propose_shrink(self, leader_leo: int, *, now_ms: float, lag_max_ms: float) -> PendingShrink | None:
+    def propose_shrink(self, leader_leo: int, *, now_ms: float, lag_max_ms: float) -> PendingShrinkIsr | None:
         """Starts to take out the members that are out of sync."""
         if self.deposed or self.isr.in_flight:
             return None
@@ -109,7 +109,7 @@ class LeaderState(Struct):
         """The store holds `isr` at `zk_version`; False when `change` is no longer the one under way (KAFKA-12686)."""
         if self.isr is not change:
             return False
-        self.isr = Committed(isr)
+        self.isr = CommittedIsr(isr)
         self.zk_version = zk_version
         return True
 

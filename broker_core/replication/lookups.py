@@ -10,7 +10,7 @@ from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.records.budget import Budget
 from broker_core.replication.leader_state import LeaderState
 from broker_core.replication.partition import Partition
-from broker_core.storage.log import FoundTimestamp, PartitionLog
+from broker_core.storage.log import PartitionLog, TimestampAndOffset
 from broker_core.storage.workbench import Workbench
 
 LATEST = -1
@@ -61,7 +61,7 @@ class Lookups:
             return FoundOffset(start, NO_TIMESTAMP, NO_EPOCH if epoch is None else epoch)
         if timestamp == LATEST_TIERED:
             return NOT_FOUND
-        found: FoundTimestamp | None = None
+        found: TimestampAndOffset | None = None
         if timestamp != LATEST:
             start, reader = log.log_start_offset, log.reader
             newest = timestamp == MAX_TIMESTAMP

@@ -5,7 +5,7 @@ It owns no rule but the two that stand before every control request: it has to b
 
     control   → roles        LeaderAndIsr, StopReplica       periodic → isr_expiration      ISR shrink, stalled high watermarks
     produce   → appending    append and wait for replicas    fetchers → following           what we replicate from others
-    fetch     → fetching     read now or wait; sessions      ISR      → isr_changes         writes to the store
+    fetch     → fetching     read now or wait; sessions      ISR      → alter_isr_manager   writes to the store
     questions → lookups, deletions, hosted_partitions        waiting  → delayed_operations  purgatories, sessions, watchers
 """
 
@@ -22,6 +22,7 @@ from broker_core.errors import CloseConnection, ErrorCode
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.codec import field
+from broker_core.replication.alter_isr_manager import AlterIsrManager
 from broker_core.replication.appending import Appending, AppendResult
 from broker_core.replication.control_requests import leader_and_isr_payload, leader_orders, stop_orders, stop_replica_payload
 from broker_core.replication.control_work import ControlWork
@@ -29,11 +30,10 @@ from broker_core.replication.delayed_operations import DelayedOperations, topic_
 from broker_core.replication.deletions import Deletions
 from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import FetchSession, PartitionKey, Reply, SessionWatch, WantedPartition
-from broker_core.replication.fetchers import Fetchers
+from broker_core.replication.fetch_session_cache import FetchSessionCache
 from broker_core.replication.fetching import Fetching
 from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.hosted_partitions import HostedPartitions
-from broker_core.replication.isr_changes import IsrChanges
 from broker_core.replication.isr_expiration import IsrExpiration
 from broker_core.replication.leadership import is_old_generation
 from broker_core.replication.log_dir_event import AskAgain, announce_log_dir_failure
@@ -41,8 +41,8 @@ from broker_core.replication.lookups import Lookups
 from broker_core.replication.partition import Surroundings
 from broker_core.replication.partition_reader import LocalReader
 from broker_core.replication.quota import follower_quota, leader_quota
+from broker_core.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker_core.replication.roles import Roles
-from broker_core.replication.session_cache import SessionCache
 from broker_core.seams import Node
 from broker_core.storage.log_dir import LogDirFailure
 from broker_core.storage.manager import LogManager
@@ -84,10 +84,10 @@ class ReplicaManager:
             produce_purge_interval=current.producer_purgatory_purge_interval_requests,
         )
         self.partitions = HostedPartitions(Surroundings(broker_id, node.clock, config, metadata.is_alive, flaws), metadata)
-        self.isr_changes = IsrChanges(node, self.delayed)
-        self.delayed.on_isr_change = self.isr_changes.submit
+        self.alter_isr = AlterIsrManager(node, self.delayed)
+        self.delayed.on_isr_change = self.alter_isr.submit
         logs.on_log_start_moved = self.delayed.log_start_moved
-        self.fetchers = Fetchers(
+        self.fetchers = ReplicaFetcherManager(
             node,
             config,
             broker_id,
@@ -110,7 +110,7 @@ class ReplicaManager:
         self._isr_expiration = IsrExpiration(node, config, self.partitions, self.delayed)
         logs.on_settled = self._settled
         logs.on_offline = self._log_dir_failed
-        self.fetch_sessions = SessionCache(
+        self.fetch_sessions = FetchSessionCache(
             lambda: config.current.max_incremental_fetch_session_cache_slots,
             self._draw_session_id,
             SessionWatch(self._session_gained, self._session_lost),
@@ -126,7 +126,7 @@ class ReplicaManager:
         """Stops replication and lets everything that waits go."""
         self.fetchers.stop()
         self._ask_again.end()
-        self.isr_changes.close()
+        self.alter_isr.close()
         for task in self._tasks:
             task.cancel()
         self.delayed.close()

@@ -27,7 +27,7 @@ from broker_core.replication.leader_state import Acknowledgement, LeaderState
 from broker_core.replication.leadership import Role, judge_client_epoch
 from broker_core.seams import Clock
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
-from broker_core.storage.looking import Looked
+from broker_core.storage.log_validator import ValidationResult
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -180,12 +180,12 @@ class Partition:
         return self.log
 
     def append(
-        self, data: Buffer, origin: AppendOrigin, *, acks: int, expected_epoch: int = NO_EPOCH, looked: Looked | None = None
+        self, data: Buffer, origin: AppendOrigin, *, acks: int, expected_epoch: int = NO_EPOCH, validated: ValidationResult | None = None
     ) -> tuple[AppendInfo, Moved]:
-        """Appends to the led log. `looked`: what a client's records were found to be."""
+        """Appends to the led log. `validated`: what a client's records were found to be."""
         leader, log = self.appendable(acks, expected_epoch)
         leader.note_silent_fetches(log.log_end_offset)
-        info = log.append_as_leader(data, leader.leader_epoch, origin, self._around.clock.now_ms(), looked)
+        info = log.append_as_leader(data, leader.leader_epoch, origin, self._around.clock.now_ms(), validated)
         return info, Moved(log_end=not info.duplicate, high_watermark=self._raise_high_watermark(leader, log))
 
     def appendable(self, acks: int, expected_epoch: int = NO_EPOCH) -> tuple[LeaderState, PartitionLog]:

@@ -21,7 +21,7 @@ from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import Answer, FetchClock, WantedPartition
 from broker_core.replication.leader_state import Acknowledgement
 from broker_core.replication.partition import Partition
-from broker_core.replication.quota import ReplicationQuota
+from broker_core.replication.quota import ReplicationQuotaManager
 from broker_core.replication.replica_selector import Candidate, select
 from broker_core.replication.truncation import Comparison, EpochEnd, compare_position
 from broker_core.seams import Node
@@ -51,7 +51,7 @@ class LocalReader:
         delayed: DelayedOperations,
         *,
         hosted: Callable[[TopicPartition], Partition],
-        quota: ReplicationQuota,
+        quota: ReplicationQuotaManager,
     ) -> None:
         self._node = node
         self._config = config

@@ -39,7 +39,7 @@ class Rate:
         return sum(size for _, size in self._samples) * 1_000 / elapsed_ms
 
 
-class ReplicationQuota:
+class ReplicationQuotaManager:
     """One direction of one broker: `limit` gives its rate now, `listed` a topic's throttled replicas."""
 
     def __init__(self, broker_id: int, limit: Callable[[], int], listed: Callable[[str], tuple[str, ...]]) -> None:
@@ -63,18 +63,18 @@ class ReplicationQuota:
         return not in_sync and self.applies_to(tp) and self._rate.per_second(now_ms) > self._limit()
 
 
-def leader_quota(broker_id: int, config: ConfigHolder) -> ReplicationQuota:
+def leader_quota(broker_id: int, config: ConfigHolder) -> ReplicationQuotaManager:
     """What this broker sends to throttled replicas."""
-    return ReplicationQuota(
+    return ReplicationQuotaManager(
         broker_id,
         lambda: config.current.leader_replication_throttled_rate,
         lambda topic: config.topic(topic).leader_replication_throttled_replicas,
     )
 
 
-def follower_quota(broker_id: int, config: ConfigHolder) -> ReplicationQuota:
+def follower_quota(broker_id: int, config: ConfigHolder) -> ReplicationQuotaManager:
     """What this broker fetches for throttled replicas."""
-    return ReplicationQuota(
+    return ReplicationQuotaManager(
         broker_id,
         lambda: config.current.follower_replication_throttled_rate,
         lambda topic: config.topic(topic).follower_replication_throttled_replicas,

@@ -15,7 +15,7 @@ from msgspec import Struct
 from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.records.header import BatchHeader, Buffer, parse_header
-from broker_core.storage.producer_state import ProducerState, next_sequence
+from broker_core.storage.producer_state import ProducerStateManager, next_sequence
 
 KEPT_MS = 30_000
 PRODUCERS_MAX = 4_096
@@ -55,7 +55,7 @@ class RefusedSequences:
             del self._notes[next(iter(self._notes))]
         self._notes[key] = Refused(first, last, error.code, now_ms)
 
-    def check(self, tp: TopicPartition, data: Buffer, known: ProducerState, now_ms: float) -> None:
+    def check(self, tp: TopicPartition, data: Buffer, known: ProducerStateManager, now_ms: float) -> None:
         """Before an append to the log whose producers are `known`. `KafkaError` with the code of the refusal when the batch would overtake
         what was refused."""
         header = _numbered(data) if self._notes else None

@@ -17,10 +17,10 @@ from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.model import NO_LEADER, TopicPartition
 from broker_core.replication.control_requests import LeaderOrder, StopOrder
 from broker_core.replication.delayed_operations import DelayedOperations
-from broker_core.replication.fetchers import Fetchers
 from broker_core.replication.hosted_partitions import HostedPartitions
 from broker_core.replication.leadership import Role, judge_leader_and_isr, judge_stop_replica
 from broker_core.replication.partition import Moved, Partition
+from broker_core.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker_core.seams import Node
 from broker_core.storage.log import PartitionLog
 from broker_core.storage.log_dir import lacks_handles
@@ -58,7 +58,14 @@ class Roles:
     """Changes of role of all hosted partitions."""
 
     def __init__(
-        self, broker_id: int, node: Node, logs: LogManager, *, partitions: HostedPartitions, fetchers: Fetchers, delayed: DelayedOperations
+        self,
+        broker_id: int,
+        node: Node,
+        logs: LogManager,
+        *,
+        partitions: HostedPartitions,
+        fetchers: ReplicaFetcherManager,
+        delayed: DelayedOperations,
     ) -> None:
         self._broker_id = broker_id
         self._node = node

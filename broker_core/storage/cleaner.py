@@ -23,14 +23,14 @@ from broker_core.records.steps import Steps
 from broker_core.seams import Node
 from broker_core.storage import names
 from broker_core.storage.cleanable import CleanRange, SegmentSpan, clean_range, wants_cleaning
-from broker_core.storage.compaction import Compactor, OffsetMap, Transactions
+from broker_core.storage.compaction import CleanedTransactions, Compactor, OffsetMap
 from broker_core.storage.data_folder import DataFolder
 from broker_core.storage.log import PartitionLog
 from broker_core.storage.offset_index import RELATIVE_OFFSET_MAX
+from broker_core.storage.prepared_append import control_marker, span_of
 from broker_core.storage.recovery import CheckedBatch
 from broker_core.storage.segment import Segment
 from broker_core.storage.slices import Slices, in_slices
-from broker_core.storage.validation import control_marker, span_of
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class LogCleaner:
         await log.recovery.flush(found.end)
         await log.recovery.save()
         slices = Slices(self._node)
-        transactions = Transactions(entry for segment in log.segments for entry in segment.txn_index.entries())
+        transactions = CleanedTransactions(entry for segment in log.segments for entry in segment.txn_index.entries())
         offsets = await self._build_map(log, found, transactions, slices)
         due = [segment for segment in log.segments.closed if segment.base_offset < offsets.next_offset]
         compactor = Compactor(
@@ -144,7 +144,7 @@ class LogCleaner:
             self.cleaned[log.topic_partition] = log.log_end_offset
             await self.checkpoint()
 
-    async def _build_map(self, log: PartitionLog, found: CleanRange, transactions: Transactions, slices: Slices) -> OffsetMap:
+    async def _build_map(self, log: PartitionLog, found: CleanRange, transactions: CleanedTransactions, slices: Slices) -> OffsetMap:
         """The latest offset of each key in the dirty part, as far as memory allows."""
         offsets = OffsetMap(self._config.current.log_cleaner_dedupe_buffer_size, found.first_dirty)
         for segment in log.segments.from_offset(found.first_dirty):
@@ -161,7 +161,7 @@ class LogCleaner:
         return offsets
 
     async def _write_group(
-        self, log: PartitionLog, group: Sequence[Segment], compactor: Compactor, transactions: Transactions, slices: Slices
+        self, log: PartitionLog, group: Sequence[Segment], compactor: Compactor, transactions: CleanedTransactions, slices: Slices
     ) -> Segment:
         """A new flushed segment with what stays of a group's batches."""
         target = log.store.create(group[0].base_offset, names.CLEANED)
@@ -177,7 +177,9 @@ class LogCleaner:
             raise
         return target
 
-    def _write(self, header: BatchHeader, kept: bytes | None, target: Segment, transactions: Transactions, interval_bytes: int) -> None:
+    def _write(
+        self, header: BatchHeader, kept: bytes | None, target: Segment, transactions: CleanedTransactions, interval_bytes: int
+    ) -> None:
         """What stays of a batch, and with it the index entry of a marker."""
         if kept is None:
             return

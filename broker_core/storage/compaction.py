@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from broker_core.config.key import LONG_MAX
 from broker_core.records.batch import BatchHeader, Record
 from broker_core.records.steps import Steps
-from broker_core.storage.producer_state import EndMarker
+from broker_core.storage.producer_state import EndTxnMarker
 from broker_core.storage.rewrite import delete_horizon, rewriting
-from broker_core.storage.txn_index import AbortedTxn
+from broker_core.storage.transaction_index import AbortedTxn
 
 ENTRY_OVERHEAD_BYTES = 160
 
@@ -51,7 +51,7 @@ class OffsetMap:
         return record.key is not None and self._offsets.get(record.key, -1) <= record.offset
 
 
-class Transactions:
+class CleanedTransactions:
     """Follows the transactions of a log from its start on, to tell aborted batches and markers without a purpose."""
 
     __slots__ = ("_aborted", "_markers", "_with_batches")
@@ -90,7 +90,13 @@ class Compactor:
     __slots__ = ("_horizon_ms", "_last_offsets", "_now_ms", "_offsets", "_transactions")
 
     def __init__(
-        self, offsets: OffsetMap, transactions: Transactions, last_offsets: frozenset[int], *, now_ms: int, delete_retention_ms: int
+        self,
+        offsets: OffsetMap,
+        transactions: CleanedTransactions,
+        last_offsets: frozenset[int],
+        *,
+        now_ms: int,
+        delete_retention_ms: int,
     ) -> None:
         self._offsets = offsets
         self._transactions = transactions
@@ -99,7 +105,7 @@ class Compactor:
         self._horizon_ms = min(now_ms + delete_retention_ms, LONG_MAX)
 
     def replacing(
-        self, header: BatchHeader, marker: EndMarker | None, chunks: Iterable[Sequence[Record]], original: bytes
+        self, header: BatchHeader, marker: EndTxnMarker | None, chunks: Iterable[Sequence[Record]], original: bytes
     ) -> Steps[bytes | None]:
         """What is written in a batch's place, None for nothing; `original` is the batch as it is, `chunks` its records, few at a time.
 
@@ -111,7 +117,7 @@ class Compactor:
             return (yield from self._control(header, marker, [record for records in chunks for record in records], original))
         return (yield from self._data(header, chunks, original))
 
-    def _control(self, header: BatchHeader, marker: EndMarker | None, records: list[Record], original: bytes) -> Steps[bytes | None]:
+    def _control(self, header: BatchHeader, marker: EndTxnMarker | None, records: list[Record], original: bytes) -> Steps[bytes | None]:
         """A marker whose transaction has lost all batches goes like a tombstone."""
         if not records:
             return (yield from self._emptied(header))

@@ -13,9 +13,9 @@ from broker_core.records.batch import parse_header
 from broker_core.storage import names
 from broker_core.storage.batch_scan import HEADER_BYTES
 from broker_core.storage.checkpoints import CHECKPOINT_LIMIT_BYTES, decode_epochs, decode_partition_metadata
-from broker_core.storage.epoch_cache import EpochCache
 from broker_core.storage.files import LogFolder
-from broker_core.storage.producer_state import ProducerState
+from broker_core.storage.leader_epoch_cache import LeaderEpochCache
+from broker_core.storage.producer_state import ProducerStateManager
 from broker_core.storage.recovery import complete_swaps, rebuild_producers, recover_segment, snapshot_offsets
 from broker_core.storage.segment import Segment
 from broker_core.storage.segments import Segments
@@ -27,8 +27,8 @@ METADATA_LIMIT_BYTES = 4096
 
 class LoadedLog(Struct):
     segments: Segments
-    epochs: EpochCache
-    producers: ProducerState
+    epochs: LeaderEpochCache
+    producers: ProducerStateManager
     log_start_offset: int
     log_end_offset: int
     recovery_point: int
@@ -46,7 +46,7 @@ class LogLoader:
         self._log_start_offset = log_start_offset
         self._clean = clean
         self._segments = Segments()
-        self._epochs = EpochCache()
+        self._epochs = LeaderEpochCache()
 
     async def load(self) -> LoadedLog:
         """After an unclean stop the log is checked from the recovery point on. `OSError` when the disk refuses."""
@@ -129,7 +129,7 @@ class LogLoader:
         if not self._disk.exists(path):
             return True
         try:
-            self._epochs = EpochCache(decode_epochs(self._disk.read_bytes(path, limit_bytes=CHECKPOINT_LIMIT_BYTES), path))
+            self._epochs = LeaderEpochCache(decode_epochs(self._disk.read_bytes(path, limit_bytes=CHECKPOINT_LIMIT_BYTES), path))
         except CorruptData as error:
             logger.warning("epoch checkpoint is unreadable, taking epochs from the batches", extra={"file": path, "error": str(error)})
             return False

@@ -26,22 +26,22 @@ from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.records.batch import BatchHeader
 from broker_core.seams import Node
-from broker_core.storage.epoch_cache import EpochCache
 from broker_core.storage.files import FilePool, LogFolder
+from broker_core.storage.leader_epoch_cache import LeaderEpochCache
 from broker_core.storage.loading import LoadedLog, LogLoader
 from broker_core.storage.log_health import LogHealth
-from broker_core.storage.looking import Looked
-from broker_core.storage.producer_state import AppendOrigin, BatchMeta, ProducerState, ProducerUpdate
-from broker_core.storage.reader import FoundTimestamp, LogSlice, Reader, ReadLimits
+from broker_core.storage.log_validator import ValidationResult
+from broker_core.storage.prepared_append import NO_TIMESTAMP, Prepared, Rules, prepare_follower, prepare_leader
+from broker_core.storage.producer_state import AppendOrigin, BatchMetadata, ProducerAppendInfo, ProducerStateManager
+from broker_core.storage.reader import LogSlice, Reader, ReadLimits, TimestampAndOffset
 from broker_core.storage.recovery import commit_update, rebuild_producers, recover_segment
 from broker_core.storage.recovery_point import RecoveryPoint
 from broker_core.storage.retention import expired_count
 from broker_core.storage.segment_store import SegmentStore
 from broker_core.storage.segments import Segments
 from broker_core.storage.side_files import SideFiles
-from broker_core.storage.validation import NO_TIMESTAMP, Prepared, Rules, prepare_follower, prepare_leader
 
-__all__ = ["AppendInfo", "AppendOrigin", "FoundTimestamp", "LogSlice", "PartitionLog"]
+__all__ = ["AppendInfo", "AppendOrigin", "LogSlice", "PartitionLog", "TimestampAndOffset"]
 
 
 class AppendInfo(Struct, frozen=True):
@@ -95,8 +95,8 @@ class PartitionLog:
         self.log_end_offset = loaded.log_end_offset
         self.high_watermark = loaded.log_start_offset
         self.health = LogHealth(topic_partition)
-        self.epochs: EpochCache = loaded.epochs
-        self.producer_state: ProducerState = loaded.producers
+        self.epochs: LeaderEpochCache = loaded.epochs
+        self.producer_state: ProducerStateManager = loaded.producers
         self.segments: Segments = loaded.segments
         self.reader = Reader(loaded.segments, self.health)
         self.store = SegmentStore(folder, loaded.segments, config, reader=self.reader, health=self.health)
@@ -172,18 +172,23 @@ class PartitionLog:
     # Appending
 
     def append_as_leader(
-        self, data: bytes | bytearray | memoryview, leader_epoch: int, origin: AppendOrigin, now_ms: int, looked: Looked | None = None
+        self,
+        data: bytes | bytearray | memoryview,
+        leader_epoch: int,
+        origin: AppendOrigin,
+        now_ms: int,
+        validated: ValidationResult | None = None,
     ) -> AppendInfo:
         """Gives the batches the next offsets and appends them; nothing is written when it raises.
 
-        A client's records are looked into here, on the spot, unless the caller has had that done in slices: `looked`.
+        A client's records are looked into here, on the spot, unless the caller has had that done in slices: `validated`.
 
         `KafkaError`: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP,
         OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR,
         UNKNOWN_SERVER_ERROR for what cannot be decompressed.
         """
         self.health.check_writable()
-        prepared = prepare_leader(data, self.log_end_offset, leader_epoch, Rules(origin, self._config(), now_ms), looked)
+        prepared = prepare_leader(data, self.log_end_offset, leader_epoch, Rules(origin, self._config(), now_ms), validated)
         if origin is AppendOrigin.CLIENT:
             duplicate = self._duplicate(prepared.headers)
             if duplicate is not None:
@@ -198,7 +203,7 @@ class PartitionLog:
             return AppendInfo(self.log_end_offset, self.log_end_offset - 1, NO_TIMESTAMP, self.log_start_offset, False, 0)
         return self._append(prepared, AppendOrigin.REPLICATION, now_ms)
 
-    def _duplicate(self, headers: list[BatchHeader]) -> BatchMeta | None:
+    def _duplicate(self, headers: list[BatchHeader]) -> BatchMetadata | None:
         for header in headers:
             if header.producer_id >= 0:
                 found = self.producer_state.duplicate_of(header)
@@ -208,7 +213,7 @@ class PartitionLog:
 
     def _append(self, prepared: Prepared, origin: AppendOrigin, now_ms: int) -> AppendInfo:
         # First what may refuse, with nothing changed: `update` holds what producers would become until the bytes are written.
-        update = ProducerUpdate(self.producer_state, origin)
+        update = ProducerAppendInfo(self.producer_state, origin)
         for header, marker in zip(prepared.headers, prepared.markers, strict=True):
             update.add(header, marker)
         try:
@@ -348,7 +353,7 @@ class PartitionLog:
         state.on_high_watermark(self.high_watermark)
         self.producer_state = state
 
-    # Looked after, closed, recovered
+    # ValidationResult after, closed, recovered
 
     async def look_after(self, now_ms: int) -> None:
         """The periodic part: comes back after handles ran out, and flushes when `flush.ms` is over or an earlier flush failed.

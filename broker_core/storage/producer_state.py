@@ -29,7 +29,7 @@ class AppendOrigin(Enum):
     COORDINATOR = "coordinator"
 
 
-class BatchMeta(NamedTuple):
+class BatchMetadata(NamedTuple):
     """One appended batch of a producer."""
 
     last_sequence: int
@@ -47,7 +47,7 @@ class BatchMeta(NamedTuple):
         return self.last_offset - self.offset_delta
 
 
-class ProducerEntry(NamedTuple):
+class ProducerStateEntry(NamedTuple):
     """One producer id's state; replaced, never changed."""
 
     producer_id: int
@@ -55,7 +55,7 @@ class ProducerEntry(NamedTuple):
     coordinator_epoch: int = -1
     last_timestamp: int = -1
     txn_first_offset: int = NO_OFFSET
-    batches: tuple[BatchMeta, ...] = ()
+    batches: tuple[BatchMetadata, ...] = ()
 
     @property
     def last_sequence(self) -> int:
@@ -66,7 +66,7 @@ class ProducerEntry(NamedTuple):
         return self.batches[-1].last_offset if self.batches else NO_OFFSET
 
 
-class EndMarker(NamedTuple):
+class EndTxnMarker(NamedTuple):
     """The control record that ends a transaction."""
 
     commit: bool
@@ -84,12 +84,12 @@ def next_sequence(last_sequence: int) -> int:
     return 0 if last_sequence == SEQUENCE_MAX else last_sequence + 1
 
 
-class ProducerState:
+class ProducerStateManager:
     """The producers of one log; `end_offset` says up to where its batches are in here."""
 
     __slots__ = ("end_offset", "entries", "ongoing", "unreplicated")
 
-    def __init__(self, end_offset: int = 0, entries: Iterable[ProducerEntry] = ()) -> None:
+    def __init__(self, end_offset: int = 0, entries: Iterable[ProducerStateEntry] = ()) -> None:
         self.end_offset = end_offset
         self.entries = {entry.producer_id: entry for entry in entries}
         open_txns = ((entry.txn_first_offset, entry.producer_id) for entry in self.entries.values() if entry.txn_first_offset >= 0)
@@ -106,7 +106,7 @@ class ProducerState:
         ended = min(self.unreplicated)
         return ended if ongoing is None else min(ended, ongoing)
 
-    def duplicate_of(self, header: BatchHeader) -> BatchMeta | None:
+    def duplicate_of(self, header: BatchHeader) -> BatchMetadata | None:
         """The kept batch that this one repeats exactly."""
         entry = self.entries.get(header.producer_id)
         if entry is None or entry.epoch != header.producer_epoch:
@@ -114,7 +114,7 @@ class ProducerState:
         wanted = (header.base_sequence, header.last_sequence)
         return next((meta for meta in entry.batches if (meta.first_sequence, meta.last_sequence) == wanted), None)
 
-    def commit(self, update: ProducerUpdate) -> None:
+    def commit(self, update: ProducerAppendInfo) -> None:
         """Takes over what an append has changed, once it is in the log."""
         self.entries.update(update.entries)
         self.ongoing.update(update.started)
@@ -146,20 +146,20 @@ class ProducerState:
                 del self.entries[entry.producer_id]
 
 
-class ProducerUpdate:
+class ProducerAppendInfo:
     """What one append would change; raises before anything is written."""
 
     __slots__ = ("_origin", "_state", "completed", "end_offset", "entries", "started")
 
-    def __init__(self, state: ProducerState, origin: AppendOrigin) -> None:
+    def __init__(self, state: ProducerStateManager, origin: AppendOrigin) -> None:
         self._state = state
         self._origin = origin
-        self.entries: dict[int, ProducerEntry] = {}
+        self.entries: dict[int, ProducerStateEntry] = {}
         self.started: dict[int, int] = {}
         self.completed: list[CompletedTxn] = []
         self.end_offset = state.end_offset
 
-    def add(self, header: BatchHeader, marker: EndMarker | None) -> None:
+    def add(self, header: BatchHeader, marker: EndTxnMarker | None) -> None:
         """Takes one batch with its final offsets; `marker` is a control batch's record, None in a data batch.
 
         `KafkaError`: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE, TRANSACTION_COORDINATOR_FENCED.
@@ -177,30 +177,30 @@ class ProducerUpdate:
             check_sequence(entry, header)
         self._add_data(entry, header)
 
-    def _entry(self, producer_id: int) -> ProducerEntry:
-        return self.entries.get(producer_id) or self._state.entries.get(producer_id) or ProducerEntry(producer_id)
+    def _entry(self, producer_id: int) -> ProducerStateEntry:
+        return self.entries.get(producer_id) or self._state.entries.get(producer_id) or ProducerStateEntry(producer_id)
 
-    def _check_epoch(self, entry: ProducerEntry, header: BatchHeader) -> None:
+    def _check_epoch(self, entry: ProducerStateEntry, header: BatchHeader) -> None:
         if header.producer_epoch < entry.epoch and self._origin is not AppendOrigin.REPLICATION:
             raise KafkaError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
                 f"producer {entry.producer_id} has epoch {header.producer_epoch}, but epoch {entry.epoch} was seen already",
             )
 
-    def _add_data(self, entry: ProducerEntry, header: BatchHeader) -> None:
+    def _add_data(self, entry: ProducerStateEntry, header: BatchHeader) -> None:
         txn_first_offset = entry.txn_first_offset
         if txn_first_offset >= 0 and not header.is_transactional:
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"producer {entry.producer_id} has an open transaction and wrote outside of it")
         if header.is_transactional and txn_first_offset < 0:
             txn_first_offset = header.base_offset
             self.started[txn_first_offset] = entry.producer_id
-        meta = BatchMeta(header.last_sequence, header.last_offset, header.last_offset - header.base_offset, header.max_timestamp)
+        meta = BatchMetadata(header.last_sequence, header.last_offset, header.last_offset - header.base_offset, header.max_timestamp)
         kept = entry.batches[-(BATCHES_KEPT - 1) :] if header.producer_epoch == entry.epoch else ()
-        self.entries[entry.producer_id] = ProducerEntry(
+        self.entries[entry.producer_id] = ProducerStateEntry(
             entry.producer_id, header.producer_epoch, entry.coordinator_epoch, header.max_timestamp, txn_first_offset, (*kept, meta)
         )
 
-    def _end_transaction(self, entry: ProducerEntry, header: BatchHeader, marker: EndMarker) -> None:
+    def _end_transaction(self, entry: ProducerStateEntry, header: BatchHeader, marker: EndTxnMarker) -> None:
         if marker.coordinator_epoch < entry.coordinator_epoch and self._origin is not AppendOrigin.REPLICATION:
             raise KafkaError(
                 ErrorCode.TRANSACTION_COORDINATOR_FENCED,
@@ -209,12 +209,12 @@ class ProducerUpdate:
         if entry.txn_first_offset >= 0:
             self.completed.append(CompletedTxn(entry.producer_id, entry.txn_first_offset, header.base_offset, not marker.commit))
         kept = entry.batches if header.producer_epoch == entry.epoch else ()
-        self.entries[entry.producer_id] = ProducerEntry(
+        self.entries[entry.producer_id] = ProducerStateEntry(
             entry.producer_id, header.producer_epoch, marker.coordinator_epoch, header.max_timestamp, NO_OFFSET, kept
         )
 
 
-def check_sequence(entry: ProducerEntry, header: BatchHeader) -> None:
+def check_sequence(entry: ProducerStateEntry, header: BatchHeader) -> None:
     """`KafkaError` OUT_OF_ORDER_SEQUENCE_NUMBER unless the batch follows the producer's last one.
 
     A producer id of which nothing is known (retention may have removed it) may start with any sequence.

@@ -46,7 +46,7 @@ class ReadLimits(NamedTuple):
     min_one_batch: bool
 
 
-class FoundTimestamp(NamedTuple):
+class TimestampAndOffset(NamedTuple):
     offset: int
     timestamp: int
     leader_epoch: int
@@ -142,7 +142,7 @@ class Reader:
                 total += (segment.size_bytes if whole else self._bound(segment, end_offset)) - start[0]
         return total
 
-    def find_timestamp(self, timestamp_ms: int, log_start_offset: int, budget: Budget) -> Steps[FoundTimestamp | None]:
+    def find_timestamp(self, timestamp_ms: int, log_start_offset: int, budget: Budget) -> Steps[TimestampAndOffset | None]:
         """The first record at or after `log_start_offset` whose timestamp is at least `timestamp_ms`; `KafkaError` KAFKA_STORAGE_ERROR."""
         try:
             for segment in self._segments.from_offset(log_start_offset):
@@ -158,7 +158,7 @@ class Reader:
             raise self._health.unreadable(error) from error
         return None
 
-    def max_timestamp(self, log_start_offset: int, budget: Budget) -> Steps[FoundTimestamp | None]:
+    def max_timestamp(self, log_start_offset: int, budget: Budget) -> Steps[TimestampAndOffset | None]:
         """The first record that has the log's largest timestamp; raises likewise."""
         try:
             largest = max(segment.largest[0] for segment in self._segments.from_offset(log_start_offset))
@@ -167,22 +167,22 @@ class Reader:
         return (yield from self.find_timestamp(largest, log_start_offset, budget)) if largest >= 0 else None
 
 
-def _first_in_batch(segment: Segment, span: Span, timestamp_ms: int, start_offset: int, budget: Budget) -> Steps[FoundTimestamp | None]:
+def _first_in_batch(segment: Segment, span: Span, timestamp_ms: int, start_offset: int, budget: Budget) -> Steps[TimestampAndOffset | None]:
     """Of a batch that would cost too much to look into, where it begins: whoever reads from there misses nothing."""
     if span.magic < 2:
-        return FoundTimestamp(max(span.base_offset, start_offset), span.max_timestamp, -1)
+        return TimestampAndOffset(max(span.base_offset, start_offset), span.max_timestamp, -1)
     data = segment.file.pread(span.position, span.size_bytes)
     header = parse_header(data)
     if header.timestamp_type == LOG_APPEND_TIME or header.is_control:
-        return FoundTimestamp(max(span.base_offset, start_offset), span.max_timestamp, header.leader_epoch)
+        return TimestampAndOffset(max(span.base_offset, start_offset), span.max_timestamp, header.leader_epoch)
     try:
         for records in (yield from reading_records(data, 0, header, budget)):
             for record in records:
                 if record.timestamp_ms >= timestamp_ms and record.offset >= start_offset:
-                    return FoundTimestamp(record.offset, record.timestamp_ms, header.leader_epoch)
+                    return TimestampAndOffset(record.offset, record.timestamp_ms, header.leader_epoch)
             yield
     except BudgetSpent:
-        return FoundTimestamp(max(span.base_offset, start_offset), span.max_timestamp, header.leader_epoch)
+        return TimestampAndOffset(max(span.base_offset, start_offset), span.max_timestamp, header.leader_epoch)
     if len(data) < span.size_bytes:
         raise CorruptData(f"{segment.path}: batch at {span.position} is cut short")
     return None

@@ -16,15 +16,15 @@ from broker_core.records.batch import BatchHeader, check_batch, parse_header
 from broker_core.seams import DiskFile, Node
 from broker_core.storage import names
 from broker_core.storage.batch_scan import HEADER_BYTES, spans
-from broker_core.storage.epoch_cache import EpochCache
 from broker_core.storage.files import LogFolder
-from broker_core.storage.producer_state import AppendOrigin, ProducerState, ProducerUpdate
+from broker_core.storage.leader_epoch_cache import LeaderEpochCache
+from broker_core.storage.prepared_append import control_marker, span_of
+from broker_core.storage.producer_snapshot import SNAPSHOT_LIMIT_BYTES, decode_snapshot
+from broker_core.storage.producer_state import AppendOrigin, ProducerAppendInfo, ProducerStateManager
 from broker_core.storage.segment import Segment
 from broker_core.storage.segments import Segments
 from broker_core.storage.slices import Slices
-from broker_core.storage.snapshot import SNAPSHOT_LIMIT_BYTES, decode_snapshot
-from broker_core.storage.txn_index import AbortedTxn
-from broker_core.storage.validation import control_marker, span_of
+from broker_core.storage.transaction_index import AbortedTxn
 
 CHUNK_BYTES = 256 * 1024
 
@@ -81,17 +81,17 @@ def _larger_batch(file: DiskFile, position: int, end: int, chunk_bytes: int) -> 
     return CheckedBatch(position, header, data) if header is not None else None
 
 
-def apply_batch(state: ProducerState, segment: Segment | None, batch: CheckedBatch) -> None:
+def apply_batch(state: ProducerStateManager, segment: Segment | None, batch: CheckedBatch) -> None:
     """Takes a batch that is in the log into the producer state (and its abort into a segment's index)."""
     header = batch.header
     if header.producer_id >= 0:
-        update = ProducerUpdate(state, AppendOrigin.REPLICATION)
+        update = ProducerAppendInfo(state, AppendOrigin.REPLICATION)
         update.add(header, control_marker(batch.data, 0, header) if header.is_control else None)
         commit_update(state, segment, update)
     state.end_offset = max(state.end_offset, header.last_offset + 1)
 
 
-def commit_update(state: ProducerState, segment: Segment | None, update: ProducerUpdate) -> None:
+def commit_update(state: ProducerStateManager, segment: Segment | None, update: ProducerAppendInfo) -> None:
     """Makes an append's changes to producers real; aborted transactions go into the segment's index."""
     state.commit(update)
     for completed in update.completed:
@@ -101,7 +101,9 @@ def commit_update(state: ProducerState, segment: Segment | None, update: Produce
         state.complete(completed)
 
 
-async def recover_segment(node: Node, segment: Segment, state: ProducerState, epochs: EpochCache, index_interval_bytes: int) -> int:
+async def recover_segment(
+    node: Node, segment: Segment, state: ProducerStateManager, epochs: LeaderEpochCache, index_interval_bytes: int
+) -> int:
     """Checks all batches of a segment, cuts it at the first bad one and rebuilds its indexes; returns the bytes cut off.
 
     The batches are those that the disk has. After a flush that failed the page cache may hold others, which would be served
@@ -145,20 +147,20 @@ def snapshot_offsets(folder: LogFolder) -> list[int]:
     return [entry[0] for entry in found if entry is not None and entry[1:] == (names.SNAPSHOT, "")]
 
 
-def load_snapshot(folder: LogFolder, log_start_offset: int, up_to_offset: int) -> ProducerState:
+def load_snapshot(folder: LogFolder, log_start_offset: int, up_to_offset: int) -> ProducerStateManager:
     """The newest usable producer state in (log start, up to]; corrupt snapshots are removed on the way."""
     for offset in reversed(snapshot_offsets(folder)):
         if not log_start_offset < offset <= up_to_offset:
             continue
         path = names.segment_path(folder.path, offset, names.SNAPSHOT)
         try:
-            return ProducerState(offset, decode_snapshot(folder.node.disk.read_bytes(path, limit_bytes=SNAPSHOT_LIMIT_BYTES), path))
+            return ProducerStateManager(offset, decode_snapshot(folder.node.disk.read_bytes(path, limit_bytes=SNAPSHOT_LIMIT_BYTES), path))
         except CorruptData:
             folder.node.disk.remove_now(path)
-    return ProducerState(log_start_offset)
+    return ProducerStateManager(log_start_offset)
 
 
-async def rebuild_producers(folder: LogFolder, segments: Segments, log_start_offset: int, up_to_offset: int) -> ProducerState:
+async def rebuild_producers(folder: LogFolder, segments: Segments, log_start_offset: int, up_to_offset: int) -> ProducerStateManager:
     """Producer state at `up_to_offset`: the newest snapshot before it, and the batches since."""
     state = load_snapshot(folder, log_start_offset, up_to_offset)
     slices = Slices(folder.node)

@@ -10,7 +10,7 @@ OFFSET_ENTRY_BYTES = 8
 TIME_ENTRY_BYTES = 12
 
 
-class RollState(NamedTuple):
+class RollParams(NamedTuple):
     """The active segment as the decision to roll it needs it; `first_timestamp` is -1 where there is none."""
 
     size_bytes: int
@@ -21,7 +21,7 @@ class RollState(NamedTuple):
     time_entries: int
 
 
-def should_roll(active: RollState, config: TopicConfig, incoming_bytes: int, incoming_timestamp: int, now_ms: int) -> bool:
+def should_roll(active: RollParams, config: TopicConfig, incoming_bytes: int, incoming_timestamp: int, now_ms: int) -> bool:
     """Whether an append of so many bytes needs a new segment: size, age (by records' timestamps), or a full index."""
     if active.size_bytes == 0:
         return False

@@ -18,7 +18,7 @@ from broker_core.storage.batch_scan import Span, spans
 from broker_core.storage.files import FilePool
 from broker_core.storage.offset_index import RELATIVE_OFFSET_MAX, OffsetIndex
 from broker_core.storage.time_index import NO_TIMESTAMP, TimeIndex
-from broker_core.storage.txn_index import TxnIndex
+from broker_core.storage.transaction_index import TransactionIndex
 
 
 class Segment:
@@ -50,7 +50,7 @@ class Segment:
         self.path = self._path(names.LOG)
         self.offset_index = OffsetIndex(pool, self._path(names.OFFSET_INDEX), base_offset)
         self.time_index = TimeIndex(pool, self._path(names.TIME_INDEX), base_offset)
-        self.txn_index = TxnIndex(pool, self._path(names.TXN_INDEX))
+        self.txn_index = TransactionIndex(pool, self._path(names.TXN_INDEX))
         self.size_bytes = 0
         self.bytes_since_index = 0
         self.roll_jitter_ms = 0.0

@@ -8,12 +8,12 @@ from broker_core.config import TopicConfig
 from broker_core.storage import names
 from broker_core.storage.files import LogFolder
 from broker_core.storage.log_health import LogHealth
+from broker_core.storage.prepared_append import NO_TIMESTAMP, Prepared
 from broker_core.storage.reader import Reader
 from broker_core.storage.retention import SegmentAge
-from broker_core.storage.rolling import RollState, should_roll
+from broker_core.storage.rolling import RollParams, should_roll
 from broker_core.storage.segment import Segment
 from broker_core.storage.segments import Segments
-from broker_core.storage.validation import NO_TIMESTAMP, Prepared
 
 
 class SegmentStore:
@@ -47,7 +47,7 @@ class SegmentStore:
         active = self.active
         if not active.takes(prepared.last_offset):
             return prepared.first_offset
-        state = RollState(
+        state = RollParams(
             active.size_bytes,
             active.created_ms,
             active.first_timestamp if active.size_bytes else NO_TIMESTAMP,

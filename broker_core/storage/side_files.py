@@ -8,12 +8,12 @@ import uuid
 
 from broker_core.storage import names
 from broker_core.storage.checkpoints import encode_epochs, encode_partition_metadata
-from broker_core.storage.epoch_cache import EpochCache
 from broker_core.storage.files import LogFolder
+from broker_core.storage.leader_epoch_cache import LeaderEpochCache
 from broker_core.storage.log_health import LogHealth
-from broker_core.storage.producer_state import ProducerState
+from broker_core.storage.producer_snapshot import encode_snapshot
+from broker_core.storage.producer_state import ProducerStateManager
 from broker_core.storage.recovery import snapshot_offsets
-from broker_core.storage.snapshot import encode_snapshot
 
 
 class SideFiles:
@@ -25,7 +25,7 @@ class SideFiles:
 
     __slots__ = ("_folder", "_health", "_lock", "_snapshots_due", "epochs", "latest_snapshot")
 
-    def __init__(self, folder: LogFolder, epochs: EpochCache, health: LogHealth) -> None:
+    def __init__(self, folder: LogFolder, epochs: LeaderEpochCache, health: LogHealth) -> None:
         self._folder = folder
         self._health = health
         self._lock: asyncio.Lock | None = None
@@ -33,7 +33,7 @@ class SideFiles:
         self.epochs = epochs
         self.latest_snapshot = max(snapshot_offsets(folder), default=0)
 
-    def snapshot(self, state: ProducerState) -> None:
+    def snapshot(self, state: ProducerStateManager) -> None:
         """Takes the producer state at its end, once for an offset; it is written with the next `write`.
 
         None is taken at 0: no producer has written yet, and thousands of empty logs are to close fast.

@@ -9,7 +9,7 @@ import pytest
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import LeaderAndIsr
 from broker_core.replication.following import cut_diverging, restart
-from broker_core.replication.isr import Committed, PendingShrink
+from broker_core.replication.isr import CommittedIsr, PendingShrinkIsr
 from broker_core.replication.leadership import Role
 from broker_core.replication.partition import Moved
 from broker_core.replication.truncation import EpochEnd
@@ -453,11 +453,11 @@ class TestRaces:
             cluster.create(isr=(1,))
             leader = cluster.partition(1).leader
             assert leader is not None
-            busy = PendingShrink((1,), ())
+            busy = PendingShrinkIsr((1,), ())
             leader.isr = busy
             cluster.settle(3_000)
             assert leader.isr is busy
-            leader.isr = Committed((1,))
+            leader.isr = CommittedIsr((1,))
             cluster.until(lambda: set(cluster.isr(1)) == {1, 2, 3}, 3_000)
 
     @pytest.mark.spec("R2")

@@ -10,7 +10,7 @@ import pytest
 from broker_core.errors import ErrorCode
 from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.replication.fetch_session import Answer, FetchContext, FetchSession, SessionWatch, WantedPartition
-from broker_core.replication.session_cache import EVICTION_MS, SessionCache
+from broker_core.replication.fetch_session_cache import EVICTION_MS, FetchSessionCache
 
 pytestmark = pytest.mark.spec("B20")
 
@@ -34,7 +34,7 @@ class Client:
     def __init__(self, slots: int = 3) -> None:
         ids = count(1)
         self.watched = Watched()
-        self.cache = SessionCache(lambda: slots, lambda: next(ids), SessionWatch(self.watched.gained, self.watched.lost))
+        self.cache = FetchSessionCache(lambda: slots, lambda: next(ids), SessionWatch(self.watched.gained, self.watched.lost))
         self.now_ms = 0.0
         self.table: dict[int, tuple[int, int]] = {}
         self.errors: dict[int, ErrorCode] = {}

@@ -6,7 +6,7 @@ import pytest
 
 from broker_core.replication.follower_state import NEVER, FollowerState
 from broker_core.replication.high_watermark import committable_offset, effective_min_isr
-from broker_core.replication.isr import Committed, IsrState, PendingExpand, PendingShrink
+from broker_core.replication.isr import CommittedIsr, IsrState, PendingExpandIsr, PendingShrinkIsr
 from tests.support.replica_model import ModelReplica, fetch
 
 pytestmark = pytest.mark.spec("R5")
@@ -23,30 +23,30 @@ def mark(leo: int, followers: list[FollowerState], isr: IsrState, now_ms: float 
 
 
 def test_the_least_end_of_the_isr() -> None:
-    assert mark(10, [state(2, 7), state(3, 9)], Committed((1, 2, 3))) == 7
-    assert mark(10, [state(2, 7), state(3, 9)], Committed((1, 3))) == 9
-    assert mark(10, [state(2, 7)], Committed((1,))) == 10
+    assert mark(10, [state(2, 7), state(3, 9)], CommittedIsr((1, 2, 3))) == 7
+    assert mark(10, [state(2, 7), state(3, 9)], CommittedIsr((1, 3))) == 9
+    assert mark(10, [state(2, 7)], CommittedIsr((1,))) == 10
 
 
 def test_an_unknown_end_of_a_member_holds_everything() -> None:
-    assert mark(10, [state(2, -1)], Committed((1, 2))) == -1
+    assert mark(10, [state(2, -1)], CommittedIsr((1, 2))) == -1
 
 
 def test_a_pending_newcomer_is_waited_for_at_once() -> None:
-    assert mark(10, [state(2, 8)], PendingExpand((1,), 2)) == 8
+    assert mark(10, [state(2, 8)], PendingExpandIsr((1,), 2)) == 8
 
 
 def test_one_who_is_leaving_is_waited_for_until_the_store_said_yes() -> None:
-    assert mark(10, [state(2, 3)], PendingShrink((1, 2), (2,))) == 3
-    assert mark(10, [state(2, 3)], Committed((1,))) == 10
+    assert mark(10, [state(2, 3)], PendingShrinkIsr((1, 2), (2,))) == 3
+    assert mark(10, [state(2, 3)], CommittedIsr((1,))) == 10
 
 
 def test_a_caught_up_outsider_is_waited_for_while_it_lives() -> None:
     """Else it would chase a mark that runs away from it, and never join."""
     outsider = state(2, 8, caught_up_ms=0)
-    assert mark(10, [outsider], Committed((1,)), now_ms=LAG) == 8
-    assert mark(10, [outsider], Committed((1,)), now_ms=LAG + 1) == 10
-    assert mark(10, [outsider], Committed((1,)), now_ms=LAG, dead=(2,)) == 10
+    assert mark(10, [outsider], CommittedIsr((1,)), now_ms=LAG) == 8
+    assert mark(10, [outsider], CommittedIsr((1,)), now_ms=LAG + 1) == 10
+    assert mark(10, [outsider], CommittedIsr((1,)), now_ms=LAG, dead=(2,)) == 10
 
 
 def test_the_minimum_never_exceeds_the_replicas() -> None:

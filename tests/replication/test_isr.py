@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import pytest
 
-from broker_core.replication.isr import Committed, PendingExpand, PendingShrink, expand, may_join, shrink
+from broker_core.replication.isr import CommittedIsr, PendingExpandIsr, PendingShrinkIsr, expand, may_join, shrink
 
 pytestmark = pytest.mark.spec("R3")
 
 
 def test_expanding_counts_the_newcomer_at_once() -> None:
-    pending = expand(Committed((1, 2)), 3)
-    assert pending == PendingExpand((1, 2), 3)
+    pending = expand(CommittedIsr((1, 2)), 3)
+    assert pending == PendingExpandIsr((1, 2), 3)
     assert pending is not None
     assert pending.isr == (1, 2)
     assert pending.maximal == pending.proposed == (1, 2, 3)
 
 
 def test_shrinking_keeps_the_leaving_until_committed() -> None:
-    pending = shrink(Committed((1, 2, 3)), (2, 3))
+    pending = shrink(CommittedIsr((1, 2, 3)), (2, 3))
     assert pending is not None
     assert pending.maximal == (1, 2, 3)
     assert pending.proposed == (1,)
 
 
 def test_one_change_at_a_time() -> None:
-    for state in (PendingExpand((1,), 2), PendingShrink((1, 2), (2,))):
+    for state in (PendingExpandIsr((1,), 2), PendingShrinkIsr((1, 2), (2,))):
         assert state.in_flight
         assert expand(state, 3) is None
         assert shrink(state, (2,)) is None
-    assert not Committed((1,)).in_flight
+    assert not CommittedIsr((1,)).in_flight
 
 
 def test_nothing_to_change() -> None:
-    assert expand(Committed((1, 2)), 2) is None
-    assert shrink(Committed((1, 2)), (3,)) is None
-    assert shrink(Committed((1, 2)), ()) is None
+    assert expand(CommittedIsr((1, 2)), 2) is None
+    assert shrink(CommittedIsr((1, 2)), (3,)) is None
+    assert shrink(CommittedIsr((1, 2)), ()) is None
 
 
 @pytest.mark.spec("B4")

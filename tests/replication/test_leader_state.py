@@ -7,7 +7,7 @@ import pytest
 from broker_core.model import LeaderAndIsr
 from broker_core.replication.fetch_session import FetchClock
 from broker_core.replication.flaws import NO_FLAWS
-from broker_core.replication.isr import Committed, PendingExpand, PendingShrink
+from broker_core.replication.isr import CommittedIsr, PendingExpandIsr, PendingShrinkIsr
 from broker_core.replication.leader_state import Acknowledgement, LeaderState
 
 pytestmark = pytest.mark.spec("R3", "R4")
@@ -31,13 +31,13 @@ def test_a_change_and_its_answer() -> None:
     leader = leadership()
     ack(leader, 3, 10, 10)
     change = leader.propose_expand(3, 10, alive=True, flaws=NO_FLAWS)
-    assert change == PendingExpand((1, 2), 3)
+    assert change == PendingExpandIsr((1, 2), 3)
     assert change is not None
     assert leader.proposal(change) == LeaderAndIsr(1, 5, (1, 2, 3), 7)
     assert leader.propose_expand(3, 10, alive=True, flaws=NO_FLAWS) is None, "one at a time"
     assert leader.propose_shrink(10, now_ms=9e9, lag_max_ms=LAG) is None
     assert leader.committed(change, (1, 2, 3), 8)
-    assert (leader.isr, leader.zk_version) == (Committed((1, 2, 3)), 8)
+    assert (leader.isr, leader.zk_version) == (CommittedIsr((1, 2, 3)), 8)
 
 
 @pytest.mark.spec("B8")
@@ -50,7 +50,7 @@ def test_an_answer_to_an_earlier_change_is_not_taken() -> None:
     assert leader.withdrawn(old)
     ack(leader, 2, 10, 20)
     shrinking = leader.propose_shrink(20, now_ms=LAG + 1, lag_max_ms=LAG)
-    assert shrinking == PendingShrink((1, 2), (2,))
+    assert shrinking == PendingShrinkIsr((1, 2), (2,))
     assert not leader.committed(old, (1, 2, 3), 8)
     assert not leader.refused(old)
     assert (leader.isr, leader.zk_version, leader.deposed) == (shrinking, 7, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_core.model import TopicPartition
-from broker_core.replication.quota import UNLIMITED, Rate, ReplicationQuota
+from broker_core.replication.quota import UNLIMITED, Rate, ReplicationQuotaManager
 from tests.support.replica_world import LAG_MAX_MS, TP, ReplicaWorld
 
 
@@ -20,8 +20,8 @@ def test_the_rate_slides() -> None:
     assert rate.per_second(60_000) == 0
 
 
-def quota(limit: int, *listed: str) -> ReplicationQuota:
-    return ReplicationQuota(1, lambda: limit, lambda topic: listed)
+def quota(limit: int, *listed: str) -> ReplicationQuotaManager:
+    return ReplicationQuotaManager(1, lambda: limit, lambda topic: listed)
 
 
 def test_whom_it_applies_to() -> None:

@@ -12,7 +12,7 @@ from broker_core.model import TopicPartition
 from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.fetch_params import FetchParams
-from broker_core.replication.fetch_session import Answer, FetchClock, FetchContext, FetchSession, IncrementalContext, WantedPartition
+from broker_core.replication.fetch_session import Answer, FetchClock, FetchContext, FetchSession, IncrementalFetchContext, WantedPartition
 from broker_core.replication.fetching import Fetching
 from broker_core.replication.partition_reader import Limits
 from tests.support.log_world import ManualClock
@@ -80,7 +80,7 @@ async def test_a_session_does_not_lose_what_moved_during_the_wait() -> None:
     for wanted in WANTED:
         session.put(wanted)
     reads = Reads()
-    under_way = asyncio.create_task(fetching(reads).fetch(NOW, IncrementalContext(session)))
+    under_way = asyncio.create_task(fetching(reads).fetch(NOW, IncrementalFetchContext(session)))
     await asyncio.sleep(0)
     session.mark(WANTED[0].key)
     reads.archive.set_result(700)

@@ -10,7 +10,7 @@ from broker_core.records.batch import Record, build_batch
 from broker_core.replication.appending import AppendResult
 from broker_core.replication.refused_sequences import KEPT_MS, PRODUCERS_MAX, RefusedSequences
 from broker_core.storage.log import AppendOrigin
-from broker_core.storage.producer_state import BatchMeta, ProducerEntry, ProducerState
+from broker_core.storage.producer_state import BatchMetadata, ProducerStateEntry, ProducerStateManager
 from tests.support.replica_world import TP, ReplicaWorld
 
 UNDER_MIN = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, "for the moment")
@@ -45,11 +45,11 @@ def test_what_comes_after_a_refused_batch_does_not_overtake_it(before: int) -> N
         assert send(cluster, before + 9).error_code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def known(last_sequence: int, epoch: int = 0) -> ProducerState:
-    return ProducerState(9, [ProducerEntry(7, epoch, -1, 1, -1, (BatchMeta(last_sequence, 8, 0, 1),))])
+def known(last_sequence: int, epoch: int = 0) -> ProducerStateManager:
+    return ProducerStateManager(9, [ProducerStateEntry(7, epoch, -1, 1, -1, (BatchMetadata(last_sequence, 8, 0, 1),))])
 
 
-def told(notes: RefusedSequences, sequence: int, state: ProducerState, now_ms: float = 0.0, tp: TopicPartition = TP) -> ErrorCode:
+def told(notes: RefusedSequences, sequence: int, state: ProducerStateManager, now_ms: float = 0.0, tp: TopicPartition = TP) -> ErrorCode:
     try:
         notes.check(tp, numbered(sequence), state, now_ms)
     except KafkaError as error:

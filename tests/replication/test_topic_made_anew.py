@@ -10,7 +10,7 @@ from broker_core.model import TopicPartition
 from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.fetch_session import Answer, FetchSession, SessionWatch, WantedPartition
-from broker_core.replication.session_cache import SessionCache
+from broker_core.replication.fetch_session_cache import FetchSessionCache
 from tests.support.log_world import ManualClock
 
 TP = TopicPartition("t", 0)
@@ -23,7 +23,7 @@ def test_each_id_is_watched_and_given_up_for_itself() -> None:
     def gained(session: FetchSession, wanted: WantedPartition) -> None:
         delayed.gained(session, "t", wanted)
 
-    cache = SessionCache(lambda: 10, lambda: next(ids), SessionWatch(gained, delayed.lost))
+    cache = FetchSessionCache(lambda: 10, lambda: next(ids), SessionWatch(gained, delayed.lost))
     old, new = (WantedPartition("t", UUID(int=number), 0, 0, 1_000) for number in (7, 8))
 
     def ask(session_id: int, epoch: int, *wanted: WantedPartition, forgotten: tuple[WantedPartition, ...] = ()) -> int:

@@ -8,7 +8,7 @@ from uuid import UUID
 from broker_core.errors import ErrorCode
 from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.replication.fetch_session import Answer, FetchSession, SessionWatch, WantedPartition
-from broker_core.replication.session_cache import SessionCache
+from broker_core.replication.fetch_session_cache import FetchSessionCache
 
 TOPIC_ID = UUID(int=7)
 
@@ -22,7 +22,7 @@ def test_a_topic_id_that_gets_its_name_later_is_watched_from_then_on() -> None:
             watched.append(names[wanted.topic_id])
 
     ids = itertools.count(1)
-    cache = SessionCache(lambda: 10, lambda: next(ids), SessionWatch(gained, lambda session, wanted: None))
+    cache = FetchSessionCache(lambda: 10, lambda: next(ids), SessionWatch(gained, lambda session, wanted: None))
     wanted = WantedPartition(None, TOPIC_ID, 0, 0, 1_000)
 
     def ask(session_id: int, epoch: int, partitions: list[WantedPartition]):

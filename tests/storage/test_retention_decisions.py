@@ -9,7 +9,7 @@ import pytest
 
 from broker_core.config import BrokerConfig, TopicConfig
 from broker_core.storage.retention import SegmentAge, expired_count
-from broker_core.storage.rolling import RollState, should_roll
+from broker_core.storage.rolling import RollParams, should_roll
 
 pytestmark = pytest.mark.spec("S4")
 
@@ -26,7 +26,7 @@ def rolls(state: dict[str, Any], *, incoming_bytes: int = 100, incoming_timestam
         "offset_entries": 0,
         "time_entries": 0,
     }
-    return should_roll(RollState(**{**values, **state}), replace(DEFAULTS, **settings), incoming_bytes, incoming_timestamp, NOW_MS)
+    return should_roll(RollParams(**{**values, **state}), replace(DEFAULTS, **settings), incoming_bytes, incoming_timestamp, NOW_MS)
 
 
 @pytest.mark.parametrize(("size_bytes", "needed"), [(0, False), (899, False), (900, False), (901, True)])

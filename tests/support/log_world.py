@@ -14,7 +14,7 @@ from broker_core.records.batch import Record, build_batch
 from broker_core.records.budget import Budget
 from broker_core.records.steps import finish
 from broker_core.seams import Network, Node
-from broker_core.storage.log import FoundTimestamp, PartitionLog
+from broker_core.storage.log import PartitionLog, TimestampAndOffset
 
 T = TypeVar("T")
 START_MS = 1_700_000_000_000
@@ -325,9 +325,9 @@ def all_bytes(log: PartitionLog) -> bytes:
     return data
 
 
-def at_time(log: PartitionLog, timestamp_ms: int) -> FoundTimestamp | None:
+def at_time(log: PartitionLog, timestamp_ms: int) -> TimestampAndOffset | None:
     return finish(log.reader.find_timestamp(timestamp_ms, log.log_start_offset, Budget()))
 
 
-def at_newest(log: PartitionLog) -> FoundTimestamp | None:
+def at_newest(log: PartitionLog) -> TimestampAndOffset | None:
     return finish(log.reader.max_timestamp(log.log_start_offset, Budget()))

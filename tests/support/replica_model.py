@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from broker_core.replication import truncation
 from broker_core.replication.follower_state import FollowerState
 from broker_core.replication.high_watermark import committable_offset
-from broker_core.replication.isr import Committed
+from broker_core.replication.isr import CommittedIsr
 from broker_core.replication.truncation import Comparison, EpochEnd
 
 LAG_MAX_MS = 10_000
@@ -77,7 +77,7 @@ class ModelReplica:
 
     def move_high_watermark(self, now_ms: float) -> None:
         offset = committable_offset(
-            self.leo, self.followers.values(), Committed(self.isr), now_ms=now_ms, lag_max_ms=LAG_MAX_MS, is_alive=lambda broker: True
+            self.leo, self.followers.values(), CommittedIsr(self.isr), now_ms=now_ms, lag_max_ms=LAG_MAX_MS, is_alive=lambda broker: True
         )
         self.high_watermark = max(self.high_watermark, offset)
 

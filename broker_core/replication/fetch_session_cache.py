@@ -17,13 +17,13 @@ from broker_core.replication.fetch_session import (
     INITIAL_EPOCH,
     NO_SESSION,
     Answer,
-    FailedContext,
     FetchClock,
     FetchContext,
     FetchSession,
-    IncrementalContext,
-    OpeningContext,
+    FullFetchContext,
+    IncrementalFetchContext,
     PartitionKey,
+    SessionErrorContext,
     SessionWatch,
     WantedPartition,
 )
@@ -35,7 +35,7 @@ Rank = tuple[bool, int, int]
 """(privileged, partitions, session id): the least is evicted first."""
 
 
-class SessionCache:
+class FetchSessionCache:
     """All sessions of a broker. `draw_id` gives random positive 31-bit numbers; `slots` may change while running."""
 
     def __init__(self, slots: Callable[[], int], draw_id: Callable[[], int], watch: SessionWatch) -> None:
@@ -76,11 +76,11 @@ class SessionCache:
             return self._full_context(version, session_epoch, partitions, now_ms, from_follower=from_follower)
         session = self._sessions.get(session_id)
         if session is None:
-            return FailedContext(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+            return SessionErrorContext(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != session_epoch:
-            return FailedContext(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+            return SessionErrorContext(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_topic_ids != (version >= TOPIC_IDS_SINCE):
-            return FailedContext(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+            return SessionErrorContext(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
         return self._next_context(session, partitions, forgotten, now_ms)
 
     def _full_context(
@@ -93,7 +93,7 @@ class SessionCache:
         def opener(clock: FetchClock, answers: list[Answer]) -> FetchSession | None:
             return self._open(clock, answers, now_ms, privileged=from_follower, uses_topic_ids=version >= TOPIC_IDS_SINCE)
 
-        return OpeningContext(partitions, clock, opener)
+        return FullFetchContext(partitions, clock, opener)
 
     def _next_context(
         self, session: FetchSession, partitions: Iterable[WantedPartition], forgotten: Iterable[PartitionKey], now_ms: float
@@ -113,7 +113,7 @@ class SessionCache:
         session.clock.last_fetch_ms = now_ms
         session.advance()
         self._touch(session, now_ms)
-        return IncrementalContext(session)
+        return IncrementalFetchContext(session)
 
     def close(self, session_id: int) -> None:
         """Drops a session; an unknown id is fine."""

@@ -7,7 +7,7 @@ import logging
 from broker_core.coordination.store import StoreError
 from broker_core.model import NO_EPOCH
 from broker_core.replication.delayed_operations import DelayedOperations
-from broker_core.replication.isr import PendingChange, PendingExpand
+from broker_core.replication.isr import PendingChange, PendingExpandIsr
 from broker_core.replication.isr_store import IsrAnnouncer, Newcomer, Outcome, Refused, Written, write_isr
 from broker_core.replication.leader_state import LeaderState
 from broker_core.replication.partition import Partition
@@ -16,7 +16,7 @@ from broker_core.seams import Node
 log = logging.getLogger(__name__)
 
 
-class IsrChanges:
+class AlterIsrManager:
     """At most one write per partition is under way: the pending state of its ISR sees to that."""
 
     def __init__(self, node: Node, delayed: DelayedOperations) -> None:
@@ -69,14 +69,14 @@ class IsrChanges:
             self._delayed.moved(partition, partition.recheck_high_watermark())
 
     def _count(self, change: PendingChange) -> None:
-        if isinstance(change, PendingExpand):
+        if isinstance(change, PendingExpandIsr):
             self.expansions += 1
         else:
             self.shrinks += 1
 
 
 def _newcomer(leader: LeaderState, change: PendingChange) -> Newcomer | None:
-    if not isinstance(change, PendingExpand):
+    if not isinstance(change, PendingExpandIsr):
         return None
     follower = leader.followers.get(change.newcomer)
     return Newcomer(change.newcomer, follower.broker_epoch if follower is not None else NO_EPOCH)

@@ -10,9 +10,9 @@ from broker_core.controller.leader_elections import ElectionType
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
-from broker_core.replication import fetch_plan
-from broker_core.replication.fetch_plan import FetchBody, FetchPlan
-from broker_core.replication.fetchers import fetcher_number
+from broker_core.replication import fetch_session_handler
+from broker_core.replication.fetch_session_handler import FetchRequestData, FetchSessionHandler
+from broker_core.replication.replica_fetcher_manager import fetcher_number
 from tests.support.broker_cluster import BrokerCluster
 from tests.support.replica_world import log_values
 
@@ -78,7 +78,7 @@ def test_all_fetchers_replicate() -> None:
 
 def test_partitions_that_the_next_requests_name_do_not_wait_for_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request that could not name them all is answered at once, not held for the records of those that it names."""
-    monkeypatch.setattr(fetch_plan, "PARTITIONS_PER_REQUEST", 1)
+    monkeypatch.setattr(fetch_session_handler, "PARTITIONS_PER_REQUEST", 1)
     with BrokerCluster(brokers=2, **{"num.replica.fetchers": "1", "replica.fetch.wait.max.ms": "4000"}) as cluster:
         cluster.start_all()
         cluster.create("t", PARTITIONS)
@@ -161,9 +161,9 @@ def test_a_follower_of_a_leader_that_lost_power_and_leads_again_does_not_wait_fo
 def test_requests_are_not_made_for_a_broker_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each would name all partitions: of thousands that takes longer than the pause between two tries."""
     made: list[int] = []
-    build = FetchPlan.build
+    build = FetchSessionHandler.build
 
-    def counted(plan: FetchPlan, *given: Any) -> FetchBody | None:
+    def counted(plan: FetchSessionHandler, *given: Any) -> FetchRequestData | None:
         body = build(plan, *given)
         made.extend([len(body.wanted)] if body is not None else [])
         return body
@@ -171,7 +171,7 @@ def test_requests_are_not_made_for_a_broker_that_is_gone(monkeypatch: pytest.Mon
     with BrokerCluster(brokers=2, **{"min.insync.replicas": "1"}) as cluster:
         cluster.start_all()
         cluster.create("t", PARTITIONS)
-        monkeypatch.setattr(FetchPlan, "build", counted)
+        monkeypatch.setattr(FetchSessionHandler, "build", counted)
         gone = cluster.controller()
         cluster.kill(gone)
         made.clear()

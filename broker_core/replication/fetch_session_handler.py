@@ -37,8 +37,8 @@ class Position(NamedTuple):
     log_start_offset: int
 
 
-class Followed(Struct):
-    """A partition in the plan. `sent` is what the session holds of it, None while it holds nothing."""
+class PartitionFetchState(Struct):
+    """A partition that is followed. `sent` is what the session holds of it, None while it holds nothing."""
 
     tp: TopicPartition
     topic_id: UUID | None
@@ -47,25 +47,25 @@ class Followed(Struct):
     sent: Position | None = None
 
 
-class FetchBody(NamedTuple):
+class FetchRequestData(NamedTuple):
     """One request: session, what is new in it, and what leaves it. Empty lists are a request too. `more`: others are due already."""
 
     version: int
     session_id: int
     session_epoch: int
-    wanted: list[tuple[Followed, Position]]
-    forgotten: list[Followed]
+    wanted: list[tuple[PartitionFetchState, Position]]
+    forgotten: list[PartitionFetchState]
     more: bool
 
 
-class FetchPlan:
+class FetchSessionHandler:
     """The partitions followed from one broker and the fetch session with it."""
 
     def __init__(self) -> None:
-        self._followed: dict[TopicPartition, Followed] = {}
+        self._followed: dict[TopicPartition, PartitionFetchState] = {}
         self._due: dict[TopicPartition, None] = {}
         self._waiting: dict[TopicPartition, float] = {}
-        self._leaving: list[Followed] = []
+        self._leaving: list[PartitionFetchState] = []
         self._session_id = NO_SESSION
         self._session_epoch = INITIAL_EPOCH
         self._without_session = False
@@ -73,7 +73,7 @@ class FetchPlan:
         self._version = BY_ID_VERSION
         self._by_id: dict[tuple[UUID | str | None, int], TopicPartition] = {}
 
-    def get(self, tp: TopicPartition) -> Followed | None:
+    def get(self, tp: TopicPartition) -> PartitionFetchState | None:
         return self._followed.get(tp)
 
     def resolve(self, topic: UUID | str | None, partition: int) -> TopicPartition | None:
@@ -83,7 +83,7 @@ class FetchPlan:
     def add(self, tp: TopicPartition, topic_id: UUID | None, leader_epoch: int) -> None:
         """Follows a partition from now on, or in a new leader epoch."""
         self.remove(tp)
-        self._followed[tp] = Followed(tp, topic_id, leader_epoch)
+        self._followed[tp] = PartitionFetchState(tp, topic_id, leader_epoch)
         for topic in (topic_id, tp.topic):
             self._by_id[topic, tp.partition] = tp
         self._due[tp] = None
@@ -112,7 +112,7 @@ class FetchPlan:
         """When the first waiting partition is ready again; None when none waits."""
         return min(self._waiting.values(), default=None)
 
-    def build(self, now_ms: float, position_of: Callable[[Followed], Position | None]) -> FetchBody | None:
+    def build(self, now_ms: float, position_of: Callable[[PartitionFetchState], Position | None]) -> FetchRequestData | None:
         """The next request, None when there is nothing to fetch. A partition without a position is left out until noted."""
         self._take_ready(now_ms)
         if len(self._followed) == len(self._waiting):
@@ -126,7 +126,7 @@ class FetchPlan:
         self._leaving.clear()
         if full and not wanted:
             return None
-        return FetchBody(self._version, self._session_id, self._session_epoch, wanted, forgotten, bool(self._due))
+        return FetchRequestData(self._version, self._session_id, self._session_epoch, wanted, forgotten, bool(self._due))
 
     def answered(self, error_code: int, session_id: int) -> None:
         """The answer to the request built last: what that says of the session. What the answer brought has been used by then:
@@ -168,11 +168,11 @@ class FetchPlan:
             self._version = version
             self._restart(self._session_id)
 
-    def _news(self, position_of: Callable[[Followed], Position | None]) -> list[tuple[Followed, Position]]:
+    def _news(self, position_of: Callable[[PartitionFetchState], Position | None]) -> list[tuple[PartitionFetchState, Position]]:
         """What is due and where it is now. Partitions that are new to the session are taken up piece by piece; one that has moved in it
         is named at once, for until then the source goes on sending what it sent before."""
         due, self._due = self._due, {}
-        wanted: list[tuple[Followed, Position]] = []
+        wanted: list[tuple[PartitionFetchState, Position]] = []
         room = len(due) if self._without_session else PARTITIONS_PER_REQUEST
         for tp in due:
             followed = self._followed[tp]
@@ -186,14 +186,14 @@ class FetchPlan:
                 wanted.append((followed, position))
         return wanted
 
-    def _leave(self, followed: Followed) -> None:
+    def _leave(self, followed: PartitionFetchState) -> None:
         self._due.pop(followed.tp, None)
         self._waiting.pop(followed.tp, None)
         if followed.sent is not None:
             followed.sent = None
             self._leaving.append(followed)
 
-    def _is_gone(self, followed: Followed) -> bool:
+    def _is_gone(self, followed: PartitionFetchState) -> bool:
         """Whether the session should drop it: the same partition may have come back meanwhile."""
         now = self._followed.get(followed.tp)
         return now is None or now.sent is None or now.topic_id != followed.topic_id

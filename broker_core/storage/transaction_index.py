@@ -23,7 +23,7 @@ class AbortedTxn(NamedTuple):
     last_stable_offset: int
 
 
-class TxnIndex:
+class TransactionIndex:
     """The aborted transactions of one segment; the file exists only when there is one."""
 
     __slots__ = ("_count", "_pending", "_pool", "path")

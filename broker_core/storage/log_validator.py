@@ -1,4 +1,4 @@
-"""What a leader looks at in the batches that a client brings, before anything of them is written; in steps.
+"""What a leader asks of the batches that a client brings, before anything of them is written; in steps.
 
 The checks, their order and their errors are those of Apache Kafka 3.9 (`UnifiedLog.analyzeAndValidateRecords`, then
 `LogValidator`): the header, its CRC, its counts, then every record by its structure, decompressed where it is compressed.
@@ -36,7 +36,7 @@ Plain = bytes | bytearray
 _CODECS = frozenset(Codec)
 
 
-class Seen(NamedTuple):
+class ValidatedBatch(NamedTuple):
     """A batch at `position`; `newest_ms` is what its header has to say of its newest record, None where it may stay."""
 
     position: int
@@ -44,18 +44,18 @@ class Seen(NamedTuple):
     newest_ms: int | None
 
 
-class Looked(Struct):
+class ValidationResult(Struct):
     """The bytes to append, each batch in the topic's codec, and the batches in them."""
 
     data: Buffer
-    batches: list[Seen]
+    batches: list[ValidatedBatch]
 
 
-def looking(data: Buffer, config: TopicConfig, now_ms: int, budget: Budget) -> Steps[Looked]:
+def validating(data: Buffer, config: TopicConfig, now_ms: int, budget: Budget) -> Steps[ValidationResult]:
     """`KafkaError`: CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, UNKNOWN_SERVER_ERROR (cannot be decompressed),
-    MESSAGE_TOO_LARGE and REQUEST_TIMED_OUT (also where looking would cost more than the budget).
+    MESSAGE_TOO_LARGE and REQUEST_TIMED_OUT (also where that would cost more than the budget).
     """
-    batches: list[Seen] = []
+    batches: list[ValidatedBatch] = []
     rewritten: bytearray | None = None
     position = 0
     while position < len(data):
@@ -65,24 +65,24 @@ def looking(data: Buffer, config: TopicConfig, now_ms: int, budget: Budget) -> S
         budget.earn(len(batch))
         plain, walked = yield from _walked(batch, header, budget)
         yield from checking_records(plain, header, walked, config, now_ms)
-        seen = Seen(position if rewritten is None else len(rewritten), header, newest_ms(header, walked, config))
+        found = ValidatedBatch(position if rewritten is None else len(rewritten), header, newest_ms(header, walked, config))
         position += header.size_bytes
         if wanted_codec(config, header) != header.compression:
-            rewritten = bytearray(data[: seen.position]) if rewritten is None else rewritten
-            rewritten += yield from _packed_anew(plain, seen, walked, config)
-            seen = Seen(seen.position, parse_header(rewritten, seen.position), None)
-            check_size(seen.header, config)
+            rewritten = bytearray(data[: found.position]) if rewritten is None else rewritten
+            rewritten += yield from _packed_anew(plain, found, walked, config)
+            found = ValidatedBatch(found.position, parse_header(rewritten, found.position), None)
+            check_size(found.header, config)
         elif not walked.in_order and header.compression:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the records of a compressed batch are not numbered from 0 on")
         elif rewritten is not None:
             rewritten += batch
-        batches.append(seen)
+        batches.append(found)
     if not batches:
         raise KafkaError(ErrorCode.INVALID_RECORD, "the request has no record batch for the partition")
-    return Looked(data if rewritten is None else rewritten, batches)
+    return ValidationResult(data if rewritten is None else rewritten, batches)
 
 
-def must_look(config: TopicConfig) -> bool:
+def must_validate(config: TopicConfig) -> bool:
     """Whether a topic may ask more of batches than that they are whole: its own codec, keys, or times within limits."""
     return (
         config.compression_type != AS_PRODUCED
@@ -91,9 +91,9 @@ def must_look(config: TopicConfig) -> bool:
     )
 
 
-def looking_at_headers(data: Buffer, config: TopicConfig) -> Looked:
+def validate_headers(data: Buffer, config: TopicConfig) -> ValidationResult:
     """What this broker has made itself: whole batches of magic 2 with right CRCs, not too large."""
-    found: list[Seen] = []
+    found: list[ValidatedBatch] = []
     position = 0
     while position < len(data):
         header = _header(data, position)
@@ -102,11 +102,11 @@ def looking_at_headers(data: Buffer, config: TopicConfig) -> Looked:
             check_batch(data, position, header)
         except CorruptData as error:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
-        found.append(Seen(position, header, None))
+        found.append(ValidatedBatch(position, header, None))
         position += header.size_bytes
     if not found:
         raise KafkaError(ErrorCode.INVALID_RECORD, "nothing to append")
-    return Looked(data, found)
+    return ValidationResult(data, found)
 
 
 def _header(data: Buffer, position: int) -> BatchHeader:
@@ -176,9 +176,9 @@ def _plain(body: memoryview, header: BatchHeader, budget: Budget) -> Steps[Plain
     return bytes(plain) if isinstance(plain, memoryview) else plain
 
 
-def _packed_anew(plain: Plain, seen: Seen, walked: Walked, config: TopicConfig) -> Steps[bytes]:
+def _packed_anew(plain: Plain, found: ValidatedBatch, walked: Walked, config: TopicConfig) -> Steps[bytes]:
     """The batch in the topic's codec, its records numbered from 0 on."""
-    header = seen.header
+    header = found.header
     if not walked.in_order:
         numbered = bytearray()
         offset = 0
@@ -191,5 +191,5 @@ def _packed_anew(plain: Plain, seen: Seen, walked: Walked, config: TopicConfig) 
     codec = wanted_codec(config, header)
     body = yield from compressing(codec, plain, level_for(codec, config))
     header.attributes = header.attributes & ~(COMPRESSION_MASK | DELETE_HORIZON_BIT | TIMESTAMP_TYPE_BIT) | codec
-    header.max_timestamp = header.max_timestamp if seen.newest_ms is None else seen.newest_ms
+    header.max_timestamp = header.max_timestamp if found.newest_ms is None else found.newest_ms
     return seal_batch(header, body)

@@ -10,9 +10,9 @@ from broker_core.config import ConfigHolder
 from broker_core.hashing import java_hash, kafka_abs
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import TopicPartition
-from broker_core.replication.fetcher import Fetcher, Source
 from broker_core.replication.partition import Moved, Partition
-from broker_core.replication.quota import ReplicationQuota
+from broker_core.replication.quota import ReplicationQuotaManager
+from broker_core.replication.replica_fetcher import ReplicaFetcher, Source
 from broker_core.seams import Node
 
 PURPOSE = "replica fetcher"
@@ -28,7 +28,7 @@ def fetcher_number(tp: TopicPartition, fetchers: int) -> int:
     return kafka_abs(mixed - _INT32 if mixed >= _INT32 // 2 else mixed) % fetchers
 
 
-class Fetchers:
+class ReplicaFetcherManager:
     """Gives each followed partition to its fetcher. A fetcher has a connection and a fetch session of its own."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Fetchers:
         metadata: MetadataCache,
         channels: ChannelPool,
         moved: Callable[[Partition, Moved], None],
-        quota: ReplicationQuota,
+        quota: ReplicationQuotaManager,
     ) -> None:
         self._node = node
         self._config = config
@@ -51,7 +51,7 @@ class Fetchers:
         self._channels = channels
         self._moved = moved
         self._quota = quota
-        self._fetchers: dict[FetcherKey, Fetcher] = {}
+        self._fetchers: dict[FetcherKey, ReplicaFetcher] = {}
         self._followed: dict[TopicPartition, tuple[FetcherKey, Partition]] = {}
         self._addresses: dict[int, tuple[str, int]] = {}
 
@@ -94,7 +94,7 @@ class Fetchers:
             self._fetchers.pop(key).retire()
 
     def note(self, tp: TopicPartition) -> None:
-        """A followed partition can be fetched again, see `Fetcher.note`."""
+        """A followed partition can be fetched again, see `ReplicaFetcher.note`."""
         key, _ = self._followed.get(tp, (None, None))
         if key is not None:
             self._fetchers[key].note(tp)
@@ -103,9 +103,9 @@ class Fetchers:
         for fetcher in self._fetchers.values():
             fetcher.stop()
 
-    def _make(self, source: int, number: int) -> Fetcher:
+    def _make(self, source: int, number: int) -> ReplicaFetcher:
         origin = Source(source, self._broker_id, self._broker_epoch, lambda: self._channel(source, number))
-        return Fetcher(self._node, self._config, origin, self._quota, moved=self._moved)
+        return ReplicaFetcher(self._node, self._config, origin, self._quota, moved=self._moved)
 
     def _channel(self, source: int, number: int) -> BrokerChannel:
         address = self._address(source)

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import crc32c
 
 from broker_core.errors import CorruptData
-from broker_core.storage.producer_state import NO_OFFSET, BatchMeta, ProducerEntry
+from broker_core.storage.producer_state import NO_OFFSET, BatchMetadata, ProducerStateEntry
 
 VERSION = 1
 SNAPSHOT_LIMIT_BYTES = 256 * 1024 * 1024
@@ -24,13 +24,13 @@ _COUNT = struct.Struct(">i")
 _ENTRY = struct.Struct(">qhiqiqiq")
 
 
-def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
+def encode_snapshot(entries: Iterable[ProducerStateEntry]) -> bytes:
     rows = [_encode_entry(entry) for entry in entries]
     body = _COUNT.pack(len(rows)) + b"".join(rows)
     return _HEAD.pack(VERSION, crc32c.crc32c(body)) + body
 
 
-def _encode_entry(entry: ProducerEntry) -> bytes:
+def _encode_entry(entry: ProducerStateEntry) -> bytes:
     delta = entry.batches[-1].offset_delta if entry.batches else 0
     return _ENTRY.pack(
         entry.producer_id,
@@ -44,7 +44,7 @@ def _encode_entry(entry: ProducerEntry) -> bytes:
     )
 
 
-def decode_snapshot(data: bytes, path: str) -> list[ProducerEntry]:
+def decode_snapshot(data: bytes, path: str) -> list[ProducerStateEntry]:
     """`CorruptData` names the file and what is wrong."""
     head = _HEAD.size + _COUNT.size
     if len(data) < head:
@@ -60,7 +60,7 @@ def decode_snapshot(data: bytes, path: str) -> list[ProducerEntry]:
     return [_decode_entry(data, head + index * _ENTRY.size) for index in range(count)]
 
 
-def _decode_entry(data: bytes, position: int) -> ProducerEntry:
+def _decode_entry(data: bytes, position: int) -> ProducerStateEntry:
     producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, txn_first = _ENTRY.unpack_from(data, position)
-    batches = (BatchMeta(sequence, offset, delta, timestamp),) if offset >= 0 else ()
-    return ProducerEntry(producer_id, epoch, coordinator_epoch, timestamp, txn_first if txn_first >= 0 else NO_OFFSET, batches)
+    batches = (BatchMetadata(sequence, offset, delta, timestamp),) if offset >= 0 else ()
+    return ProducerStateEntry(producer_id, epoch, coordinator_epoch, timestamp, txn_first if txn_first >= 0 else NO_OFFSET, batches)

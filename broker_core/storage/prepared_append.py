@@ -1,7 +1,7 @@
 """What an append may bring, decided before a byte is written. Pure.
 
 A batch stays as it came but for its offset, its leader epoch and, where that is wrong or the broker's to say, its newest
-timestamp. What clients bring is looked at before (`looking.py`).
+timestamp. What clients bring is looked at before (`log_validator.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from broker_core.records.compression import Buffer
 from broker_core.records.header import CREATE_TIME, LOG_APPEND_TIME, stamp_time
 from broker_core.records.steps import finish
 from broker_core.storage.batch_scan import Span
-from broker_core.storage.looking import Looked, looking, looking_at_headers
-from broker_core.storage.producer_state import AppendOrigin, EndMarker
+from broker_core.storage.log_validator import ValidationResult, validate_headers, validating
+from broker_core.storage.producer_state import AppendOrigin, EndTxnMarker
 
 NO_TIMESTAMP = -1
 _CONTROL_KEY_BYTES = 4
@@ -45,7 +45,7 @@ class Prepared(Struct):
     data: bytearray | memoryview | bytes
     headers: list[BatchHeader]
     spans: list[Span]
-    markers: list[EndMarker | None]
+    markers: list[EndTxnMarker | None]
     log_append_time_ms: int = NO_TIMESTAMP
 
     @property
@@ -65,7 +65,7 @@ def span_of(header: BatchHeader, position: int) -> Span:
     return Span(position, header.size_bytes, header.base_offset, header.last_offset, header.max_timestamp, header.magic)
 
 
-def control_marker(data: bytes | bytearray | memoryview, position: int, header: BatchHeader) -> EndMarker | None:
+def control_marker(data: bytes | bytearray | memoryview, position: int, header: BatchHeader) -> EndTxnMarker | None:
     """The transaction marker in a control batch; None for other control records, or where compaction emptied it."""
     records = read_records(data, position, header)
     if not records or records[0].key is None or len(records[0].key) < _CONTROL_KEY_BYTES:
@@ -73,25 +73,25 @@ def control_marker(data: bytes | bytearray | memoryview, position: int, header: 
     kind = int.from_bytes(records[0].key[2:4], "big", signed=True)
     if kind not in (_ABORT, _COMMIT) or records[0].value is None:
         return None
-    return EndMarker(kind == _COMMIT, int.from_bytes(records[0].value[_COORDINATOR_EPOCH], "big", signed=True))
+    return EndTxnMarker(kind == _COMMIT, int.from_bytes(records[0].value[_COORDINATOR_EPOCH], "big", signed=True))
 
 
-def prepare_leader(data: Buffer, next_offset: int, leader_epoch: int, rules: Rules, looked: Looked | None = None) -> Prepared:
+def prepare_leader(data: Buffer, next_offset: int, leader_epoch: int, rules: Rules, validated: ValidationResult | None = None) -> Prepared:
     """Checks and stamps what a leader is asked to append at `next_offset`: in place in a writable view, else in a copy.
 
-    `looked`: what a client's bytes were found to be; without it they are looked at here, at once. `KafkaError`: CORRUPT_MESSAGE,
+    `validated`: what a client's bytes were found to be; without it they are looked at here, at once. `KafkaError`: CORRUPT_MESSAGE,
     INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, UNKNOWN_SERVER_ERROR.
     """
     if rules.origin is not AppendOrigin.CLIENT:
-        looked = looking_at_headers(data, rules.config)
-    elif looked is None:
-        looked = finish(looking(data, rules.config, rules.now_ms, Budget()))
-    data = looked.data
+        validated = validate_headers(data, rules.config)
+    elif validated is None:
+        validated = finish(validating(data, rules.config, rules.now_ms, Budget()))
+    data = validated.data
     if len(data) > rules.config.segment_bytes:
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{len(data)} bytes are more than segment.bytes={rules.config.segment_bytes}")
     buffer = data if isinstance(data, memoryview) and not data.readonly else bytearray(data)
     prepared = Prepared(buffer, [], [], [], rules.now_ms if rules.sets_time else NO_TIMESTAMP)
-    for position, header, newest_ms in looked.batches:
+    for position, header, newest_ms in validated.batches:
         header.base_offset, header.leader_epoch = next_offset, leader_epoch
         stamp(buffer, position, next_offset, leader_epoch)
         if rules.sets_time:

@@ -18,11 +18,11 @@ from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_response
 from broker_core.protocol.headers import parse_response_header
 from broker_core.protocol.hot import FetchPosition, FollowerFetch, encode_fetch_request
-from broker_core.replication.fetch_plan import FetchBody, FetchPlan, Followed, Position
+from broker_core.replication.fetch_session_handler import FetchRequestData, FetchSessionHandler, PartitionFetchState, Position
 from broker_core.replication.following import Fetched, cut_diverging, following, restart, store_fetched
 from broker_core.replication.lookups import EARLIEST, LATEST
 from broker_core.replication.partition import Moved, Partition
-from broker_core.replication.quota import SAMPLE_MS, ReplicationQuota
+from broker_core.replication.quota import SAMPLE_MS, ReplicationQuotaManager
 from broker_core.replication.truncation import UNDEFINED_EPOCH, EpochEnd
 from broker_core.seams import Node
 
@@ -44,18 +44,18 @@ class Source(Struct, frozen=True):
     channel: Callable[[], BrokerChannel]
 
 
-class Fetcher:
+class ReplicaFetcher:
     """Follows partitions that `source` leads. `moved` is told what each answer changed."""
 
     def __init__(
-        self, node: Node, config: ConfigHolder, source: Source, quota: ReplicationQuota, *, moved: Callable[[Partition, Moved], None]
+        self, node: Node, config: ConfigHolder, source: Source, quota: ReplicationQuotaManager, *, moved: Callable[[Partition, Moved], None]
     ) -> None:
         self._node = node
         self._config = config
         self._source = source
         self._quota = quota
         self._moved = moved
-        self._plan = FetchPlan()
+        self._session = FetchSessionHandler()
         self._partitions: dict[TopicPartition, Partition] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -70,7 +70,7 @@ class Fetcher:
     def add(self, partition: Partition) -> None:
         """Follows a partition from its log's end, in its present leader epoch."""
         self._partitions[partition.tp] = partition
-        self._plan.add(partition.tp, partition.topic_id, partition.leader_epoch)
+        self._session.add(partition.tp, partition.topic_id, partition.leader_epoch)
         self._wake.set()
         if self._task is None:
             self._task = self._node.spawn(self._run(), name=f"fetch from broker {self._source.broker_id}")
@@ -78,11 +78,11 @@ class Fetcher:
     def remove(self, tp: TopicPartition) -> None:
         """Stops following; an answer that is on its way is not used."""
         self._partitions.pop(tp, None)
-        self._plan.remove(tp)
+        self._session.remove(tp)
 
     def note(self, tp: TopicPartition) -> None:
         """The partition can be fetched again: what it has appended is on disk."""
-        self._plan.note(tp)
+        self._session.note(tp)
         self._wake.set()
 
     def retire(self) -> None:
@@ -96,7 +96,7 @@ class Fetcher:
 
     async def _run(self) -> None:
         while not self._retired:
-            body = self._plan.build(self._node.clock.monotonic_ms(), self._position)
+            body = self._session.build(self._node.clock.monotonic_ms(), self._position)
             if body is None:
                 await self._idle()
             elif not await self._round(body):
@@ -115,7 +115,7 @@ class Fetcher:
     async def _idle(self) -> None:
         """Until a partition is added or one that waits is ready again."""
         self._wake.clear()
-        ready_ms = self._plan.next_ready_ms()
+        ready_ms = self._session.next_ready_ms()
         if ready_ms is None:
             await self._wake.wait()
             return
@@ -124,21 +124,21 @@ class Fetcher:
         except TimeoutError:
             return
 
-    async def _round(self, body: FetchBody) -> bool:
+    async def _round(self, body: FetchRequestData) -> bool:
         """One request and its answer; False when no answer came."""
         try:
             answer = await self._fetch(body)
         except _NETWORK_ERRORS as error:
             log.info("fetch failed", extra={"source": self._source.broker_id, "error": repr(error)})
-            self._plan.failed()
+            self._session.failed()
             return False
         for topic in answer.responses:
             name: UUID | str | None = topic.topic_id if body.version >= 13 else topic.topic
             for data in topic.partitions:
-                tp = self._plan.resolve(name, data.partition_index)
+                tp = self._session.resolve(name, data.partition_index)
                 if tp is not None:
                     await self._take(tp, data)
-        self._plan.answered(answer.error_code, answer.session_id)
+        self._session.answered(answer.error_code, answer.session_id)
         self._tell_refusals()
         return bool(answer.error_code == ErrorCode.NONE)
 
@@ -151,11 +151,11 @@ class Fetcher:
 
     async def _take(self, tp: TopicPartition, data: Any) -> None:
         """Uses one partition's answer if it is still for where the log stands."""
-        followed, partition = self._plan.get(tp), self._partitions.get(tp)
+        followed, partition = self._session.get(tp), self._partitions.get(tp)
         if followed is None or partition is None or followed.sent is None:
             return
         if followed.sent != self._position(followed):
-            self._plan.note(tp)
+            self._session.note(tp)
             return
         try:
             await self._use(followed, partition, data)
@@ -166,7 +166,7 @@ class Fetcher:
             log.exception("replication of a partition failed", extra={"partition": str(tp), "source": self._source.broker_id})
             self.remove(tp)
 
-    async def _use(self, followed: Followed, partition: Partition, data: Any) -> None:
+    async def _use(self, followed: PartitionFetchState, partition: Partition, data: Any) -> None:
         code = data.error_code
         if code == ErrorCode.NONE:
             await self._use_data(followed, partition, data)
@@ -179,7 +179,7 @@ class Fetcher:
             self._refused.setdefault(int(code), []).append(followed.tp)
             self._put_off(followed.tp)
 
-    async def _use_data(self, followed: Followed, partition: Partition, data: Any) -> None:
+    async def _use_data(self, followed: PartitionFetchState, partition: Partition, data: Any) -> None:
         diverging = getattr(data, "diverging_epoch", None)
         if diverging is not None and diverging.epoch != UNDEFINED_EPOCH:
             end = EpochEnd(diverging.epoch, diverging.end_offset)
@@ -188,7 +188,7 @@ class Fetcher:
             fetched = Fetched(data.records, data.high_watermark, data.log_start_offset)
             moved = await store_fetched(partition, followed.leader_epoch, fetched, self._node.clock.now_ms())
             self._throttle(followed.tp, data, behind=partition.log is not None and data.high_watermark > partition.log.log_end_offset)
-        self._plan.note(followed.tp)
+        self._session.note(followed.tp)
         self._moved(partition, moved)
 
     def _throttle(self, tp: TopicPartition, data: Any, *, behind: bool) -> None:
@@ -196,19 +196,19 @@ class Fetcher:
         now_ms = self._node.clock.monotonic_ms()
         self._quota.record(tp, len(data.records or b""), now_ms)
         if self._quota.holds_back(tp, now_ms, in_sync=not behind):
-            self._plan.delay(tp, now_ms + SAMPLE_MS)
+            self._session.delay(tp, now_ms + SAMPLE_MS)
 
-    async def _start_over(self, followed: Followed, partition: Partition) -> None:
+    async def _start_over(self, followed: PartitionFetchState, partition: Partition) -> None:
         leader_end = await self._list_offset(followed, LATEST)
         leader_start = await self._list_offset(followed, EARLIEST)
         moved = await restart(partition, followed.leader_epoch, leader_start, leader_end)
         self._moved(partition, moved)
-        self._put_off(followed.tp) if moved == Moved() else self._plan.note(followed.tp)
+        self._put_off(followed.tp) if moved == Moved() else self._session.note(followed.tp)
 
     def _put_off(self, tp: TopicPartition) -> None:
-        self._plan.delay(tp, self._node.clock.monotonic_ms() + self._config.current.replica_fetch_backoff_ms)
+        self._session.delay(tp, self._node.clock.monotonic_ms() + self._config.current.replica_fetch_backoff_ms)
 
-    def _position(self, followed: Followed) -> Position | None:
+    def _position(self, followed: PartitionFetchState) -> Position | None:
         """None also while a flush that failed is outstanding: a fetch would acknowledge records that are not on disk."""
         partition = self._partitions.get(followed.tp)
         own = following(partition, followed.leader_epoch) if partition is not None else None
@@ -217,7 +217,7 @@ class Fetcher:
         epoch = own.epochs.latest
         return Position(followed.leader_epoch, own.log_end_offset, UNDEFINED_EPOCH if epoch is None else epoch, own.log_start_offset)
 
-    async def _fetch(self, body: FetchBody) -> Any:
+    async def _fetch(self, body: FetchRequestData) -> Any:
         config = self._config.current
         request = FollowerFetch(
             self._source.own_id,
@@ -240,7 +240,7 @@ class Fetcher:
         frame = await self._source.channel().request_raw(build, config.replica_socket_timeout_ms)
         return decode_response(ApiKey.FETCH, body.version, frame, parse_response_header(ApiKey.FETCH, body.version, frame)[1])
 
-    async def _list_offset(self, followed: Followed, timestamp: int) -> int:
+    async def _list_offset(self, followed: PartitionFetchState, timestamp: int) -> int:
         partition = {"partition_index": followed.tp.partition, "current_leader_epoch": followed.leader_epoch, "timestamp": timestamp}
         payload = {
             "replica_id": self._source.own_id,
@@ -255,7 +255,7 @@ class Fetcher:
         return int(found.offset)
 
 
-def _by_topic(rows: Sequence[tuple[Followed, T]]) -> list[tuple[str, UUID | None, list[T]]]:
+def _by_topic(rows: Sequence[tuple[PartitionFetchState, T]]) -> list[tuple[str, UUID | None, list[T]]]:
     grouped: dict[str, tuple[str, UUID | None, list[T]]] = {}
     for followed, row in rows:
         grouped.setdefault(followed.tp.topic, (followed.tp.topic, followed.topic_id, []))[2].append(row)

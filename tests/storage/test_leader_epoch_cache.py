@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_core.storage.epoch_cache import UNDEFINED, EpochCache
+from broker_core.storage.leader_epoch_cache import UNDEFINED, LeaderEpochCache
 
 CACHE = [(2, 5), (4, 10), (7, 20)]
 
@@ -27,17 +27,17 @@ CACHE = [(2, 5), (4, 10), (7, 20)]
 )
 def test_end_offset_of_an_epoch(asked: int, answer: tuple[int, int]) -> None:
     """Known, between, above and below the known epochs."""
-    assert EpochCache(CACHE).end_offset_for(asked, 30) == answer
+    assert LeaderEpochCache(CACHE).end_offset_for(asked, 30) == answer
 
 
 def test_an_empty_cache_knows_nothing() -> None:
-    assert EpochCache().end_offset_for(0, 10) == UNDEFINED
-    assert EpochCache().latest is None
+    assert LeaderEpochCache().end_offset_for(0, 10) == UNDEFINED
+    assert LeaderEpochCache().latest is None
 
 
 def test_assigning_drops_what_a_newer_claim_contradicts() -> None:
     """An entry with an equal or larger epoch or offset describes a log that is no more."""
-    cache = EpochCache([(1, 0), (2, 10), (3, 20)])
+    cache = LeaderEpochCache([(1, 0), (2, 10), (3, 20)])
     assert cache.assign(4, 15)
     assert cache.entries == [(1, 0), (2, 10), (4, 15)]
     assert not cache.assign(4, 18)
@@ -46,14 +46,14 @@ def test_assigning_drops_what_a_newer_claim_contradicts() -> None:
 
 
 def test_an_epoch_without_records_gives_way() -> None:
-    cache = EpochCache([(1, 0)])
+    cache = LeaderEpochCache([(1, 0)])
     cache.assign(2, 10)
     cache.assign(3, 10)
     assert cache.entries == [(1, 0), (3, 10)]
 
 
 def test_truncation_from_both_ends() -> None:
-    cache = EpochCache(CACHE)
+    cache = LeaderEpochCache(CACHE)
     cache.truncate_from_end(20)
     assert cache.entries == [(2, 5), (4, 10)]
     cache.truncate_from_start(12)
@@ -65,7 +65,7 @@ def test_truncation_from_both_ends() -> None:
 
 
 def test_only_changes_make_it_dirty() -> None:
-    cache = EpochCache(CACHE)
+    cache = LeaderEpochCache(CACHE)
     assert not cache.dirty
     cache.truncate_from_end(100)
     cache.assign(7, 25)
@@ -75,7 +75,7 @@ def test_only_changes_make_it_dirty() -> None:
 
 
 def test_which_epoch_wrote_an_offset() -> None:
-    cache = EpochCache(CACHE)
+    cache = LeaderEpochCache(CACHE)
     assert [cache.epoch_of(offset) for offset in (4, 5, 9, 10, 19, 20, 99)] == [None, 2, 2, 4, 4, 7, 7]
     assert cache.previous(7) == 4
     assert cache.previous(2) is None

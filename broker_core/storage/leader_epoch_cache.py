@@ -12,7 +12,7 @@ from collections.abc import Iterable
 UNDEFINED = (-1, -1)
 
 
-class EpochCache:
+class LeaderEpochCache:
     """The leader epochs of one log; `dirty` says that the checkpoint file is behind."""
 
     __slots__ = ("dirty", "entries")
