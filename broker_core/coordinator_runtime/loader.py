@@ -6,15 +6,17 @@ The topic is compacted, which makes its log its own snapshot: the last record of
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Protocol
 
+from broker_core.coordinator_runtime.ownership import Tenure
 from broker_core.errors import CorruptData
+from broker_core.model import TopicPartition
 from broker_core.records.batch import BatchHeader, Record, iter_headers, reading_records
 from broker_core.records.budget import Budget
 from broker_core.records.steps import Steps
 from broker_core.seams import Node
-from broker_core.storage.log import LogSlice, PartitionLog
+from broker_core.storage.log import PartitionLog
 from broker_core.storage.slices import in_slices
 
 log = logging.getLogger(__name__)
@@ -36,56 +38,41 @@ class Playback(Protocol):
         """The end of a producer's transaction."""
 
 
-class Loader:
-    """Stops early when `is_wanted` says so: the partition has another leader now."""
-
-    def __init__(self, node: Node, log: PartitionLog, playback: Playback, is_wanted: Callable[[], bool]) -> None:
-        self._node = node
-        self._log = log
-        self._playback = playback
-        self._is_wanted = is_wanted
-        self._since_pause = 0
-        self.bytes_read = 0
-
-    async def run(self, buffer_bytes: int) -> bool:
-        """Reads from the log's start to its end, at most `buffer_bytes` at a time; False when it was stopped."""
-        position = self._log.log_start_offset
-        while self._is_wanted() and position < self._log.log_end_offset:
-            log_slice = self._log.read(position, min(buffer_bytes, MAX_READ_BYTES), self._log.log_end_offset, True)
-            if log_slice.next_offset <= position:
-                break
-            await self._apply(log_slice)
-            position = log_slice.next_offset
-        return self._is_wanted()
-
-    async def _apply(self, log_slice: LogSlice) -> None:
-        if log_slice.records is None:
-            return
+async def play_back(node: Node, leader_log: PartitionLog, playback: Playback, tenure: Tenure, buffer_bytes: int) -> int:
+    """From the log's start to its end, at most `buffer_bytes` at a time; stops early once the tenure is over. Returns the bytes read."""
+    position, bytes_read, since_pause = leader_log.log_start_offset, 0, 0
+    while tenure.is_loading and position < leader_log.log_end_offset:
+        log_slice = leader_log.read(position, min(buffer_bytes, MAX_READ_BYTES), leader_log.log_end_offset, True)
+        if log_slice.records is None or log_slice.next_offset <= position:
+            break
+        position = log_slice.next_offset
         data = log_slice.records.file.pread(log_slice.records.position, log_slice.records.length)
-        self.bytes_read += len(data)
-        for position, header in iter_headers(data):
-            await in_slices(self._node, self._batch(data, position, header))
-            self._since_pause += header.record_count
-            if self._since_pause >= RECORDS_PER_SLICE:
-                self._since_pause = 0
-                await self._node.clock.sleep(0)
-                if not self._is_wanted():
-                    return
+        bytes_read += len(data)
+        for start, header in iter_headers(data):
+            await in_slices(node, _batch(leader_log.topic_partition, playback, data, start, header))
+            since_pause += header.record_count
+            if since_pause >= RECORDS_PER_SLICE:
+                since_pause = 0
+                await node.clock.sleep(0)
+                if not tenure.is_loading:
+                    break
+    return bytes_read
 
-    def _batch(self, data: bytes, position: int, header: BatchHeader) -> Steps[None]:
-        """One that cannot be read is left out: nothing of the partition could be served at all otherwise."""
-        try:
-            for records in (yield from reading_records(data, position, header, Budget())):
-                self._records(header, records)
-                yield
-        except CorruptData as error:
-            tp = str(self._log.topic_partition)
-            log.error("unreadable batch left out", extra={"partition": tp, "offset": header.base_offset, "error": str(error)})
-            self._playback.skipped += header.record_count
 
-    def _records(self, header: BatchHeader, records: list[Record]) -> None:
-        if header.is_control:
-            self._playback.marker(header.producer_id, commit=(records[0].key or b"")[2:4] == _COMMIT_MARKER)
-        else:
-            producer_id = header.producer_id if header.is_transactional else None
-            self._playback.batch(header.base_offset, producer_id, [(record.key, record.value) for record in records])
+def _batch(tp: TopicPartition, playback: Playback, data: bytes, start: int, header: BatchHeader) -> Steps[None]:
+    """One that cannot be read is left out: nothing of the partition could be served at all otherwise."""
+    try:
+        for records in (yield from reading_records(data, start, header, Budget())):
+            _records(playback, header, records)
+            yield
+    except CorruptData as error:
+        log.error("unreadable batch left out", extra={"partition": str(tp), "offset": header.base_offset, "error": str(error)})
+        playback.skipped += header.record_count
+
+
+def _records(playback: Playback, header: BatchHeader, records: list[Record]) -> None:
+    if header.is_control:
+        playback.marker(header.producer_id, commit=(records[0].key or b"")[2:4] == _COMMIT_MARKER)
+    else:
+        producer_id = header.producer_id if header.is_transactional else None
+        playback.batch(header.base_offset, producer_id, [(record.key, record.value) for record in records])

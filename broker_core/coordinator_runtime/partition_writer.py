@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from broker_core.coordinator_runtime.ownership import Tenure
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.records.batch import Record, build_batch
@@ -38,24 +39,30 @@ COORDINATOR_ERRORS: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
 
 
 class PartitionWriter:
-    def __init__(self, clock: Clock, topic: str, appending: Appending) -> None:
-        self._clock = clock
-        self._topic = topic
-        self._appending = appending
+    """Writes one partition for as long as a tenure lasts."""
 
-    def append(self, partition: int, epoch: int, records: Iterable[KeyValue]) -> AppendInfo:
-        """Raises `KafkaError` with the append's own code."""
+    def __init__(self, clock: Clock, appending: Appending, topic_partition: TopicPartition, tenure: Tenure) -> None:
+        self._clock = clock
+        self._appending = appending
+        self._tp = topic_partition
+        self._tenure = tenure
+
+    def append(self, records: Iterable[KeyValue]) -> AppendInfo:
+        """Raises `KafkaError` with the append's own code; NOT_LEADER_OR_FOLLOWER after the tenure, also where a later one has begun."""
+        epoch = self._tenure.epoch
+        if epoch is None:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"this broker has resigned from {self._tp}")
         now_ms = self._clock.now_ms()
         batch = build_batch(
             [Record(index, now_ms, key, value, ()) for index, (key, value) in enumerate(records)],
             timestamp_ms=now_ms,
         )
-        return self._appending.append_now(TopicPartition(self._topic, partition), batch, AppendOrigin.COORDINATOR, epoch)
+        return self._appending.append_now(self._tp, batch, AppendOrigin.COORDINATOR, epoch)
 
-    async def replicated(self, partition: int, info: AppendInfo, timeout_ms: int) -> ErrorCode:
+    async def replicated(self, info: AppendInfo, timeout_ms: int) -> ErrorCode:
         """NONE once all in-sync replicas have the batch, else why that is not (yet) so."""
         try:
-            await self._appending.wait_replicated(TopicPartition(self._topic, partition), info.last_offset, timeout_ms)
+            await self._appending.wait_replicated(self._tp, info.last_offset, timeout_ms)
         except KafkaError as error:
             return error.code
         return ErrorCode.NONE

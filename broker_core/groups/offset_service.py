@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from broker_core.config import ConfigHolder
 from broker_core.coordinator_runtime.partition_writer import COORDINATOR_ERRORS
 from broker_core.errors import ErrorCode, KafkaError
-from broker_core.groups import liveness
 from broker_core.groups.bounds import MAX_STRING_BYTES, MAX_UTF8_BYTES
-from broker_core.groups.engine import Engine
 from broker_core.groups.group import Group
 from broker_core.groups.records import OffsetCommit, offset_records
+from broker_core.groups.shard import GroupShard
 from broker_core.groups.states import GroupState
 from broker_core.groups.subscription import CONSUMER_PROTOCOL_TYPE
 from broker_core.model import TopicPartition
@@ -47,48 +46,40 @@ class FetchedOffset(NamedTuple):
 
 
 class OffsetService:
-    def __init__(self, node: Node, config: ConfigHolder, engine: Engine) -> None:
+    def __init__(self, node: Node, config: ConfigHolder) -> None:
         self._node = node
         self._config = config
-        self._engine = engine
 
-    async def commit(self, group: Group, member_id: str, instance_id: str | None, generation: int, commits: Commits) -> Outcomes:
+    async def commit(self, shard: GroupShard, group: Group, commits: Commits) -> Outcomes:
         """Each partition's outcome, once all in-sync replicas have the commit. Texts that are too long fail alone."""
-        error, effects = liveness.admit_commit(group, member_id, instance_id, generation)
-        self._engine.carry_out(group, effects)
-        if error is not ErrorCode.NONE:
-            return dict.fromkeys(commits, error)
         limit = self._config.current.offset_metadata_max_bytes
         accepted = {tp: commit for tp, commit in commits.items() if _fits(commit.metadata, limit)}
-        error = await self._store(group, accepted) if accepted else ErrorCode.NONE
+        error = await self._store(shard, group, accepted) if accepted else ErrorCode.NONE
         return {tp: error if tp in accepted else ErrorCode.OFFSET_METADATA_TOO_LARGE for tp in commits}
 
-    async def _store(self, group: Group, commits: Commits) -> ErrorCode:
+    async def _store(self, shard: GroupShard, group: Group, commits: Commits) -> ErrorCode:
         """The wait goes on without the client: the cache must learn how the append ended."""
         try:
-            info = self._engine.append(group, offset_records(group.group_id, commits))
+            info = shard.append(offset_records(group.group_id, commits))
         except KafkaError as error:
             return COMMIT_ERRORS.get(error.code, error.code)
         group.offsets.prepare(commits)
-        self._list_topics(group, commits)
-        return await asyncio.shield(self._node.spawn(self._finish(group, commits, info), name="offset-commit"))
+        shard.groups.list_topics(group, _topics(commits))
+        return await asyncio.shield(self._node.spawn(self._finish(shard, group, commits, info), name="offset-commit"))
 
-    async def _finish(self, group: Group, commits: Commits, info: AppendInfo) -> ErrorCode:
-        error = await self._engine.replicated(group, info)
+    async def _finish(self, shard: GroupShard, group: Group, commits: Commits, info: AppendInfo) -> ErrorCode:
+        error = await shard.replicated(info)
         for tp, commit in commits.items():
             if error is ErrorCode.NONE:
                 group.offsets.succeeded(tp, commit, info.first_offset)
             else:
                 group.offsets.failed(tp, commit)
-        self._list_topics(group, commits)
-        self._engine.tell(group)
+        shard.groups.list_topics(group, _topics(commits))
+        shard.tell(group)
         expiries = [commit.expire_ms for commit in commits.values() if commit.expire_ms is not None]
         if error is ErrorCode.NONE and expiries and group.state is not GroupState.DEAD:
-            self._engine.watch_retention_by(group, min(expiries))
+            shard.watch_retention_by(group, min(expiries))
         return COMMIT_ERRORS.get(error, error)
-
-    def _list_topics(self, group: Group, commits: Commits) -> None:
-        self._engine.hosted.list_topics(group, dict.fromkeys(tp.topic for tp in commits))
 
     def fetch(
         self, group: Group | None, partitions: Sequence[TopicPartition] | None, *, require_stable: bool
@@ -107,34 +98,38 @@ class OffsetService:
             return FetchedOffset(ErrorCode.NONE)
         return FetchedOffset(ErrorCode.NONE, commit.offset, commit.leader_epoch, commit.metadata)
 
-    async def delete(self, group: Group, partitions: Sequence[TopicPartition]) -> Outcomes:
+    async def delete(self, shard: GroupShard, group: Group, partitions: Sequence[TopicPartition]) -> Outcomes:
         """Offsets of topics that a member subscribes to stay. Raises NON_EMPTY_GROUP for active groups other than consumers'."""
         if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP, f"group {group.group_id!r} has members")
         used = [tp for tp in partitions if _is_used(group, tp.topic)]
         kept = dict.fromkeys(used)
         known = dict.fromkeys(group.offsets.known())
-        error = await self.bury(group, [tp for tp in dict.fromkeys(partitions) if tp in known and tp not in kept])
+        error = await self.bury(shard, group, [tp for tp in dict.fromkeys(partitions) if tp in known and tp not in kept])
         return {tp: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if tp in kept else error for tp in partitions}
 
-    async def bury(self, group: Group, partitions: Sequence[TopicPartition]) -> ErrorCode:
+    async def bury(self, shard: GroupShard, group: Group, partitions: Sequence[TopicPartition]) -> ErrorCode:
         """Removes these offsets, and the group if nothing is left of it; the outcome once the tombstones are replicated."""
         try:
-            info = self._engine.bury(group, partitions)
+            info = shard.bury(group, partitions)
         except KafkaError as error:
             return COMMIT_ERRORS.get(error.code, error.code)
-        outcome = ErrorCode.NONE if info is None else await self._engine.replicated(group, info)
+        outcome = ErrorCode.NONE if info is None else await shard.replicated(info)
         return COMMIT_ERRORS.get(outcome, outcome)
 
-    def topics_deleted(self, partitions: Sequence[TopicPartition]) -> None:
+    def topics_deleted(self, shard: GroupShard, partitions: Sequence[TopicPartition]) -> None:
         """Partitions were deleted with their topics: nobody will ask for their offsets again."""
-        for topic in dict.fromkeys(tp.topic for tp in partitions):
-            for group in self._engine.hosted.groups_with(topic):
+        for topic in _topics(partitions):
+            for group in shard.groups.with_offsets_of(topic):
                 known = dict.fromkeys(group.offsets.known())
                 try:
-                    self._engine.bury(group, [tp for tp in partitions if tp in known])
+                    shard.bury(group, [tp for tp in partitions if tp in known])
                 except KafkaError as error:
                     log.warning("offsets of a deleted topic stay", extra={"group": group.group_id, "error": error.code.name})
+
+
+def _topics(partitions: Iterable[TopicPartition]) -> dict[str, None]:
+    return dict.fromkeys(tp.topic for tp in partitions)
 
 
 def _fits(text: str, limit_chars: int) -> bool:

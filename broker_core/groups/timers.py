@@ -39,19 +39,17 @@ class DelayedTimer(DelayedOperation):
 
 
 class GroupTimers:
-    """`ring(group, key, serial)` is called when a timer's time is up."""
-
-    def __init__(self, clock: Clock, ring: Ring) -> None:
+    def __init__(self, clock: Clock) -> None:
         timer = Timer(clock)
         self.heartbeats: Purgatory[WatchKey] = Purgatory("Heartbeat", clock, timer=timer)
         self.rebalances: Purgatory[WatchKey] = Purgatory("Rebalance", clock, timer=timer)
         self.retention: Purgatory[WatchKey] = Purgatory("GroupRetention", clock, timer=timer)
-        self._ring = ring
 
-    def start(self, group: Group, timer: StartTimer) -> None:
+    def start(self, group: Group, timer: StartTimer, ring: Ring) -> None:
+        """`ring(group, key, serial)` is called when the timer's time is up."""
         self.stop(group, timer.key)
         purgatory = self._purgatory(timer.key.kind)
-        purgatory.try_complete_else_watch(DelayedTimer(group, timer, self._ring), [(group.group_id, timer.key)])
+        purgatory.try_complete_else_watch(DelayedTimer(group, timer, ring), [(group.group_id, timer.key)])
 
     def stop(self, group: Group, key: TimerKey) -> None:
         """Completes what waits under this key, if the group has indeed stopped or replaced it."""

@@ -198,7 +198,7 @@ class Broker:
         logs = LogManager(node, config, broker_id, cluster_id)
         epoch = lambda: self._registration.epoch  # noqa: E731
         replicas = ReplicaManager(node, broker_id, config, logs, metadata, broker_epoch=epoch, channels=channels, flaws=self._flaws)
-        groups = GroupCoordinator(node, broker_id, config, replicas, metadata)
+        groups = GroupCoordinator(node, config, replicas, metadata)
         controller = Controller(node, broker_id, config, ChannelSender(node, channels, config))
         self.source = BrokerStateSource(broker_id, replicas, groups, controller, logs, self.metrics, epoch)
         feed = StateFeed(node, self.source, epoch)

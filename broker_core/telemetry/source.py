@@ -111,10 +111,10 @@ class BrokerStateSource(Struct):
         return None if partition is None else _replica(partition)
 
     def group_keys(self) -> Iterable[str]:
-        return list(self.groups.hosted.groups)
+        return list(self.groups.groups())
 
     def group(self, group: str) -> feed.Group | None:
-        found = self.groups.hosted.groups.get(group)
+        found = self.groups.group(group)
         return None if found is None or found.state is GroupState.DEAD else _group(found)
 
 

@@ -14,7 +14,7 @@ from broker_core.groups.states import GroupState
 from broker_core.model import TopicPartition
 from broker_core.records.batch import HEADER_BYTES
 from tests.support.counted import CountedName
-from tests.support.groups_cluster import PARTITIONS, SESSION_MS, OffsetsCluster, simulate
+from tests.support.groups_cluster import PARTITIONS, SESSION_MS, OffsetsCluster, refusal, simulate
 
 E = ErrorCode
 T0, T1, U0, U1 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0), TopicPartition("u", 1)
@@ -129,7 +129,7 @@ def test_load_that_fails_is_tried_again():
         cluster.replicas[2].leader_log = lambda tp: failing_once(cluster, partition, log)
         cluster.elect(partition, 2)
         await cluster.settle()
-        assert cluster.brokers[2].status("g") is E.COORDINATOR_LOAD_IN_PROGRESS
+        assert refusal(cluster.brokers[2], "g") is E.COORDINATOR_LOAD_IN_PROGRESS
         await cluster.node.clock.sleep(2000)
         assert cluster.fetch("g", broker=2) == {T0: 5}
 
@@ -149,7 +149,7 @@ def test_large_partition_loads_in_slices_while_others_are_served():
         partition = cluster.brokers[1].topic.partition_for("g")
         cluster.elect(partition, 2)
         turns = 0
-        while cluster.brokers[2].status("g") is not E.NONE:
+        while refusal(cluster.brokers[2], "g") is not E.NONE:
             turns += 1
             await cluster.node.clock.sleep(0)
         assert turns > 5
@@ -506,20 +506,20 @@ def test_nothing_is_kept_of_groups_and_topics_that_have_gone():
     """Tools make groups of their own names by the thousand."""
 
     async def scenario(cluster):
-        listed = cluster.brokers[1].hosted._by_topic
+        shards = {group_id: cluster.brokers[1].runtime.shard_for(group_id) for group_id in ("deleted", "kept")}
         await cluster.commit("deleted", {T0: 5, U0: 5})
         assert await cluster.brokers[1].delete(["deleted"]) == {"deleted": E.NONE}
-        assert listed == {}
+        assert shards["deleted"].groups._by_topic == {}
         await cluster.commit("kept", {T0: 5, U0: 5})
         cluster.describe({}, deleted=(U0,))
-        assert listed == {"t": {"kept": None}}
+        assert shards["kept"].groups._by_topic == {"t": {"kept": None}}
         cluster.hold = True
         failing = cluster.begin(cluster.commit("kept", {U1: 7}))
         await cluster.settle()
-        assert list(listed) == ["t", "u"]
+        assert list(shards["kept"].groups._by_topic) == ["t", "u"]
         cluster.release(E.REQUEST_TIMED_OUT)
         await failing
-        assert list(listed) == ["t"]
+        assert list(shards["kept"].groups._by_topic) == ["t"]
         cluster.hold = True
         moved = cluster.begin(cluster.commit("kept", {U1: 7}))
         await cluster.settle()
@@ -527,7 +527,7 @@ def test_nothing_is_kept_of_groups_and_topics_that_have_gone():
             cluster.elect(partition, 2)
         cluster.release()
         await moved
-        assert listed == {}
+        assert shards["kept"].groups._by_topic == {}
 
     simulate(scenario)
 
@@ -707,13 +707,14 @@ def test_effects_keep_their_order():
         await cluster.stable("g")
         parked = cluster.begin(cluster.join("g"))
         await cluster.settle()
-        group = cluster.brokers[1].hosted.groups["g"]
+        shard = cluster.brokers[1].runtime.shard_for("g")
+        group = shard.groups.by_id["g"]
         at_once = StartTimer(JOIN_TIMER, group.timers[JOIN_TIMER], 0)
         order = []
         later = asyncio.get_running_loop().create_future()
         later.add_done_callback(lambda _: order.append("effect of the earlier event"))
         parked.add_done_callback(lambda _: order.append("effect of the timer"))
-        cluster.brokers[1]._engine.carry_out(group, [at_once, ReplySync(later, SyncResult(E.NONE))])
+        shard.carry_out(group, [at_once, ReplySync(later, SyncResult(E.NONE))])
         await parked
         await cluster.settle()
         assert order == ["effect of the earlier event", "effect of the timer"]

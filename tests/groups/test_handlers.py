@@ -111,7 +111,7 @@ def test_join_group(version):
         assert (answer.error_code, answer.generation_id, answer.leader) == (E.NONE, 1, answer.member_id)
         assert [(member.member_id, member.metadata) for member in answer.members] == [(answer.member_id, b"m")]
         assert answer.protocol_name == "range"
-        group = cluster.brokers[1].hosted.groups["g"]
+        group = cluster.brokers[1].group("g")
         member = group.members[answer.member_id]
         assert member.rebalance_timeout_ms == (60_000 if version >= 1 else 10_000)
         assert (member.client_id, member.client_host) == ("client", "/127.0.0.1")

@@ -40,6 +40,15 @@ def simulate(scenario: Scenario, **settings: str) -> None:
         assert not world.problems
 
 
+def refusal(coordinator: GroupCoordinator, group_id: str) -> ErrorCode:
+    """NONE if the broker answers for the group."""
+    try:
+        coordinator.describe(group_id)
+    except KafkaError as error:
+        return error.code
+    return ErrorCode.NONE
+
+
 class SharedReplicas:
     """The replica manager of one broker, and those its parts too: every record is everywhere as soon as `cluster.hold` is not set."""
 
@@ -94,7 +103,7 @@ class OffsetsCluster:
         self.brokers = {broker_id: self.coordinator(broker_id) for broker_id in (1, 2)}
 
     def coordinator(self, broker_id: int) -> GroupCoordinator:
-        made = GroupCoordinator(self.node, broker_id, self.config, cast(Any, self.replicas[broker_id]), self.metadata)
+        made = GroupCoordinator(self.node, self.config, cast(Any, self.replicas[broker_id]), self.metadata)
         made.start()
         return made
 

@@ -21,6 +21,7 @@ from broker_core.telemetry.feed_client import FeedClient
 from broker_core.telemetry.source import _group as group_row
 from broker_core.telemetry.source import assigned_partitions
 from tests.support.broker_cluster import PORT, BrokerCluster
+from tests.support.groups_cluster import refusal
 
 
 def batches(cluster: BrokerCluster, broker_id: int, count: int, **options: Any) -> list[Answer]:
@@ -133,7 +134,7 @@ def test_groups_and_their_offsets() -> None:
             "group_instance_id": None,
             "topics": [{"name": "t", "partitions": [commit]}],
         }
-        cluster.until(lambda: cluster.brokers[1].services.groups.status("g") is ErrorCode.NONE)
+        cluster.until(lambda: refusal(cluster.brokers[1].services.groups, "g") is ErrorCode.NONE)
         cluster.ask(1, ApiKey.OFFSET_COMMIT, 8, payload)
         (full,) = batches(cluster, 1, 1)
         (group,) = full.groups
@@ -170,7 +171,7 @@ def test_the_purgatories_of_groups_are_told() -> None:
         cluster.start_all()
         cluster.ask(1, ApiKey.FIND_COORDINATOR, 4, {"key_type": 0, "coordinator_keys": ["g"]})
         cluster.until(lambda: all(cluster.leads("__consumer_offsets", partition) for partition in range(3)))
-        cluster.until(lambda: cluster.brokers[1].services.groups.status("g") is ErrorCode.NONE)
+        cluster.until(lambda: refusal(cluster.brokers[1].services.groups, "g") is ErrorCode.NONE)
         sizes = cluster.world.run("client", told)
         gauges = gauges_of(cluster, 1)
         cluster.until(lambda: gauges_of(cluster, 1)["heartbeat_purgatory_expired_total"] == 1)

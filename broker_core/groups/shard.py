@@ -1,7 +1,8 @@
-"""Carries out what the groups decide: timers, answers to parked requests, appends, and the end of what has expired.
+"""The groups of one partition of `__consumer_offsets`, and what carries out what they decide: timers, answers, appends, their end.
 
 Effects are carried out in one order. Those that arise meanwhile (a timer of 0 ms rings at once, an append fails at once) queue up
-behind, so that a group never sees an effect of a later event overtake one of an earlier event.
+behind, so that a group never sees an effect of a later event overtake one of an earlier event. A group stores into the partition it
+lives in, also when the topic has grown and its id's hash names another one now.
 """
 
 from __future__ import annotations
@@ -18,19 +19,18 @@ from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups import leaving, liveness, retention, syncing
 from broker_core.groups.bounds import MAX_PENDING_MEMBERS
 from broker_core.groups.group import RETENTION_TIMER, Group
-from broker_core.groups.hosting import HostedPartitions
 from broker_core.groups.messages import Effect, GroupRules, Moved, ReplyJoin, ReplySync, StartTimer, StopTimer, Store, StoreToken, TimerKey
-from broker_core.groups.offsets_topic import OffsetsTopic
 from broker_core.groups.records import encode_group_key, encode_group_value, tombstones
+from broker_core.groups.replay import Replay
 from broker_core.groups.states import GroupState
+from broker_core.groups.table import GroupTable
 from broker_core.groups.timers import GroupTimers
 from broker_core.model import TopicPartition
+from broker_core.records.steps import Steps
 from broker_core.seams import Node
 from broker_core.storage.log import AppendInfo
 
 log = logging.getLogger(__name__)
-
-Watcher = Callable[[str], None]
 
 GROUP_ERRORS: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
     dict(COORDINATOR_ERRORS)
@@ -43,28 +43,60 @@ GROUP_ERRORS: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
 """What members are told when the group's record could not be written."""
 
 
-class Engine:
-    """Tickets of parked requests are futures; one whose client has gone is done already and is left alone."""
+class GroupShard:
+    """Tickets of parked requests are futures; one whose client has gone is done already and is left alone.
 
-    def __init__(self, node: Node, config: ConfigHolder, writer: PartitionWriter, topic: OffsetsTopic) -> None:
+    `watcher` is told the id of a group whose state, members or offsets changed, or that has gone.
+    """
+
+    def __init__(
+        self, node: Node, config: ConfigHolder, timers: GroupTimers, watcher: Callable[[str], None], writer: PartitionWriter
+    ) -> None:
         self._node = node
         self._config = config
+        self._timers = timers
+        self._watcher = watcher
         self._writer = writer
-        self.topic = topic
-        self.hosted = HostedPartitions()
-        self.timers = GroupTimers(node.clock, self._ring)
+        self.groups = GroupTable()
         self._queue: deque[tuple[Group, Effect]] = deque()
         self._is_carrying_out = False
-        self._watchers: list[Watcher] = []
 
-    def watch(self, watcher: Watcher) -> Callable[[], None]:
-        """Calls `watcher` with the id of a group whose state, members or offsets changed, or that has gone; returns how to stop that."""
-        self._watchers.append(watcher)
-        return lambda: self._watchers.remove(watcher)
+    # -- as the runtime's shard -----------------------------------------------------------------------------------------
+
+    def playback(self) -> Replay:
+        return Replay()
+
+    def build(self, playback: Replay) -> Steps[int]:
+        for group in playback.build(self.now_ms):
+            self.groups.add(group)
+            yield
+        return len(self.groups.by_id)
+
+    def loaded(self) -> Steps[None]:
+        """Starts the groups' timers; a group may be asked, or be given up, before its turn."""
+        for group in list(self.groups.by_id.values()):
+            if group.state is not GroupState.DEAD:
+                self.carry_out(group, liveness.loaded(group, self.rules, self.now_ms))
+                self.watch_retention(group)
+                self.tell(group)
+            yield
+
+    def unloaded(self) -> None:
+        given_up = list(self.groups.by_id.values())
+        self.groups = GroupTable()
+        for group in given_up:
+            self.carry_out(group, leaving.unload(group, self.now_ms))
+
+    # -- groups ---------------------------------------------------------------------------------------------------------
+
+    def create(self, group_id: str) -> Group:
+        group = Group(group_id, self.now_ms)
+        self.groups.add(group)
+        self.watch_retention(group)
+        return group
 
     def tell(self, group: Group) -> None:
-        for watcher in tuple(self._watchers):
-            watcher(group.group_id)
+        self._watcher(group.group_id)
 
     @property
     def now_ms(self) -> int:
@@ -89,9 +121,9 @@ class Engine:
     def _one(self, group: Group, effect: Effect) -> None:
         match effect:
             case StartTimer():
-                self.timers.start(group, effect)
+                self._timers.start(group, effect, self._ring)
             case StopTimer(key):
-                self.timers.stop(group, key)
+                self._timers.stop(group, key)
             case ReplyJoin(ticket, result) | ReplySync(ticket, result):
                 assert isinstance(ticket, asyncio.Future)
                 if not ticket.done():
@@ -112,29 +144,24 @@ class Engine:
 
     # -- appends --------------------------------------------------------------------------------------------------------
 
-    def append(self, group: Group, records: Sequence[KeyValue]) -> AppendInfo:
-        """Appends to the group's partition in the leader epoch this broker was elected in. Raises `KafkaError`."""
-        partition = self.topic.partition_for(group.group_id)
-        epoch = self.hosted.epochs.get(partition)
-        if epoch is None:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"not the coordinator of group {group.group_id!r}")
-        return self._writer.append(partition, epoch, records)
+    def append(self, records: Sequence[KeyValue]) -> AppendInfo:
+        """Raises `KafkaError`, also once this broker has resigned."""
+        return self._writer.append(records)
 
-    async def replicated(self, group: Group, info: AppendInfo) -> ErrorCode:
-        timeout_ms = self._config.current.offsets_commit_timeout_ms
-        return await self._writer.replicated(self.topic.partition_for(group.group_id), info, timeout_ms)
+    async def replicated(self, info: AppendInfo) -> ErrorCode:
+        return await self._writer.replicated(info, self._config.current.offsets_commit_timeout_ms)
 
     def _store(self, group: Group, effect: Store) -> None:
         record = (encode_group_key(group.group_id), encode_group_value(effect.value))
         try:
-            info = self.append(group, [record])
+            info = self.append([record])
         except KafkaError as error:
             self._stored(group, effect.token, error.code)
         else:
             self._node.spawn(self._await_stored(group, effect.token, info), name="group-store")
 
     async def _await_stored(self, group: Group, token: StoreToken, info: AppendInfo) -> None:
-        self._stored(group, token, await self.replicated(group, info))
+        self._stored(group, token, await self.replicated(info))
 
     def _stored(self, group: Group, token: StoreToken, error: ErrorCode) -> None:
         if error is not ErrorCode.NONE:
@@ -181,12 +208,12 @@ class Engine:
         """
         ends = retention.ends_without(group, partitions)
         records = tombstones(group.group_id, partitions, with_group=ends and group.generation > 0)
-        info = self.append(group, records) if records else None
+        info = self.append(records) if records else None
         group.offsets.remove(partitions)
-        self.hosted.list_topics(group, dict.fromkeys(tp.topic for tp in partitions))
+        self.groups.list_topics(group, dict.fromkeys(tp.topic for tp in partitions))
         if partitions:
             self.tell(group)
         if ends:
-            self.hosted.discard(self.topic.partition_for(group.group_id), group)
+            self.groups.discard(group)
             self.carry_out(group, leaving.die(group, self.now_ms, "nothing left of it"))
         return info
