@@ -1,7 +1,7 @@
 """Work on thousands of partitions, a slice at a time: between slices the controller serves other events and brokers catch up.
 
 A job is a step that is called again until it says that nothing is left. The next step is due when the brokers have room
-(`ControlChannels.has_room`): a leader that is told long before its followers would take them out of the ISR, and an election
+(`ControllerChannelManager.has_room`): a leader that is told long before its followers would take them out of the ISR, and an election
 must not wait behind ten thousand new partitions.
 """
 

@@ -19,7 +19,7 @@ def partitions_to_move(context: ControllerContext, most_percent: int) -> list[To
 
     None while any reassignment runs: its end changes who is preferred.
     """
-    if context.moving:
+    if context.being_reassigned:
         return []
     return [
         tp

@@ -6,9 +6,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from broker_core.controller.channels import ControlChannels
+from broker_core.controller.channel_manager import ControllerChannelManager
 from broker_core.controller.context import ControllerContext, Replica
-from broker_core.controller.deletions import Deletions
 from broker_core.controller.election import Strategy
 from broker_core.controller.membership import compare
 from broker_core.controller.partition_states import PartitionState
@@ -16,6 +15,7 @@ from broker_core.controller.reassignments import Reassignments
 from broker_core.controller.replica_states import ReplicaState
 from broker_core.controller.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, ControlRequest
 from broker_core.controller.state_changes import StateChanges
+from broker_core.controller.topic_deletion_manager import TopicDeletionManager
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import BrokerInfo, LeaderAndIsr, TopicPartition
 
@@ -31,9 +31,9 @@ class Brokers:
         self,
         context: ControllerContext,
         changes: StateChanges,
-        deletions: Deletions,
+        deletions: TopicDeletionManager,
         reassignments: Reassignments,
-        channels: ControlChannels,
+        channels: ControllerChannelManager,
     ) -> None:
         self._context = context
         self._changes = changes
@@ -67,7 +67,7 @@ class Brokers:
         if change.renewed:
             context.brokers.update({broker_id: brokers[broker_id] for broker_id in change.renewed})
             replicas = context.replicas_on(change.renewed)
-            await self._deletions.replicas_failed([replica for replica in replicas if context.is_going(replica.topic)])
+            await self._deletions.fail_replica_deletion([replica for replica in replicas if context.is_being_deleted(replica.topic)])
             await self._started(change.renewed)
         if change.failed:
             self._forget(change.failed)
@@ -122,7 +122,7 @@ class Brokers:
         await self._changes.move_replicas([replica for replica in replicas if not self._is_deleted(replica)], ReplicaState.ONLINE)
         await self._changes.bring_online()
         await self._reassignments.resume(lambda _, assignment: any(broker_id in assignment.target for broker_id in broker_ids))
-        await self._deletions.resume_for([replica.topic for replica in replicas])
+        await self._deletions.resume_deletions_of([replica.topic for replica in replicas])
 
     def _is_deleted(self, replica: Replica) -> bool:
         return self._context.replica_state(replica) is ReplicaState.DELETION_SUCCESSFUL
@@ -139,11 +139,11 @@ class Brokers:
     async def _replicas_offline(self, replicas: Sequence[Replica]) -> None:
         """New leaders first, then out of the ISRs; deletions that wait for these replicas are halted."""
         context = self._context
-        kept = [replica for replica in replicas if not context.is_going(replica.topic)]
+        kept = [replica for replica in replicas if not context.is_being_deleted(replica.topic)]
         await self._changes.move_partitions(context.partitions_led_by_nobody(), PartitionState.OFFLINE)
         results = await self._changes.bring_online()
         await self._changes.move_replicas(kept, ReplicaState.OFFLINE)
-        await self._deletions.replicas_failed([replica for replica in replicas if context.is_going(replica.topic)])
+        await self._deletions.fail_replica_deletion([replica for replica in replicas if context.is_being_deleted(replica.topic)])
         if not kept and not any(isinstance(result, LeaderAndIsr) for result in results.values()):
             await self._changes.send_metadata(context.all_ids(), ())
 
@@ -174,7 +174,7 @@ class Brokers:
         asked = [tp for tp in request.deleted() if tp.topic in self._context.deletion_started]
         codes = {TopicPartition(row.topic_name, row.partition_index): int(row.error_code) for row in response.partition_errors}
         failed = [tp for tp in asked if error != ErrorCode.NONE or codes.get(tp, ErrorCode.NONE) != ErrorCode.NONE]
-        await self._deletions.replicas_failed([Replica(tp.topic, tp.partition, request.broker_id) for tp in failed])
+        await self._deletions.fail_replica_deletion([Replica(tp.topic, tp.partition, request.broker_id) for tp in failed])
         deleted = [Replica(tp.topic, tp.partition, request.broker_id) for tp in asked if tp not in failed]
         if deleted:
-            await self._deletions.replicas_deleted(deleted)
+            await self._deletions.complete_replica_deletion(deleted)

@@ -51,13 +51,13 @@ class ControllerContext(Struct):
     topic_ids: dict[str, UUID] = field(default_factory=dict)
     assignments: dict[str, dict[int, ReplicaAssignment]] = field(default_factory=dict)
     leadership: dict[TopicPartition, Leadership] = field(default_factory=dict)
-    moving: set[TopicPartition] = field(default_factory=set)
+    being_reassigned: set[TopicPartition] = field(default_factory=set)
     partition_states: dict[TopicPartition, PartitionState] = field(default_factory=dict)
     replica_states: dict[Replica, ReplicaState] = field(default_factory=dict)
     offline_dirs: dict[int, set[TopicPartition]] = field(default_factory=dict)
-    deleting: set[str] = field(default_factory=set)
+    queued_for_deletion: set[str] = field(default_factory=set)
     deletion_started: set[str] = field(default_factory=set)
-    ineligible: set[str] = field(default_factory=set)
+    ineligible_for_deletion: set[str] = field(default_factory=set)
     uncreated: dict[TopicPartition, None] = field(default_factory=dict)
     """Assigned partitions that wait in line for their first leader; neither they nor their replicas have a state yet."""
     withheld: dict[TopicPartition, None] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class ControllerContext(Struct):
     def rank(self, topic: str) -> tuple[bool, int, str]:
         """Small topics come before large ones, and last what is being deleted: where brokers are told of thousands of partitions, the
         clients of a topic of three do not wait for those of one with ten thousand."""
-        return self.is_going(topic), len(self.assignments.get(topic, ())), topic
+        return self.is_being_deleted(topic), len(self.assignments.get(topic, ())), topic
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
         return [TopicPartition(topic, partition) for partition in sorted(self.assignments.get(topic, {}))]
@@ -142,28 +142,28 @@ class ControllerContext(Struct):
         replicas = sum(len(assignment.replicas) for assignment in self.assignments.get(topic, {}).values())
         return self.deleted.get(topic, 0) == replicas
 
-    def has_moving(self, topic: str) -> bool:
+    def is_reassigning(self, topic: str) -> bool:
         """Whether one of the topic's partitions is being reassigned."""
-        return bool(self.moving) and any(tp in self.moving for tp in self.partitions_of(topic))
+        return bool(self.being_reassigned) and any(tp in self.being_reassigned for tp in self.partitions_of(topic))
 
-    def is_going(self, topic: str) -> bool:
+    def is_being_deleted(self, topic: str) -> bool:
         """Whether the topic is deleted and no longer served.
 
         One that has to wait for a reassignment is served until that is over: without a leader, and unknown to the brokers,
         its partitions would never catch up and the deletion would wait for ever.
         """
-        return topic in self.deleting and not self.has_moving(topic)
+        return topic in self.queued_for_deletion and not self.is_reassigning(topic)
 
     def partitions_led_by_nobody(self) -> list[TopicPartition]:
         """Partitions whose leader is not online, those being deleted left out."""
         return [
             tp
             for tp, leadership in sorted(self.leadership.items())
-            if not self.is_going(tp.topic) and not self.is_online(leadership.state.leader, tp)
+            if not self.is_being_deleted(tp.topic) and not self.is_online(leadership.state.leader, tp)
         ]
 
     def partitions_with_leadership(self) -> list[TopicPartition]:
-        return [tp for tp in sorted(self.leadership) if not self.is_going(tp.topic)]
+        return [tp for tp in sorted(self.leadership) if not self.is_being_deleted(tp.topic)]
 
     def is_told(self, tp: TopicPartition) -> bool:
         """Whether brokers' metadata is told of the partition. A leaderless one is: clients count those there are.
@@ -171,7 +171,7 @@ class ControllerContext(Struct):
         Those of a topic being deleted are told all the same: where the state znode became unreadable before this term, the brokers
         know a leader that the controller does not, and would keep the partition for ever.
         """
-        if self.is_going(tp.topic):
+        if self.is_being_deleted(tp.topic):
             return True
         return tp not in self.withheld and (tp in self.leadership or tp in self.leaderless)
 
@@ -185,7 +185,7 @@ class ControllerContext(Struct):
 
     def stop_epoch(self, tp: TopicPartition) -> int:
         """The leader epoch a StopReplica for the partition carries."""
-        if self.is_going(tp.topic):
+        if self.is_being_deleted(tp.topic):
             return EPOCH_DURING_DELETE
         leadership = self.leadership.get(tp)
         return NO_LEADER_EPOCH if leadership is None else leadership.state.leader_epoch
@@ -197,7 +197,7 @@ class ControllerContext(Struct):
                 self.replica_states.pop(replica, None)
             self.leadership.pop(tp, None)
             self.partition_states.pop(tp, None)
-            self.moving.discard(tp)
+            self.being_reassigned.discard(tp)
             self.uncreated.pop(tp, None)
             self.withheld.pop(tp, None)
             self.leaderless.pop(tp, None)
@@ -209,7 +209,7 @@ class ControllerContext(Struct):
         self.topic_ids.pop(topic, None)
         self.stopping.pop(topic, None)
         self.deleted.pop(topic, None)
-        for names in (self.deleting, self.deletion_started, self.ineligible):
+        for names in (self.queued_for_deletion, self.deletion_started, self.ineligible_for_deletion):
             names.discard(topic)
 
     def offline_count(self) -> int:

@@ -60,7 +60,7 @@ class LogDirChange(Struct, frozen=True):
     """`/log_dir_event_notification`."""
 
 
-class MovingStateChange(Struct, frozen=True):
+class PartitionReassignmentIsrChange(Struct, frozen=True):
     """The state of a partition that is being reassigned."""
 
     tp: TopicPartition
@@ -105,7 +105,7 @@ Event = (
     | ElectionRequested
     | IsrChange
     | LogDirChange
-    | MovingStateChange
+    | PartitionReassignmentIsrChange
     | BalanceDue
     | BacklogDue
     | UncleanEnabled

@@ -73,7 +73,7 @@ class LeaderElections:
         replicas, leadership = self._context.assignment(tp).replicas, self._context.leadership.get(tp)
         if not replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."
-        if self._context.is_going(tp.topic):
+        if self._context.is_being_deleted(tp.topic):
             return ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted."
         if leadership is None:
             return _unavailable(kind), "The partition has never had a leader."

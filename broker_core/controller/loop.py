@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from broker_core.config import ConfigHolder
 from broker_core.contract import feed
 from broker_core.controller.balance import FIRST_CHECK_MS
-from broker_core.controller.channels import ControlSender
+from broker_core.controller.channel_manager import ControlSender
 from broker_core.controller.elector import Elector, Won
 from broker_core.controller.events import (
     Answered,
@@ -24,8 +24,8 @@ from broker_core.controller.events import (
     Call,
     ControllerChange,
     Event,
-    MovingStateChange,
     PartitionChange,
+    PartitionReassignmentIsrChange,
     Reconnected,
     UncleanEnabled,
 )
@@ -135,8 +135,8 @@ class Controller:
         if self._term is None:
             raise _not_controller()
         context = self._term.context
-        wanted = sorted(context.moving) if partitions is None else partitions
-        return {tp: context.assignment(tp) for tp in wanted if context.assignment(tp).is_moving}
+        wanted = sorted(context.being_reassigned) if partitions is None else partitions
+        return {tp: context.assignment(tp) for tp in wanted if context.assignment(tp).is_being_reassigned}
 
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
         """Partitions the broker still leads after others took over what they could."""
@@ -217,7 +217,7 @@ class Controller:
             await term.brokers.answered(event.request, event.response)
         elif isinstance(event, PartitionChange):
             await term.topics.grown(event.topic)
-        elif isinstance(event, MovingStateChange):
+        elif isinstance(event, PartitionReassignmentIsrChange):
             await term.reassignments.check(event.tp)
         elif isinstance(event, UncleanEnabled):
             await term.changes.bring_online(event.topic)

@@ -39,7 +39,7 @@ class ReplicaAssignment(Struct, frozen=True):
         return tuple(replica for replica in self.replicas if replica not in self.removing)
 
     @property
-    def is_moving(self) -> bool:
+    def is_being_reassigned(self) -> bool:
         return bool(self.adding or self.removing)
 
     def reassign_to(self, target: Sequence[int]) -> ReplicaAssignment:
@@ -68,7 +68,7 @@ def requested(current: ReplicaAssignment, target: Sequence[int] | None, is_live:
     if not current.replicas:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
     if target is None:
-        if not current.is_moving:
+        if not current.is_being_reassigned:
             raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No reassignment of this partition is in progress.")
         return current.reassign_to(current.origin)
     _refuse(target)
@@ -90,7 +90,7 @@ def _refuse(target: Sequence[int]) -> None:
 
 def is_complete(assignment: ReplicaAssignment, isr: Sequence[int], is_live: Callable[[int], bool]) -> bool:
     """Whether phase B may begin; a cancelled reassignment has nothing to wait for."""
-    return not assignment.is_moving or all(replica in isr and is_live(replica) for replica in assignment.target)
+    return not assignment.is_being_reassigned or all(replica in isr and is_live(replica) for replica in assignment.target)
 
 
 def start_state(assignment: ReplicaAssignment, state: LeaderAndIsr, is_live: Callable[[int], bool]) -> LeaderAndIsr:

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from broker_core.controller.context import ControllerContext, Leadership, Replica
-from broker_core.controller.deletions import Deletions
 from broker_core.controller.partition_states import PartitionState
 from broker_core.controller.reassignment import ReplicaAssignment, completed_state, requested, start_state
 from broker_core.controller.replica_states import ReplicaState
 from broker_core.controller.state_changes import StateChanges
+from broker_core.controller.topic_deletion_manager import TopicDeletionManager
 from broker_core.controller.znodes import Znodes
 from broker_core.coordination.layout import REASSIGN_PARTITIONS
 from broker_core.coordination.store import BadVersion, Delete, NoNode, SetData, StoreError, TooLarge, Watcher
@@ -24,14 +24,14 @@ Outcome = tuple[ErrorCode, str | None]
 
 
 class Reassignments:
-    """One term's reassignments; `watch_state` makes the watch on a moving partition's state."""
+    """One term's reassignments; `watch_state` makes the watch on such a partition's state."""
 
     def __init__(
         self,
         context: ControllerContext,
         znodes: Znodes,
         changes: StateChanges,
-        deletions: Deletions,
+        deletions: TopicDeletionManager,
         watch_state: Callable[[TopicPartition], Watcher],
     ) -> None:
         self._context = context
@@ -58,7 +58,9 @@ class Reassignments:
         """Begins what `/admin/reassign_partitions` asks for and is not under way; refused entries are taken out of it."""
         entries = await self._read_znode(watch)
         wanted = {
-            tp: target for tp, target in entries.items() if tp not in self._context.moving or self._context.assignment(tp).target != target
+            tp: target
+            for tp, target in entries.items()
+            if tp not in self._context.being_reassigned or self._context.assignment(tp).target != target
         }
         refused: set[TopicPartition] = set()
         for tp, target in wanted.items():
@@ -75,7 +77,7 @@ class Reassignments:
 
     async def resume(self, which: Callable[[TopicPartition, ReplicaAssignment], bool]) -> None:
         """Takes up those that a former controller began, or that waited for a broker."""
-        for tp in sorted(self._context.moving):
+        for tp in sorted(self._context.being_reassigned):
             assignment = self._context.assignment(tp)
             if which(tp, assignment):
                 code, message = await self._try(tp, assignment)
@@ -83,8 +85,8 @@ class Reassignments:
                     log.warning("Reassignment of %s waits: %s", tp, message)
 
     async def check(self, tp: TopicPartition) -> None:
-        """The ISR of a moving partition has changed: completes the reassignment if it can be."""
-        if tp in self._context.moving:
+        """The ISR of a partition that is being reassigned has changed: completes the reassignment if it can be."""
+        if tp in self._context.being_reassigned:
             await self._znodes.state(tp, self._watch_state(tp))
             try:
                 await self._complete(tp, self._context.assignment(tp), ())
@@ -92,7 +94,7 @@ class Reassignments:
                 log.warning("Reassignment of %s waits: %s", tp, error.message)
 
     def _requested(self, tp: TopicPartition, target: Sequence[int] | None) -> ReplicaAssignment:
-        if tp.topic in self._context.deleting and target is not None:
+        if tp.topic in self._context.queued_for_deletion and target is not None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
         if tp in self._context.uncreated or tp in self._context.withheld:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition is being created.")
@@ -106,12 +108,12 @@ class Reassignments:
         return ErrorCode.NONE, None
 
     async def _reassign(self, tp: TopicPartition, wanted: ReplicaAssignment) -> None:
-        self._deletions.halt([tp.topic], "a partition is being moved")
+        self._deletions.mark_ineligible([tp.topic], "a partition is being reassigned")
         current = self._context.assignment(tp)
         if wanted != current:
             await self._persist(tp, wanted)
             self._context.set_assignment(tp, wanted)
-        self._context.moving.add(tp)
+        self._context.being_reassigned.add(tp)
         if self._context.partition_state(tp) is PartitionState.NEW:
             await self._changes.move_partitions([tp], PartitionState.ONLINE)
         unneeded = tuple(replica for replica in current.replicas if replica not in wanted.replicas)
@@ -148,11 +150,11 @@ class Reassignments:
         self._changes.send(batch)
         await self._stop(tp, (*assignment.removing, *unneeded))
         await self._persist(tp, done)
-        self._context.moving.discard(tp)
+        self._context.being_reassigned.discard(tp)
         await self._drop_from_znode(lambda other, target: other == tp and target == done.replicas)
         await self._changes.send_metadata(self._context.all_ids(), [tp])
         log.info("Reassignment of %s to %s completed", tp, done.replicas)
-        await self._deletions.resume_for([tp.topic])
+        await self._deletions.resume_deletions_of([tp.topic])
         return True
 
     def _note_leader(self, tp: TopicPartition, leadership: Leadership) -> None:

@@ -1,6 +1,6 @@
 """What the controller tells brokers: LeaderAndIsr, UpdateMetadata and StopReplica, gathered per broker.
 
-A `RequestBatch` collects what one state change has to tell; `build` turns it into requests for each broker, in this order:
+A `BrokerRequestBatch` collects what one state change has to tell; `build` turns it into requests for each broker, in this order:
 LeaderAndIsr, UpdateMetadata, StopReplica, and of each kind as many as its partitions need: a request is bounded, so that a
 broker has carried it out long before its answer is given up, and what was answered is not sent again; but UpdateMetadata cuts
 no topic in two. Only brokers that are
@@ -50,7 +50,7 @@ class ControlRequest(Struct, frozen=True):
         return [tp for tp, part in self.partitions.items() if part.get("delete_partition", False)]
 
 
-class RequestBatch:
+class BrokerRequestBatch:
     """Collects the requests of one state change; reads the context, never changes it."""
 
     def __init__(self, controller_id: int, context: ControllerContext) -> None:
@@ -119,7 +119,7 @@ class RequestBatch:
         return {
             "partition_index": tp.partition,
             "controller_epoch": controller_epoch,
-            "leader": LEADER_DURING_DELETE if self._context.is_going(tp.topic) else state.leader,
+            "leader": LEADER_DURING_DELETE if self._context.is_being_deleted(tp.topic) else state.leader,
             "leader_epoch": state.leader_epoch,
             "isr": state.isr,
             "zk_version": state.zk_version,

@@ -40,9 +40,9 @@ def ahead(term: Term | None, inbox: Inbox) -> feed.Controller:
         queue_time_max_ms=max_ms,
         requests_waiting=term.channels.waiting(),
         partitions_to_create=len(context.uncreated),
-        partitions_moving=len(context.moving),
-        topics_to_delete=len(context.deleting),
-        topics_ineligible_to_delete=len(context.ineligible),
+        partitions_moving=len(context.being_reassigned),
+        topics_to_delete=len(context.queued_for_deletion),
+        topics_ineligible_to_delete=len(context.ineligible_for_deletion),
     )
 
 

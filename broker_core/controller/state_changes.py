@@ -18,7 +18,7 @@ from broker_core.controller.context import ControllerContext, Leadership, Replic
 from broker_core.controller.election import Election, Strategy, elect, first_leader, has_live_in_sync_replica
 from broker_core.controller.partition_states import PartitionState
 from broker_core.controller.replica_states import ReplicaState, without_replica
-from broker_core.controller.requests import ControlRequest, RequestBatch
+from broker_core.controller.requests import BrokerRequestBatch, ControlRequest
 from broker_core.controller.znodes import Znodes
 from broker_core.errors import ConfigError, ErrorCode, KafkaError
 from broker_core.model import LeaderAndIsr, TopicPartition
@@ -53,10 +53,10 @@ class StateChanges:
         self._clock = clock
         self.unclean_elections = 0
 
-    def batch(self) -> RequestBatch:
-        return RequestBatch(self._controller_id, self._context)
+    def batch(self) -> BrokerRequestBatch:
+        return BrokerRequestBatch(self._controller_id, self._context)
 
-    def send(self, batch: RequestBatch) -> None:
+    def send(self, batch: BrokerRequestBatch) -> None:
         self._send(batch.build())
 
     async def send_metadata(self, brokers: Sequence[int], partitions: Sequence[TopicPartition]) -> None:
@@ -126,7 +126,7 @@ class StateChanges:
         """Tries to elect a leader for every new or offline partition (of one topic) that is not being deleted."""
         waiting = (PartitionState.NEW, PartitionState.OFFLINE)
         candidates = self._context.partitions() if topic is None else self._context.partitions_of(topic)
-        wanted = [tp for tp in candidates if not self._context.is_going(tp.topic) and self._context.partition_state(tp) in waiting]
+        wanted = [tp for tp in candidates if not self._context.is_being_deleted(tp.topic) and self._context.partition_state(tp) in waiting]
         return await self.move_partitions(wanted, PartitionState.ONLINE)
 
     async def move_replicas(self, replicas: Iterable[Replica], *targets: ReplicaState) -> None:
@@ -147,7 +147,7 @@ class StateChanges:
                     batch.roles([broker_id], tp, leadership, self._context.assignment(tp))
             self.send(batch)
 
-    async def _move_replicas(self, replicas: Sequence[Replica], target: ReplicaState, batch: RequestBatch) -> None:
+    async def _move_replicas(self, replicas: Sequence[Replica], target: ReplicaState, batch: BrokerRequestBatch) -> None:
         valid = [replica for replica in replicas if self._replica_may_become(replica, target)]
         if target is ReplicaState.OFFLINE:
             await self._take_offline(valid, batch)
@@ -176,7 +176,7 @@ class StateChanges:
             if tp in written:
                 return self._context.leadership[tp]
 
-    async def _initialise(self, partitions: Sequence[TopicPartition], batch: RequestBatch) -> dict[TopicPartition, ElectionResult]:
+    async def _initialise(self, partitions: Sequence[TopicPartition], batch: BrokerRequestBatch) -> dict[TopicPartition, ElectionResult]:
         elections = {tp: first_leader(self._context, tp) for tp in partitions}
         wanted = {tp: election.state for tp, election in elections.items() if election is not None}
         created = await self._znodes.create_states(wanted, self._context.epoch)
@@ -188,7 +188,7 @@ class StateChanges:
         return {tp: created.get(tp) or _no_leader(f"No assigned replica of {tp} is alive or its state exists.") for tp in partitions}
 
     async def _elect(
-        self, partitions: Sequence[TopicPartition], strategy: Strategy, unclean: bool, batch: RequestBatch
+        self, partitions: Sequence[TopicPartition], strategy: Strategy, unclean: bool, batch: BrokerRequestBatch
     ) -> dict[TopicPartition, ElectionResult]:
         results: dict[TopicPartition, ElectionResult] = {}
         remaining = list(partitions)
@@ -226,7 +226,7 @@ class StateChanges:
             log.error("The settings of topic %s are wrong, so no unclean election: %s", topic, error)
             return False
 
-    async def _take_offline(self, replicas: Sequence[Replica], batch: RequestBatch) -> None:
+    async def _take_offline(self, replicas: Sequence[Replica], batch: BrokerRequestBatch) -> None:
         """Out of the ISR, the others told; broker by broker, so that of an ISR's members the last to go stays in it.
 
         A topic whose deletion has begun has no ISR to mind any more: its states go with it, and all brokers have been told.
@@ -239,7 +239,7 @@ class StateChanges:
         for broker_id, partitions in sorted(by_broker.items()):
             led = [tp for tp in partitions if tp in self._context.leadership]
             for tp in await self._leave_isr(broker_id, led):
-                if not self._context.is_going(tp.topic):
+                if not self._context.is_being_deleted(tp.topic):
                     assignment = self._context.assignment(tp)
                     others = [other for other in assignment.replicas if other != broker_id]
                     batch.leader_and_isr(others, tp, self._context.leadership[tp], assignment)
@@ -261,7 +261,7 @@ class StateChanges:
             changed.extend(written)
         return changed
 
-    def _tell(self, replica: Replica, target: ReplicaState, batch: RequestBatch) -> None:
+    def _tell(self, replica: Replica, target: ReplicaState, batch: BrokerRequestBatch) -> None:
         tp, context = replica.tp, self._context
         if target in (ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED):
             batch.stop_replica(replica.broker_id, tp, delete=target is ReplicaState.DELETION_STARTED)

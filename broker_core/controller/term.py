@@ -14,9 +14,8 @@ from typing import Any
 from broker_core.config import ConfigHolder
 from broker_core.controller.backlog import Backlog, slices
 from broker_core.controller.brokers import Brokers
-from broker_core.controller.channels import ControlChannels, ControlSender
+from broker_core.controller.channel_manager import ControllerChannelManager, ControlSender
 from broker_core.controller.context import ControllerContext, Replica
-from broker_core.controller.deletions import Deletions
 from broker_core.controller.elector import Won
 from broker_core.controller.events import (
     Answered,
@@ -27,8 +26,8 @@ from broker_core.controller.events import (
     Event,
     IsrChange,
     LogDirChange,
-    MovingStateChange,
     PartitionChange,
+    PartitionReassignmentIsrChange,
     ReassignmentRequested,
     TopicChange,
 )
@@ -41,6 +40,7 @@ from broker_core.controller.replica_states import ReplicaState
 from broker_core.controller.requests import ControlRequest
 from broker_core.controller.state_changes import StateChanges
 from broker_core.controller.topic_deletion import ineligible_at_start
+from broker_core.controller.topic_deletion_manager import TopicDeletionManager
 from broker_core.controller.topics import Topics
 from broker_core.controller.watches import Watches
 from broker_core.controller.znodes import Znodes
@@ -70,7 +70,7 @@ class Term:
         self.context = context = ControllerContext(won.epoch, won.version, inter_broker_listener=config.static.inter_broker_listener_name)
         self._remembered: dict[int, int] = {}
         self.watches = watches = Watches(post)
-        self.channels = ControlChannels(
+        self.channels = ControllerChannelManager(
             node.clock,
             node.spawn,
             sender,
@@ -81,7 +81,7 @@ class Term:
         self.backlog = backlog = Backlog(node.clock, self.channels.has_room, lambda: post(BacklogDue()))
         self._znodes = znodes = Znodes(GuardedStore(node.store, node.clock, node.spawn, won.version))
         self.changes = changes = StateChanges(broker_id, context, znodes, config, self._tell, clock=node.clock)
-        self._deletions = Deletions(
+        self._deletions = TopicDeletionManager(
             context,
             znodes,
             changes,
@@ -89,7 +89,9 @@ class Term:
             enabled=lambda: config.current.delete_topic_enable,
             forget=lambda topic: watches.forget(PartitionChange(topic)),
         )
-        self.reassignments = Reassignments(context, znodes, changes, self._deletions, lambda tp: watches.to(MovingStateChange(tp)))
+        self.reassignments = Reassignments(
+            context, znodes, changes, self._deletions, lambda tp: watches.to(PartitionReassignmentIsrChange(tp))
+        )
         self.elections = LeaderElections(context, znodes, changes)
         self.brokers = Brokers(context, changes, self._deletions, self.reassignments, self.channels)
         self.topics = Topics(context, znodes, changes, self._deletions, backlog, watches=watches, entropy=node.entropy)
@@ -106,7 +108,7 @@ class Term:
         for broker_id in restarted:
             del context.brokers[broker_id]
         await self.topics.to_delete()
-        context.ineligible.update(ineligible_at_start(context))
+        context.ineligible_for_deletion.update(ineligible_at_start(context))
         for broker_id in context.all_ids():
             self.channels.open(context.brokers[broker_id])
         await self.changes.send_metadata(context.all_ids(), context.partitions())
@@ -116,7 +118,7 @@ class Term:
         await self.topics.create(list(context.uncreated))
         resumed = await self.reassignments.from_znode(self.watches.to(ReassignmentRequested()))
         await self.reassignments.resume(lambda tp, _: tp not in resumed)
-        await self._deletions.resume()
+        await self._deletions.resume_deletions()
         await self.elections.from_znode(self.watches.to(ElectionRequested()))
         if restarted:
             log.info("Brokers restarted between two controllers: %s", restarted)
@@ -139,7 +141,7 @@ class Term:
 
     async def deletions_requested(self) -> None:
         await self.topics.to_delete()
-        await self._deletions.resume()
+        await self._deletions.resume_deletions()
 
     async def reassignments_requested(self) -> None:
         await self.reassignments.from_znode(self.watches.to(ReassignmentRequested()))
@@ -182,7 +184,7 @@ class Term:
         await self.log_dirs_changed()
         await self.reassignments_requested()
         await self.elections_requested()
-        for tp in sorted(self.context.moving):
+        for tp in sorted(self.context.being_reassigned):
             await self.reassignments.check(tp)
 
     def _answered(self, request: ControlRequest, response: Any) -> None:

@@ -1,7 +1,7 @@
 """Deleting topics: what may begin, what must wait, and what is done (kafka.controller.TopicDeletionManager).
 
 A topic in `/admin/delete_topics` is *queued*. It is *ineligible* while one of its replicas is on a dead broker, answered
-with an error, or one of its partitions is being moved. Each replica goes OFFLINE → DELETION_STARTED → SUCCESSFUL, or
+with an error, or one of its partitions is being reassigned. Each replica goes OFFLINE → DELETION_STARTED → SUCCESSFUL, or
 INELIGIBLE and from there OFFLINE again at the next try. Only when all are SUCCESSFUL do the znodes go.
 """
 
@@ -26,12 +26,12 @@ class DeletionPlan(Struct, frozen=True):
 
 def plan(context: ControllerContext) -> DeletionPlan:
     """What to do about the queued topics now."""
-    queued = sorted(context.deleting)
+    queued = sorted(context.queued_for_deletion)
     finished = tuple(topic for topic in queued if context.all_deleted(topic))
     rest = [topic for topic in queued if topic not in finished]
     idle = [topic for topic in rest if not context.stopping.get(topic)]
     retry = tuple(replica for topic in idle for replica in context.in_state(topic, ReplicaState.DELETION_INELIGIBLE))
-    return DeletionPlan(finished, retry, tuple(topic for topic in idle if topic not in context.ineligible))
+    return DeletionPlan(finished, retry, tuple(topic for topic in idle if topic not in context.ineligible_for_deletion))
 
 
 def unseen_partitions(context: ControllerContext, topics: Iterable[str]) -> list[TopicPartition]:
@@ -52,10 +52,10 @@ def split_replicas(context: ControllerContext, partitions: Iterable[TopicPartiti
 
 
 def ineligible_at_start(context: ControllerContext) -> set[str]:
-    """Queued topics that cannot be deleted yet: a replica is not online, or a partition is being moved."""
-    moving = {tp.topic for tp in sorted(context.moving)}
+    """Queued topics that cannot be deleted yet: a replica is not online, or a partition is being reassigned."""
+    reassigning = {tp.topic for tp in sorted(context.being_reassigned)}
     return {
         topic
-        for topic in sorted(context.deleting)
-        if topic in moving or any(not context.is_online(r.broker_id, r.tp) for r in context.replicas_of_topic(topic))
+        for topic in sorted(context.queued_for_deletion)
+        if topic in reassigning or any(not context.is_online(r.broker_id, r.tp) for r in context.replicas_of_topic(topic))
     }

@@ -9,9 +9,9 @@ from uuid import UUID
 
 from broker_core.controller import backlog as work
 from broker_core.controller.context import ControllerContext
-from broker_core.controller.deletions import Deletions
 from broker_core.controller.events import DeletionRequested, PartitionChange, TopicChange
 from broker_core.controller.state_changes import StateChanges
+from broker_core.controller.topic_deletion_manager import TopicDeletionManager
 from broker_core.controller.watches import Watches
 from broker_core.controller.znodes import Topic, Znodes
 from broker_core.coordination.layout import DELETE_TOPICS
@@ -32,7 +32,7 @@ class Topics:
         context: ControllerContext,
         znodes: Znodes,
         changes: StateChanges,
-        deletions: Deletions,
+        deletions: TopicDeletionManager,
         backlog: work.Backlog,
         *,
         watches: Watches,
@@ -48,12 +48,12 @@ class Topics:
 
     async def load(self) -> None:
         """All topics and their leadership at the beginning of a term. Partitions without any wait in line for `create`, topics that were
-        begun first; but for those that a former controller was moving: what it began with them goes on."""
+        begun first; but for those that a former controller was reassigning: what it began with them goes on."""
         topics = await self._read(await self._znodes.topic_names(self._watches.to(TopicChange())))
         context = self._context
         context.leadership.update(await self._znodes.states(context.partitions()))
-        context.moving.update(tp for tp in context.partitions() if context.assignment(tp).is_moving)
-        without = [tp for tp in context.partitions() if tp not in context.leadership and tp not in context.moving]
+        context.being_reassigned.update(tp for tp in context.partitions() if context.assignment(tp).is_being_reassigned)
+        without = [tp for tp in context.partitions() if tp not in context.leadership and tp not in context.being_reassigned]
         begun = {tp.topic for tp in context.leadership}
         context.uncreated.update(dict.fromkeys(sorted(without, key=lambda tp: tp.topic not in begun)))
         await self._withhold(topics)
@@ -83,7 +83,7 @@ class Topics:
         if topic is None or known is None:
             return
         added = [partition for partition in topic.assignments if partition not in known]
-        if added and name in self._context.deleting:
+        if added and name in self._context.queued_for_deletion:
             log.warning("Topic %s is being deleted, so partitions %s are not added", name, added)
             await self._restore(topic)
             return
@@ -114,7 +114,7 @@ class Topics:
 
     async def create(self, partitions: Sequence[TopicPartition]) -> None:
         """New partitions get their first leaders: a few at once, many as the brokers have room."""
-        partitions = [tp for tp in partitions if not self._context.is_going(tp.topic)]
+        partitions = [tp for tp in partitions if not self._context.is_being_deleted(tp.topic)]
         if not partitions:
             return
         log.info("New partitions: %s and %d more", partitions[0], len(partitions) - 1)
@@ -125,7 +125,7 @@ class Topics:
             self._backlog.add("create partitions", self._create_some)
 
     async def _create_some(self) -> bool:
-        waiting = (tp for tp in self._context.uncreated if not self._context.is_going(tp.topic))
+        waiting = (tp for tp in self._context.uncreated if not self._context.is_being_deleted(tp.topic))
         partitions = list(islice(waiting, work.PARTITIONS_PER_SLICE))
         await self._changes.create(partitions)
         return bool(partitions)

@@ -6,7 +6,8 @@ It owns no rule but the two that stand before every control request: it has to b
     control   → roles        LeaderAndIsr, StopReplica       periodic → isr_expiration      ISR shrink, stalled high watermarks
     produce   → appending    append and wait for replicas    fetchers → following           what we replicate from others
     fetch     → fetching     read now or wait; sessions      ISR      → alter_isr_manager   writes to the store
-    questions → lookups, deletions, hosted_partitions        waiting  → delayed_operations  purgatories, sessions, watchers
+    questions → lookups, hosted_partitions                   waiting  → delayed_operations  purgatories, sessions, watchers
+    deletions → record_deletions   DeleteRecords
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from broker_core.replication.appending import Appending, AppendResult
 from broker_core.replication.control_requests import leader_and_isr_payload, leader_orders, stop_orders, stop_replica_payload
 from broker_core.replication.control_work import ControlWork
 from broker_core.replication.delayed_operations import DelayedOperations, topic_of
-from broker_core.replication.deletions import Deletions
 from broker_core.replication.fetch_params import FetchParams
 from broker_core.replication.fetch_session import FetchSession, PartitionKey, Reply, SessionWatch, WantedPartition
 from broker_core.replication.fetch_session_cache import FetchSessionCache
@@ -41,6 +41,7 @@ from broker_core.replication.lookups import Lookups
 from broker_core.replication.partition import Surroundings
 from broker_core.replication.partition_reader import LocalReader
 from broker_core.replication.quota import follower_quota, leader_quota
+from broker_core.replication.record_deletions import RecordDeletions
 from broker_core.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker_core.replication.roles import Roles
 from broker_core.seams import Node
@@ -106,7 +107,7 @@ class ReplicaManager:
         reader = LocalReader(node, config, metadata, self.delayed, hosted=self.partitions.hosted, quota=leader_quota(broker_id, config))
         self._fetching = Fetching(config, self.delayed, reader)
         self.lookups = Lookups(self.partitions.hosted, self.workbench)
-        self.deletions = Deletions(config, self.delayed, self.partitions.hosted, metadata.is_alive)
+        self.deletions = RecordDeletions(config, self.delayed, self.partitions.hosted, metadata.is_alive)
         self._isr_expiration = IsrExpiration(node, config, self.partitions, self.delayed)
         logs.on_settled = self._settled
         logs.on_offline = self._log_dir_failed

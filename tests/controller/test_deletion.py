@@ -237,7 +237,7 @@ async def test_several_topics_at_once(world: World) -> None:
 
 
 def planned(*states: ReplicaState, ineligible: bool = False) -> tuple[tuple[str, ...], int, tuple[str, ...]]:
-    made = ControllerContext(1, 0, deleting={"t"}, ineligible={"t"} if ineligible else set())
+    made = ControllerContext(1, 0, queued_for_deletion={"t"}, ineligible_for_deletion={"t"} if ineligible else set())
     made.set_assignment(T0, ReplicaAssignment(tuple(range(len(states)))))
     for broker_id, state in enumerate(states):
         made.set_replica_state(Replica("t", 0, broker_id), state)

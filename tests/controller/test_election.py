@@ -158,15 +158,15 @@ def test_o3_one_of_seven_partitions_moves_back_to_broker_7() -> None:
 @pytest.mark.spec("O3")
 def test_o3_nothing_moves_while_it_must_not() -> None:
     """Not during a reassignment, not to a dead or lagging replica, not for a topic being deleted, not below the limit."""
-    moving = listing()
-    moving.moving.add(TopicPartition("iteblog", 0))
+    reassigning = listing()
+    reassigning.being_reassigned.add(TopicPartition("iteblog", 0))
     dead = listing()
     del dead.brokers[7]
     lagging = listing()
     lagging.leadership[TopicPartition("iteblog", 1)] = Leadership(LeaderAndIsr(3, 0, (3,)), 1)
     deleting = listing()
-    deleting.deleting.add("iteblog")
-    assert [partitions_to_move(made, 10) for made in (moving, dead, lagging, deleting)] == [[], [], [], []]
+    deleting.queued_for_deletion.add("iteblog")
+    assert [partitions_to_move(made, 10) for made in (reassigning, dead, lagging, deleting)] == [[], [], [], []]
     assert partitions_to_move(listing(), 100) == []
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from broker_core.controller.context import ControllerContext, Leadership
 from broker_core.controller.reassignment import ReplicaAssignment
-from broker_core.controller.requests import ControlRequest, RequestBatch
+from broker_core.controller.requests import BrokerRequestBatch, ControlRequest
 from broker_core.model import BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
 from broker_core.protocol.codec import decode_request, encode_request
 
@@ -30,7 +30,7 @@ def context() -> ControllerContext:
 
 def build() -> list[ControlRequest]:
     made = context()
-    batch = RequestBatch(1, made)
+    batch = BrokerRequestBatch(1, made)
     for tp in (T0, T1):
         batch.leader_and_isr((1, 2, 7), tp, made.leadership[tp], made.assignment(tp))
     batch.leader_and_isr((2,), T0, made.leadership[T0], made.assignment(T0), is_new=True)
@@ -47,7 +47,7 @@ def test_leaders_are_told_by_the_listener_between_brokers() -> None:
     made.brokers[1] = BrokerInfo(1, (outside, inside), None, 41)
     for wanted, told in (("internal", inside), ("HOST", outside), (None, outside)):
         made.inter_broker_listener = wanted
-        batch = RequestBatch(1, made)
+        batch = BrokerRequestBatch(1, made)
         batch.leader_and_isr((2,), T0, made.leadership[T0], made.assignment(T0))
         leaders = batch.build()[0].payload["live_leaders"]
         assert leaders == [{"broker_id": 1, "host_name": told.host, "port": told.port}]
@@ -91,8 +91,8 @@ def test_stop_replica_in_kafka_s_schema() -> None:
 def test_a_topic_being_deleted_has_the_sentinels() -> None:
     """StopReplica with epoch −2 overrides any other; the metadata's leader is −2."""
     made = context()
-    made.deleting.add("t")
-    batch = RequestBatch(1, made)
+    made.queued_for_deletion.add("t")
+    batch = BrokerRequestBatch(1, made)
     batch.stop_replica(1, T0, delete=True)
     batch.update_metadata([1], [T0])
     metadata, stop = batch.build()

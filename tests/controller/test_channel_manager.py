@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from broker_core.controller import channels as module
-from broker_core.controller.channels import ControlChannels
+from broker_core.controller import channel_manager as module
+from broker_core.controller.channel_manager import ControllerChannelManager
 from broker_core.controller.events import BrokerChange, Call, PartitionChange
 from broker_core.controller.inbox import CALLS_LIMIT, Inbox
 from broker_core.controller.requests import ControlRequest
@@ -36,7 +36,7 @@ class Lines:
         self.answered: list[int] = []
         self.overflowing: list[int] = []
         self.failing = False
-        self.channels = ControlChannels(
+        self.channels = ControllerChannelManager(
             self.clock, spawn, self, lambda asked, _: self.answered.append(asked.payload["number"]), self.overflowing.append
         )
 

@@ -25,7 +25,7 @@ _STOP, _REMOVE = "stop deleted topics", "remove deleted topics"
 _STOPPED = (ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED)
 
 
-class Deletions:
+class TopicDeletionManager:
     """One term's topic deletions; `forget` is told of each topic whose znodes are about to go."""
 
     def __init__(
@@ -55,40 +55,42 @@ class Deletions:
         if refused:
             log.warning("Orders to delete topics removed: %s (unknown, or delete.topic.enable is false)", refused)
             await self._znodes.store.delete_all([deletion_path(topic) for topic in refused])
-        self._context.deleting.update(known)
-        self.halt([topic for topic in known if self._context.has_moving(topic)], "a partition is being moved")
+        self._context.queued_for_deletion.update(known)
+        self.mark_ineligible([topic for topic in known if self._context.is_reassigning(topic)], "a partition is being reassigned")
 
-    def halt(self, topics: Iterable[str], reason: str) -> None:
+    def mark_ineligible(self, topics: Iterable[str], reason: str) -> None:
         """Marks queued topics as not to be deleted for now."""
-        halted = [topic for topic in topics if topic in self._context.deleting]
-        self._context.ineligible.update(halted)
+        halted = [topic for topic in topics if topic in self._context.queued_for_deletion]
+        self._context.ineligible_for_deletion.update(halted)
         if halted:
             log.info("Deletion of topics %s halted: %s", halted, reason)
 
-    async def resume_for(self, topics: Iterable[str]) -> None:
+    async def resume_deletions_of(self, topics: Iterable[str]) -> None:
         """Something that stood in the way of these topics' deletion is gone; a reassignment that still runs is not."""
-        queued = [topic for topic in sorted(set(topics)) if topic in self._context.deleting and not self._context.has_moving(topic)]
+        queued = [
+            topic for topic in sorted(set(topics)) if topic in self._context.queued_for_deletion and not self._context.is_reassigning(topic)
+        ]
         if queued:
-            self._context.ineligible.difference_update(queued)
-            await self.resume()
+            self._context.ineligible_for_deletion.difference_update(queued)
+            await self.resume_deletions()
 
-    async def replicas_failed(self, replicas: Sequence[Replica]) -> None:
+    async def fail_replica_deletion(self, replicas: Sequence[Replica]) -> None:
         """Their brokers are gone, or answered with an error."""
-        failed = [replica for replica in replicas if replica.topic in self._context.deleting]
+        failed = [replica for replica in replicas if replica.topic in self._context.queued_for_deletion]
         if failed:
             await self._changes.move_replicas(self._among(failed, _SERVING), ReplicaState.OFFLINE)
             await self._changes.move_replicas(self._among(failed, _STOPPED), ReplicaState.DELETION_INELIGIBLE)
-            self.halt(sorted({replica.topic for replica in failed}), "replicas could not be deleted")
-            await self.resume()
+            self.mark_ineligible(sorted({replica.topic for replica in failed}), "replicas could not be deleted")
+            await self.resume_deletions()
 
-    async def replicas_deleted(self, replicas: Sequence[Replica]) -> None:
+    async def complete_replica_deletion(self, replicas: Sequence[Replica]) -> None:
         """Their brokers said so."""
         deleted = self._among(replicas, (ReplicaState.DELETION_STARTED,))
         await self._changes.move_replicas(deleted, ReplicaState.DELETION_SUCCESSFUL)
         if any(topic not in self._to_stop and not self._context.stopping.get(topic) for topic in sorted({each.topic for each in replicas})):
-            await self.resume()
+            await self.resume_deletions()
 
-    async def resume(self) -> None:
+    async def resume_deletions(self) -> None:
         """Finishes, retries and begins what can be."""
         plan = topic_deletion.plan(self._context)
         for topic in plan.finished:
@@ -145,7 +147,7 @@ class Deletions:
         partitions: list[TopicPartition] = []
         while self._to_stop and len(partitions) < work.PARTITIONS_PER_SLICE:
             topic, left = next(iter(self._to_stop.items()))
-            if not self._context.is_going(topic):
+            if not self._context.is_being_deleted(topic):
                 del self._to_stop[topic]
                 continue
             partitions += left[: -work.PARTITIONS_PER_SLICE - 1 : -1]
@@ -156,5 +158,5 @@ class Deletions:
         await self._changes.move_replicas(self._among(dead, _SERVING), ReplicaState.OFFLINE)
         await self._changes.move_replicas(self._among(dead, _STOPPED), ReplicaState.DELETION_INELIGIBLE)
         await self._changes.move_replicas(alive, ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED)
-        self.halt(sorted({replica.topic for replica in dead}), "a replica's broker is down")
+        self.mark_ineligible(sorted({replica.topic for replica in dead}), "a replica's broker is down")
         return bool(self._to_stop)

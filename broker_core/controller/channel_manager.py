@@ -36,7 +36,7 @@ class ControlSender(Protocol):
         ...
 
 
-class ControlChannels:
+class ControllerChannelManager:
     """One term's lanes; `on_response` and `on_overflow` are called on the loop."""
 
     def __init__(

@@ -16,7 +16,7 @@ HIGH_WATERMARK = -1
 DELETE = "delete"
 
 
-class Deletions:
+class RecordDeletions:
     """`hosted` gives the partition here or raises what the client has to be told."""
 
     def __init__(
