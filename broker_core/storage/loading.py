@@ -51,6 +51,10 @@ class LogLoader:
     async def load(self) -> LoadedLog:
         """After an unclean stop the log is checked from the recovery point on. `OSError` when the disk refuses."""
         self._disk.make_dirs(self._folder.path)
+        if not self._disk.list_dir(self._folder.path):
+            start_offset = self._begin()
+            producers = ProducerStateManager(start_offset)
+            return LoadedLog(self._segments, self._epochs, producers, start_offset, start_offset, start_offset, None)
         complete_swaps(self._folder)
         epochs_known = self._read_epochs()
         await self._take_segments()
@@ -113,6 +117,10 @@ class LogLoader:
             self._epochs.clear()
         if len(self._segments):
             return end_offset
+        return self._begin()
+
+    def _begin(self) -> int:
+        """The first segment of a log without records; their offset."""
         self._segments.add(Segment.create(self._folder.pool, self._folder.path, self._log_start_offset, self._folder.node.clock.now_ms()))
         return self._log_start_offset
 
