@@ -111,6 +111,7 @@ class Reassignments:
         self._deletions.mark_ineligible([tp.topic], "a partition is being reassigned")
         current = self._context.assignment(tp)
         if wanted != current:
+            # Before anybody is told: a controller that ends after this line leaves its successor all it needs to go on.
             await self._persist(tp, wanted)
             self._context.set_assignment(tp, wanted)
         self._context.being_reassigned.add(tp)
@@ -148,6 +149,8 @@ class Reassignments:
         batch = self._changes.batch()
         batch.leader_and_isr(done.replicas, tp, leadership, done)
         self._changes.send(batch)
+        # The assignment last: until then the replicas to remove are in it, and a successor that finds the reassignment unfinished stops
+        # and deletes them again. The other way round nobody would know of them, and their logs would stay for ever.
         await self._stop(tp, (*assignment.removing, *unneeded))
         await self._persist(tp, done)
         self._context.being_reassigned.discard(tp)

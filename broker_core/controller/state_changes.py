@@ -284,6 +284,7 @@ class StateChanges:
         return {tp: leadership.state for tp, leadership in found.items() if leadership.controller_epoch <= self._context.epoch}
 
     async def _write(self, states: dict[TopicPartition, LeaderAndIsr]) -> tuple[dict[TopicPartition, LeaderAndIsr], list[TopicPartition]]:
+        # The context follows the store, and requests follow the context: no broker is told of a leader that a successor could not read.
         written, conflicts = await self._znodes.write_states(states, self._context.epoch)
         for tp, state in written.items():
             self._context.leadership[tp] = Leadership(state, self._context.epoch)

@@ -159,6 +159,7 @@ class Term:
             await self.changes.send_metadata(self.context.all_ids(), partitions)
         for tp in partitions:
             await self.reassignments.check(tp)
+        # When all is done that they ask for: what fails before is read again, and to be told twice does no harm.
         await self._znodes.store.delete_all([f"{ISR_CHANGES}/{name}" for name in names])
 
     async def log_dirs_changed(self) -> None:

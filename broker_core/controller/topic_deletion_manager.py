@@ -123,6 +123,7 @@ class TopicDeletionManager:
         return bool(self._to_remove)
 
     async def _remove(self, topic: str) -> None:
+        # The znodes before the context: a write that fails, or an office that ends, leaves a topic whose deletion is taken up again.
         self._forget(topic)
         await self._znodes.delete_topic(topic)
         await self._changes.forget(self._context.partitions_of(topic))
@@ -136,6 +137,7 @@ class TopicDeletionManager:
         await self._changes.move_partitions(unseen, PartitionState.OFFLINE)
         await self._changes.move_partitions(unseen, PartitionState.NON_EXISTENT)
         self._context.deletion_started.update(topics)
+        # Clients hear that the topic goes before its replicas do: they would ask brokers for logs that have just been deleted.
         await self._changes.send_metadata(self._context.all_ids(), [tp for topic in topics for tp in self._context.partitions_of(topic)])
         for topic in topics:
             self._to_stop[topic] = self._context.partitions_of(topic)[::-1]

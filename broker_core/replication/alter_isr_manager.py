@@ -52,7 +52,7 @@ class AlterIsrManager:
     def _take(self, partition: Partition, leader: LeaderState, change: PendingChange, outcome: Outcome) -> None:
         """Applies the answer, if the leadership and the change are still those that asked (KAFKA-12686)."""
         if isinstance(outcome, Written):
-            self._announcer.note(partition.tp)
+            self._announcer.note(partition.tp)  # also where the change is overtaken here: the store has it, the controller has to know
             applied = leader.committed(change, outcome.isr, outcome.zk_version)
             self._count(change)
         elif isinstance(outcome, Refused):

@@ -82,6 +82,7 @@ async def write_isr(
                 data = encode_partition_state(proposal, controller_epoch)
                 stat = await node.store.set(state_path(tp), data, version=proposal.zk_version)
                 return Written(proposal.isr, stat.version)
+            # Not registered any more. Where no write was sent nothing has happened; one whose reply was lost may be in the store.
             outcome = await _look_up(node, tp, proposal) if tried else Withdrawn()
         except BadVersion:
             outcome = await _look_up(node, tp, proposal)
@@ -157,7 +158,7 @@ class IsrAnnouncer:
 
     async def _announce(self) -> None:
         batch = list(self._pending)[:ANNOUNCE_MOST_PARTITIONS]
-        for tp in batch:
+        for tp in batch:  # before the wait: one that changes again meanwhile is announced again
             del self._pending[tp]
         try:
             await self._node.store.create(f"{ISR_CHANGES}/isr_change_", encode_isr_change(batch), sequence=True)

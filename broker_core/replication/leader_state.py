@@ -89,6 +89,8 @@ class LeaderState(Struct):
         if not may_join(self.followers[broker_id].log_end_offset, high_watermark, epoch_start):
             return None
         change = expand(self.isr, broker_id)
+        # From here on, before the write is sent, the high watermark waits for the newcomer too: once the store names it, it may be
+        # elected, long before the answer is here.
         self.isr = change or self.isr
         return change
 
@@ -98,7 +100,7 @@ class LeaderState(Struct):
             return None
         leaving = out_of_sync(self.isr.isr, self.broker_id, self.followers, leader_leo, now_ms=now_ms, lag_max_ms=lag_max_ms)
         change = shrink(self.isr, leaving)
-        self.isr = change or self.isr
+        self.isr = change or self.isr  # who leaves still counts until the write is known to be done: it may be elected until then
         return change
 
     def proposal(self, change: PendingChange) -> LeaderAndIsr:

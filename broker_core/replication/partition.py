@@ -124,6 +124,7 @@ class Partition:
         """Becomes leader: the epoch's start is on disk before the first request is served. None when overtaken."""
         self.log = log
         epoch_start = log.log_end_offset
+        # Followers cut their logs by what we answer about our epochs: an answer must not be forgotten by a crash.
         await log.side_files.assign_epoch(order.leader_epoch, epoch_start)
         if not self.is_latest(change):
             return None
@@ -251,7 +252,7 @@ class Partition:
             lag_max_ms=self._lag_max_ms,
             is_alive=self._around.is_alive,
         )
-        offset = min(offset, log.recovery.settled_offset)
+        offset = min(offset, log.recovery.settled_offset)  # the leader's own copy counts as far as `flush.messages` has it on disk
         if offset <= log.high_watermark:
             return False
         log.update_high_watermark(offset)

@@ -102,6 +102,8 @@ class LogCleaner:
     async def clean(self, log: PartitionLog, found: CleanRange) -> None:
         """Compacts a log up to where the map of keys reaches; `CorruptData` when a batch cannot be read."""
         truncations = log.recovery.truncations
+        # On disk, the point included, before a segment is replaced: compaction leaves gaps between offsets, and a start takes a gap above
+        # the recovery point for the place where a power loss has cut the log.
         await log.recovery.flush(found.end)
         await log.recovery.save()
         slices = Slices(self._node)

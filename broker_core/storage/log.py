@@ -316,6 +316,7 @@ class PartitionLog:
             )
         if offset <= self.log_start_offset:
             return False
+        # In memory only: the checkpoint of log starts is periodic, as Kafka's. A crash before it makes the records readable again.
         self._start_at(offset)
         return True
 
@@ -333,7 +334,9 @@ class PartitionLog:
             return 0
         try:
             if count == len(self.segments):
-                self.roll(now_ms)
+                self.roll(now_ms)  # or nothing on disk would say where the log ends
+            # The oldest first, so that a crash in between leaves a log that begins later and has no hole. Epochs and snapshots that
+            # speak of what is gone follow; a start that still finds them drops them by the log's start.
             self.store.retire(list(self.segments)[:count])
         except OSError as error:
             raise self.health.failed(error, "deletion") from error
@@ -353,7 +356,7 @@ class PartitionLog:
         state.on_high_watermark(self.high_watermark)
         self.producer_state = state
 
-    # ValidationResult after, closed, recovered
+    # Looked after, closed, recovered
 
     async def look_after(self, now_ms: int) -> None:
         """The periodic part: comes back after handles ran out, and flushes when `flush.ms` is over or an earlier flush failed.

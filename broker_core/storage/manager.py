@@ -155,7 +155,7 @@ class LogManager:
         if clean and self.log_dir.failure is None:
             try:
                 await self.checkpoint_all()
-                if all_well:
+                if all_well:  # and last of all: a start that finds the mark checks nothing
                     await self._folder.leave_clean_mark(broker_epoch)
             except OSError as error:
                 logger.error("the data folder is not left clean", extra={"error": str(error)})
@@ -252,6 +252,7 @@ class LogManager:
             await log.close(clean=False)
             folder = f"{self._folder.path}/{names.deleted_folder_name(partition, self._node.entropy.bytes(16))}"
             try:
+                # This is the deletion: after a crash before it the log is there as before, after it a start removes the folder.
                 self._node.disk.rename(log.directory, folder)
             except OSError as error:
                 raise self._refused(f"deletion of {partition}", error) from error
@@ -260,7 +261,11 @@ class LogManager:
             self._removals.add(folder, log.config.file_delete_delay_ms)
 
     async def _forget_retired(self) -> None:
-        """Takes the logs retired since out of the checkpoints; of all others there is nothing new to write."""
+        """Takes the logs retired since out of the checkpoints; of all others there is nothing new to write.
+
+        Before the deletion is answered: a topic made anew under the name, and a crash after that, would otherwise find its logs
+        trusted up to the recovery points of the old ones.
+        """
         retired = list(self._retired)
         try:
             for name in (names.RECOVERY_POINT_CHECKPOINT, names.LOG_START_CHECKPOINT, names.REPLICATION_CHECKPOINT):

@@ -172,6 +172,8 @@ class Segment:
     def truncate(self, offset: int, now_ms: int) -> int:
         """Cuts off every batch that ends at or after `offset`; returns the log's new end. `OSError` when the disk refuses."""
         span = self.find(offset)
+        # The indexes first: a kill in between leaves batches that no entry points at, which a walk finds. The other way round entries
+        # would point beyond the file's end.
         self.offset_index.truncate(offset)
         self.time_index.truncate(offset)
         self.txn_index.truncate(offset)
@@ -219,14 +221,14 @@ class Segment:
         self.txn_index.flush()
 
     async def sync(self) -> None:
-        """Makes the segment survive a power loss: log first, then its indexes."""
+        """Makes the segment survive a power loss: the log first, for an index that survives alone would speak of bytes that are gone."""
         await self.file.fsync()
         await self.offset_index.sync()
         await self.time_index.sync()
         await self.txn_index.sync()
 
     def rename(self, suffix: str) -> None:
-        """Gives all files of the segment another suffix; the log goes first."""
+        """Gives all files of the segment another suffix; the log goes first, as a start removes indexes that have none."""
         self.suffix = suffix
         self._pool.rename(self.path, self._path(names.LOG))
         self.path = self._path(names.LOG)

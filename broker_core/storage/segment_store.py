@@ -63,7 +63,7 @@ class SegmentStore:
         active = self.active
         if active.base_offset >= base_offset:
             return False
-        active.finish()
+        active.finish()  # before there is a next one: of a closed segment the time index alone says its largest timestamp
         segment = self.create(base_offset)
         config = self._config()
         if config.segment_jitter_ms:
@@ -72,7 +72,8 @@ class SegmentStore:
         return True
 
     def truncate(self, offset: int) -> int:
-        """Cuts off all batches that end at or after `offset`, the last segment first; returns the log's new end."""
+        """Cuts off all batches that end at or after `offset`; returns the log's new end."""
+        # The last segment first: a crash in between leaves a log that is cut too little, never one with a hole.
         self.retire([segment for segment in reversed(list(self.segments)) if segment.base_offset > offset])
         self._reader.forget()
         return self.active.truncate(offset, self._folder.node.clock.now_ms())
@@ -82,7 +83,7 @@ class SegmentStore:
         first = self.create(offset, names.CLEANED)
         self.retire(list(reversed(list(self.segments))))
         self.segments.add(first)
-        first.rename("")
+        first.rename("")  # a crash before this line: a start drops what is `.cleaned`, and finds the first of the old segments or none
 
     def retire(self, gone: Sequence[Segment]) -> None:
         """Takes segments out of the log in the given order; their files go after `file.delete.delay.ms`."""
