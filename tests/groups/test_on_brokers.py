@@ -233,6 +233,24 @@ def test_offsets_of_a_deleted_topic_are_gone(cluster):
     assert client.committed() == -1
 
 
+@pytest.mark.spec("B19")
+def test_commits_after_the_offsets_topic_has_grown_are_not_overtaken_by_older_ones():
+    """The group's hash names a lower partition now; a restarted broker reads what it committed before, too, and after the rest."""
+    with BrokerCluster(brokers=1) as cluster:
+        cluster.start_all()
+        cluster.create("t")
+        client = GroupClient(cluster, "e")
+        client.commit(7)
+        grown = {"topics": [{"name": CONSUMER_OFFSETS, "count": 5, "assignments": None}], "timeout": 20_000, "validate_only": False}
+        assert cluster.ask(1, ApiKey.CREATE_PARTITIONS, 3, grown).results[0].error_code == E.NONE
+        cluster.until(lambda: all(cluster.leads(CONSUMER_OFFSETS, partition) for partition in range(5)))
+        client.commit(9)
+        assert client.committed() == 9
+        cluster.kill(1)
+        cluster.start(1)
+        assert client.committed() == 9
+
+
 @pytest.mark.spec("G4")
 def test_producer_ids_are_unique_over_brokers_and_restarts(cluster):
     payload = {"transactional_id": None, "transaction_timeout": 0}
