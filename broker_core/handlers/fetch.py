@@ -17,8 +17,8 @@ from broker_core.protocol.codec import field, millis
 from broker_core.protocol.hot import FetchPartitionResult, encode_fetch_response
 from broker_core.records.budget import Budget, BudgetSpent, refusal
 from broker_core.records.legacy import down_converting
-from broker_core.replication.fetch_params import FetchParams
-from broker_core.replication.fetch_session import FINAL_EPOCH, NO_SESSION, PartitionKey, Reply, WantedPartition
+from broker_core.replication.serving.fetch_params import FetchParams
+from broker_core.replication.serving.fetch_session import FINAL_EPOCH, NO_SESSION, PartitionKey, Reply, WantedPartition
 from broker_core.seams import FileRange, Part
 
 TOPIC_IDS_SINCE = 13

@@ -18,7 +18,7 @@ from broker_core.replication.partition import ACKS_ALL, Partition
 from broker_core.replication.refused_sequences import RefusedSequences
 from broker_core.seams import Node
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
-from broker_core.storage.log_validator import ValidationResult, must_validate, validate_headers, validating
+from broker_core.storage.validation.log_validator import ValidationResult, must_validate, validate_headers, validating
 from broker_core.storage.workbench import Workbench
 
 logger = logging.getLogger(__name__)

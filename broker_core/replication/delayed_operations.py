@@ -11,9 +11,9 @@ from uuid import UUID
 
 from broker_core.model import TopicPartition
 from broker_core.purgatory.purgatory import Purgatory
-from broker_core.replication.fetch_session import FetchSession, PartitionKey, WantedPartition
-from broker_core.replication.isr import PendingChange
+from broker_core.replication.isr.states import PendingChange
 from broker_core.replication.partition import Moved, Partition
+from broker_core.replication.serving.fetch_session import FetchSession, PartitionKey, WantedPartition
 from broker_core.seams import Clock
 
 FetchKey = TopicPartition | int

@@ -15,11 +15,20 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from broker_core.model import LeaderAndIsr
-from broker_core.replication.fetch_session import FetchClock
 from broker_core.replication.flaws import Flaws
 from broker_core.replication.follower_state import FollowerState, out_of_sync
-from broker_core.replication.high_watermark import committable_offset
-from broker_core.replication.isr import CommittedIsr, IsrState, PendingChange, PendingExpandIsr, PendingShrinkIsr, expand, may_join, shrink
+from broker_core.replication.isr.high_watermark import committable_offset
+from broker_core.replication.isr.states import (
+    CommittedIsr,
+    IsrState,
+    PendingChange,
+    PendingExpandIsr,
+    PendingShrinkIsr,
+    expand,
+    may_join,
+    shrink,
+)
+from broker_core.replication.serving.fetch_session import FetchClock
 
 
 class Acknowledgement(Struct, frozen=True):

@@ -23,29 +23,29 @@ from broker_core.errors import CloseConnection, ErrorCode
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.codec import field
-from broker_core.replication.alter_isr_manager import AlterIsrManager
 from broker_core.replication.appending import Appending, AppendResult
 from broker_core.replication.control_requests import leader_and_isr_payload, leader_orders, stop_orders, stop_replica_payload
 from broker_core.replication.control_work import ControlWork
 from broker_core.replication.delayed_operations import DelayedOperations, topic_of
-from broker_core.replication.fetch_params import FetchParams
-from broker_core.replication.fetch_session import FetchSession, PartitionKey, Reply, SessionWatch, WantedPartition
-from broker_core.replication.fetch_session_cache import FetchSessionCache
-from broker_core.replication.fetching import Fetching
 from broker_core.replication.flaws import NO_FLAWS, Flaws
+from broker_core.replication.following.replica_fetcher_manager import ReplicaFetcherManager
 from broker_core.replication.hosted_partitions import HostedPartitions
-from broker_core.replication.isr_expiration import IsrExpiration
+from broker_core.replication.isr.alter_isr_manager import AlterIsrManager
+from broker_core.replication.isr.isr_expiration import IsrExpiration
 from broker_core.replication.leadership import is_old_generation
 from broker_core.replication.log_dir_event import AskAgain, announce_log_dir_failure
 from broker_core.replication.lookups import Lookups
 from broker_core.replication.partition import Surroundings
-from broker_core.replication.partition_reader import LocalReader
 from broker_core.replication.quota import follower_quota, leader_quota
 from broker_core.replication.record_deletions import RecordDeletions
-from broker_core.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker_core.replication.roles import Roles
+from broker_core.replication.serving.fetch_params import FetchParams
+from broker_core.replication.serving.fetch_session import FetchSession, PartitionKey, Reply, SessionWatch, WantedPartition
+from broker_core.replication.serving.fetch_session_cache import FetchSessionCache
+from broker_core.replication.serving.fetching import Fetching
+from broker_core.replication.serving.partition_reader import LocalReader
 from broker_core.seams import Node
-from broker_core.storage.log_dir import LogDirFailure
+from broker_core.storage.folder.log_dir import LogDirFailure
 from broker_core.storage.manager import LogManager
 
 log = logging.getLogger(__name__)

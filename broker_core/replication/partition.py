@@ -18,16 +18,16 @@ from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import NO_EPOCH, NO_LEADER, LeaderAndIsr, TopicPartition
 from broker_core.records.compression import Buffer
 from broker_core.replication.control_requests import LeaderOrder
-from broker_core.replication.fetch_session import FetchClock
 from broker_core.replication.flaws import Flaws
 from broker_core.replication.follower_state import FollowerView, view
-from broker_core.replication.high_watermark import effective_min_isr
-from broker_core.replication.isr import PendingChange
+from broker_core.replication.isr.high_watermark import effective_min_isr
+from broker_core.replication.isr.states import PendingChange
 from broker_core.replication.leader_state import Acknowledgement, LeaderState
 from broker_core.replication.leadership import Role, judge_client_epoch
+from broker_core.replication.serving.fetch_session import FetchClock
 from broker_core.seams import Clock
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
-from broker_core.storage.log_validator import ValidationResult
+from broker_core.storage.validation.log_validator import ValidationResult
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -18,13 +18,13 @@ from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.model import NO_LEADER, TopicPartition
 from broker_core.replication.control_requests import LeaderOrder, StopOrder
 from broker_core.replication.delayed_operations import DelayedOperations
+from broker_core.replication.following.replica_fetcher_manager import ReplicaFetcherManager
 from broker_core.replication.hosted_partitions import HostedPartitions
 from broker_core.replication.leadership import Role, judge_leader_and_isr, judge_stop_replica
 from broker_core.replication.partition import Moved, Partition
-from broker_core.replication.replica_fetcher_manager import ReplicaFetcherManager
 from broker_core.seams import Node
+from broker_core.storage.folder.log_dir import lacks_handles
 from broker_core.storage.log import PartitionLog
-from broker_core.storage.log_dir import lacks_handles
 from broker_core.storage.manager import LogManager
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from broker_core.errors import ConfigError
-from broker_core.storage.files import OPEN_FILES_LIMIT
+from broker_core.storage.folder.files import OPEN_FILES_LIMIT
 
 LOCK_FILE = ".lock"
 READY_FILE = ".ready"

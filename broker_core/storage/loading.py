@@ -10,15 +10,15 @@ from msgspec import Struct
 from broker_core.config import TopicConfig
 from broker_core.errors import CorruptData
 from broker_core.records.batch import parse_header
-from broker_core.storage import names
-from broker_core.storage.batch_scan import HEADER_BYTES
-from broker_core.storage.checkpoints import CHECKPOINT_LIMIT_BYTES, decode_epochs, decode_partition_metadata
-from broker_core.storage.files import LogFolder
+from broker_core.storage.folder import names
+from broker_core.storage.folder.checkpoints import CHECKPOINT_LIMIT_BYTES, decode_epochs, decode_partition_metadata
+from broker_core.storage.folder.files import LogFolder
 from broker_core.storage.leader_epoch_cache import LeaderEpochCache
 from broker_core.storage.producer_state import ProducerStateManager
 from broker_core.storage.recovery import complete_swaps, rebuild_producers, recover_segment, snapshot_offsets
-from broker_core.storage.segment import Segment
-from broker_core.storage.segments import Segments
+from broker_core.storage.segments.batch_scan import HEADER_BYTES
+from broker_core.storage.segments.log_segments import LogSegments
+from broker_core.storage.segments.segment import Segment
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ METADATA_LIMIT_BYTES = 4096
 
 
 class LoadedLog(Struct):
-    segments: Segments
+    segments: LogSegments
     epochs: LeaderEpochCache
     producers: ProducerStateManager
     log_start_offset: int
@@ -45,7 +45,7 @@ class LogLoader:
         self._recovery_point = recovery_point
         self._log_start_offset = log_start_offset
         self._clean = clean
-        self._segments = Segments()
+        self._segments = LogSegments()
         self._epochs = LeaderEpochCache()
 
     async def load(self) -> LoadedLog:

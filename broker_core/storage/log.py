@@ -26,20 +26,20 @@ from broker_core.errors import CorruptData, ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.records.batch import BatchHeader
 from broker_core.seams import Node
-from broker_core.storage.files import FilePool, LogFolder
+from broker_core.storage.folder.files import FilePool, LogFolder
 from broker_core.storage.leader_epoch_cache import LeaderEpochCache
 from broker_core.storage.loading import LoadedLog, LogLoader
 from broker_core.storage.log_health import LogHealth
-from broker_core.storage.log_validator import ValidationResult
-from broker_core.storage.prepared_append import NO_TIMESTAMP, Prepared, Rules, prepare_follower, prepare_leader
 from broker_core.storage.producer_state import AppendOrigin, BatchMetadata, ProducerAppendInfo, ProducerStateManager
 from broker_core.storage.reader import LogSlice, Reader, ReadLimits, TimestampAndOffset
 from broker_core.storage.recovery import commit_update, rebuild_producers, recover_segment
 from broker_core.storage.recovery_point import RecoveryPoint
 from broker_core.storage.retention import expired_count
-from broker_core.storage.segment_store import SegmentStore
-from broker_core.storage.segments import Segments
+from broker_core.storage.segments.log_segments import LogSegments
+from broker_core.storage.segments.segment_store import SegmentStore
 from broker_core.storage.side_files import SideFiles
+from broker_core.storage.validation.log_validator import ValidationResult
+from broker_core.storage.validation.prepared_append import NO_TIMESTAMP, Prepared, Rules, prepare_follower, prepare_leader
 
 __all__ = ["AppendInfo", "AppendOrigin", "LogSlice", "PartitionLog", "TimestampAndOffset"]
 
@@ -97,7 +97,7 @@ class PartitionLog:
         self.health = LogHealth(topic_partition)
         self.epochs: LeaderEpochCache = loaded.epochs
         self.producer_state: ProducerStateManager = loaded.producers
-        self.segments: Segments = loaded.segments
+        self.segments: LogSegments = loaded.segments
         self.reader = Reader(loaded.segments, self.health)
         self.store = SegmentStore(folder, loaded.segments, config, reader=self.reader, health=self.health)
         self.side_files = SideFiles(folder, loaded.epochs, self.health)

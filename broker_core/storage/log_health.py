@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
-from broker_core.storage.log_dir import HANDLES_AT_FAULT
+from broker_core.storage.folder.log_dir import HANDLES_AT_FAULT
 
 logger = logging.getLogger(__name__)
 

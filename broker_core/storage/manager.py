@@ -12,15 +12,15 @@ from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.seams import Node
-from broker_core.storage import names
-from broker_core.storage.cleaner import LogCleaner
+from broker_core.storage.cleaning.log_cleaner import LogCleaner
 from broker_core.storage.coalesced_action import CoalescedAction
-from broker_core.storage.data_folder import DataFolder
-from broker_core.storage.files import FilePool
-from broker_core.storage.headroom import SAMPLE_MS, Headroom, Space
+from broker_core.storage.folder import names
+from broker_core.storage.folder.data_folder import DataFolder
+from broker_core.storage.folder.files import FilePool
+from broker_core.storage.folder.headroom import SAMPLE_MS, Headroom, Space
+from broker_core.storage.folder.log_dir import HANDLES_AT_FAULT, LogDir, LogDirFailure
+from broker_core.storage.folder.removals import Removals
 from broker_core.storage.log import PartitionLog
-from broker_core.storage.log_dir import HANDLES_AT_FAULT, LogDir, LogDirFailure
-from broker_core.storage.removals import Removals
 from broker_core.storage.slices import Slices
 from broker_core.storage.workbench import Workbench
 

@@ -15,10 +15,10 @@ from broker_core.records.batch import LOG_APPEND_TIME, parse_header, reading_rec
 from broker_core.records.budget import Budget, BudgetSpent
 from broker_core.records.steps import Steps
 from broker_core.seams import FileRange
-from broker_core.storage.batch_scan import Span
 from broker_core.storage.log_health import LogHealth
-from broker_core.storage.segment import Segment
-from broker_core.storage.segments import Segments
+from broker_core.storage.segments.batch_scan import Span
+from broker_core.storage.segments.log_segments import LogSegments
+from broker_core.storage.segments.segment import Segment
 
 HINTS_LIMIT = 64
 
@@ -57,7 +57,7 @@ class Reader:
 
     __slots__ = ("_health", "_hints", "_segments")
 
-    def __init__(self, segments: Segments, health: LogHealth) -> None:
+    def __init__(self, segments: LogSegments, health: LogHealth) -> None:
         self._segments = segments
         self._health = health
         self._hints: dict[int, tuple[Segment, int]] | None = None

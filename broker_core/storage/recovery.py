@@ -14,17 +14,17 @@ from msgspec import Struct
 from broker_core.errors import CorruptData
 from broker_core.records.batch import BatchHeader, check_batch, parse_header
 from broker_core.seams import DiskFile, Node
-from broker_core.storage import names
-from broker_core.storage.batch_scan import HEADER_BYTES, spans
-from broker_core.storage.files import LogFolder
+from broker_core.storage.folder import names
+from broker_core.storage.folder.files import LogFolder
 from broker_core.storage.leader_epoch_cache import LeaderEpochCache
-from broker_core.storage.prepared_append import control_marker, span_of
 from broker_core.storage.producer_snapshot import SNAPSHOT_LIMIT_BYTES, decode_snapshot
 from broker_core.storage.producer_state import AppendOrigin, ProducerAppendInfo, ProducerStateManager
-from broker_core.storage.segment import Segment
-from broker_core.storage.segments import Segments
+from broker_core.storage.segments.batch_scan import HEADER_BYTES, spans
+from broker_core.storage.segments.log_segments import LogSegments
+from broker_core.storage.segments.segment import Segment
+from broker_core.storage.segments.transaction_index import AbortedTxn
 from broker_core.storage.slices import Slices
-from broker_core.storage.transaction_index import AbortedTxn
+from broker_core.storage.validation.prepared_append import control_marker, span_of
 
 CHUNK_BYTES = 256 * 1024
 
@@ -160,7 +160,7 @@ def load_snapshot(folder: LogFolder, log_start_offset: int, up_to_offset: int) -
     return ProducerStateManager(log_start_offset)
 
 
-async def rebuild_producers(folder: LogFolder, segments: Segments, log_start_offset: int, up_to_offset: int) -> ProducerStateManager:
+async def rebuild_producers(folder: LogFolder, segments: LogSegments, log_start_offset: int, up_to_offset: int) -> ProducerStateManager:
     """Producer state at `up_to_offset`: the newest snapshot before it, and the batches since."""
     state = load_snapshot(folder, log_start_offset, up_to_offset)
     slices = Slices(folder.node)

@@ -14,7 +14,7 @@ from broker_core.errors import KafkaError
 from broker_core.seams import Node
 from broker_core.storage.held_records import HeldRecords
 from broker_core.storage.log_health import LogHealth
-from broker_core.storage.segment_store import SegmentStore
+from broker_core.storage.segments.segment_store import SegmentStore
 from broker_core.storage.side_files import SideFiles
 
 

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import uuid
 
-from broker_core.storage import names
-from broker_core.storage.checkpoints import encode_epochs, encode_partition_metadata
-from broker_core.storage.files import LogFolder
+from broker_core.storage.folder import names
+from broker_core.storage.folder.checkpoints import encode_epochs, encode_partition_metadata
+from broker_core.storage.folder.files import LogFolder
 from broker_core.storage.leader_epoch_cache import LeaderEpochCache
 from broker_core.storage.log_health import LogHealth
 from broker_core.storage.producer_snapshot import encode_snapshot

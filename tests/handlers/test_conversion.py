@@ -17,7 +17,7 @@ from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.records.batch import Codec, Record, build_batch, iter_headers, read_records
 from broker_core.records.legacy import build_message_set
 from broker_core.replication.appending import AppendResult
-from broker_core.replication.fetch_session import Answer, Reply, WantedPartition
+from broker_core.replication.serving.fetch_session import Answer, Reply, WantedPartition
 from broker_core.seams import at_once
 from broker_core.server.pipeline import UNTHROTTLED_MS, respond
 from broker_core.storage.workbench import Workbench

@@ -8,11 +8,11 @@ import pytest
 
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import LeaderAndIsr
-from broker_core.replication.following import cut_diverging, restart
-from broker_core.replication.isr import CommittedIsr, PendingShrinkIsr
+from broker_core.replication.following.follower import cut_diverging, restart
+from broker_core.replication.following.truncation import EpochEnd
+from broker_core.replication.isr.states import CommittedIsr, PendingShrinkIsr
 from broker_core.replication.leadership import Role
 from broker_core.replication.partition import Moved
-from broker_core.replication.truncation import EpochEnd
 from tests.support.replica_world import LAG_MAX_MS, TOPIC_ID, TP, ReplicaWorld
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from broker_core.errors import ErrorCode
 from broker_core.protocol.hot import FetchPartitionResult
-from broker_core.replication.fetch_session import Answer, FetchContext, FetchSession, SessionWatch, WantedPartition
-from broker_core.replication.fetch_session_cache import EVICTION_MS, FetchSessionCache
+from broker_core.replication.serving.fetch_session import Answer, FetchContext, FetchSession, SessionWatch, WantedPartition
+from broker_core.replication.serving.fetch_session_cache import EVICTION_MS, FetchSessionCache
 
 pytestmark = pytest.mark.spec("B20")
 

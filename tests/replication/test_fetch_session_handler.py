@@ -8,8 +8,8 @@ import pytest
 
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
-from broker_core.replication import fetch_session_handler
-from broker_core.replication.fetch_session_handler import (
+from broker_core.replication.following import fetch_session_handler
+from broker_core.replication.following.fetch_session_handler import (
     BY_ID_VERSION,
     BY_NAME_VERSION,
     FetchRequestData,

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from broker_core.errors import ErrorCode
 from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.records.batch import Record, build_batch
-from broker_core.replication.fetch_params import FetchParams
-from broker_core.replication.fetch_session import Reply, WantedPartition
-from broker_core.replication.replica_selector import RACK_AWARE, RANDOM
+from broker_core.replication.serving.fetch_params import FetchParams
+from broker_core.replication.serving.fetch_session import Reply, WantedPartition
+from broker_core.replication.serving.replica_selector import RACK_AWARE, RANDOM
 from broker_core.seams import FileRange
 from broker_core.storage.log import AppendOrigin
 from tests.support.replica_world import TOPIC_ID, TP, MiniBroker, ReplicaWorld, decode_values

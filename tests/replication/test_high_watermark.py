@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from broker_core.replication.follower_state import NEVER, FollowerState
-from broker_core.replication.high_watermark import committable_offset, effective_min_isr
-from broker_core.replication.isr import CommittedIsr, IsrState, PendingExpandIsr, PendingShrinkIsr
+from broker_core.replication.isr.high_watermark import committable_offset, effective_min_isr
+from broker_core.replication.isr.states import CommittedIsr, IsrState, PendingExpandIsr, PendingShrinkIsr
 from tests.support.replica_model import ModelReplica, fetch
 
 pytestmark = pytest.mark.spec("R5")

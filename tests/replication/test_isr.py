@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_core.replication.isr import CommittedIsr, PendingExpandIsr, PendingShrinkIsr, expand, may_join, shrink
+from broker_core.replication.isr.states import CommittedIsr, PendingExpandIsr, PendingShrinkIsr, expand, may_join, shrink
 
 pytestmark = pytest.mark.spec("R3")
 

@@ -8,7 +8,7 @@ from broker_core.coordination.layout import ISR_CHANGES, broker_path, state_path
 from broker_core.coordination.store import ConnectionLoss
 from broker_core.coordination.znode_data import decode_isr_change, decode_partition_state, encode_partition_state
 from broker_core.model import LeaderAndIsr, TopicPartition
-from broker_core.replication.isr_store import (
+from broker_core.replication.isr.isr_store import (
     IsrAnnouncer,
     Newcomer,
     Outcome,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from broker_core.model import LeaderAndIsr
-from broker_core.replication.fetch_session import FetchClock
 from broker_core.replication.flaws import NO_FLAWS
-from broker_core.replication.isr import CommittedIsr, PendingExpandIsr, PendingShrinkIsr
+from broker_core.replication.isr.states import CommittedIsr, PendingExpandIsr, PendingShrinkIsr
 from broker_core.replication.leader_state import Acknowledgement, LeaderState
+from broker_core.replication.serving.fetch_session import FetchClock
 
 pytestmark = pytest.mark.spec("R3", "R4")
 

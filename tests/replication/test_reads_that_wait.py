@@ -11,10 +11,17 @@ from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.replication.delayed_operations import DelayedOperations
-from broker_core.replication.fetch_params import FetchParams
-from broker_core.replication.fetch_session import Answer, FetchClock, FetchContext, FetchSession, IncrementalFetchContext, WantedPartition
-from broker_core.replication.fetching import Fetching
-from broker_core.replication.partition_reader import Limits
+from broker_core.replication.serving.fetch_params import FetchParams
+from broker_core.replication.serving.fetch_session import (
+    Answer,
+    FetchClock,
+    FetchContext,
+    FetchSession,
+    IncrementalFetchContext,
+    WantedPartition,
+)
+from broker_core.replication.serving.fetching import Fetching
+from broker_core.replication.serving.partition_reader import Limits
 from tests.support.log_world import ManualClock
 
 NOW = FetchParams(version=12, max_wait_ms=0, min_bytes=1, max_bytes=1_000)

@@ -10,9 +10,9 @@ from broker_core.controller.leader_elections import ElectionType
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
-from broker_core.replication import fetch_session_handler
-from broker_core.replication.fetch_session_handler import FetchRequestData, FetchSessionHandler
-from broker_core.replication.replica_fetcher_manager import fetcher_number
+from broker_core.replication.following import fetch_session_handler
+from broker_core.replication.following.fetch_session_handler import FetchRequestData, FetchSessionHandler
+from broker_core.replication.following.replica_fetcher_manager import fetcher_number
 from tests.support.broker_cluster import BrokerCluster
 from tests.support.replica_world import log_values
 

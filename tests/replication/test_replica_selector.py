@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_core.replication.replica_selector import RACK_AWARE, RANDOM, Candidate, select
+from broker_core.replication.serving.replica_selector import RACK_AWARE, RANDOM, Candidate, select
 
 pytestmark = pytest.mark.spec("R10")
 

@@ -9,8 +9,8 @@ from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.replication.delayed_operations import DelayedOperations
-from broker_core.replication.fetch_session import Answer, FetchSession, SessionWatch, WantedPartition
-from broker_core.replication.fetch_session_cache import FetchSessionCache
+from broker_core.replication.serving.fetch_session import Answer, FetchSession, SessionWatch, WantedPartition
+from broker_core.replication.serving.fetch_session_cache import FetchSessionCache
 from tests.support.log_world import ManualClock
 
 TP = TopicPartition("t", 0)

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from broker_core.replication.truncation import (
+from broker_core.replication.following.truncation import (
     Comparison,
     Cut,
     EpochEnd,

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from broker_core.errors import ErrorCode
 from broker_core.protocol.hot import FetchPartitionResult
-from broker_core.replication.fetch_session import Answer, FetchSession, SessionWatch, WantedPartition
-from broker_core.replication.fetch_session_cache import FetchSessionCache
+from broker_core.replication.serving.fetch_session import Answer, FetchSession, SessionWatch, WantedPartition
+from broker_core.replication.serving.fetch_session_cache import FetchSessionCache
 
 TOPIC_ID = UUID(int=7)
 

@@ -9,8 +9,8 @@ import pytest
 from broker_core.errors import ConfigError, CorruptData
 from broker_core.model import TopicPartition
 from broker_core.records.steps import finish
-from broker_core.storage import names
-from broker_core.storage.checkpoints import (
+from broker_core.storage.folder import names
+from broker_core.storage.folder.checkpoints import (
     check_meta_properties,
     decode_epochs,
     decode_offsets,

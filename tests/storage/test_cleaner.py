@@ -14,14 +14,14 @@ import pytest
 from broker_core.model import TopicPartition
 from broker_core.records.batch import Codec, Record, build_batch, check_batch, iter_headers, read_records
 from broker_core.records.steps import RECORDS_PER_STEP, finish
-from broker_core.storage import names
-from broker_core.storage.cleanable import CleanRange, SegmentSpan, clean_range, wants_cleaning
-from broker_core.storage.cleaner import LogCleaner, groups
-from broker_core.storage.compaction import OffsetMap
-from broker_core.storage.data_folder import DataFolder
+from broker_core.storage.cleaning.cleanable import CleanRange, SegmentSpan, clean_range, wants_cleaning
+from broker_core.storage.cleaning.compaction import OffsetMap
+from broker_core.storage.cleaning.log_cleaner import LogCleaner, groups
+from broker_core.storage.folder import names
+from broker_core.storage.folder.data_folder import DataFolder
 from broker_core.storage.log import AppendOrigin, PartitionLog
-from broker_core.storage.segment import Segment
-from broker_core.storage.segment_store import SegmentStore
+from broker_core.storage.segments.segment import Segment
+from broker_core.storage.segments.segment_store import SegmentStore
 from broker_core.storage.slices import SLICE_MS
 from tests.support.bombs import many_records
 from tests.support.log_world import FOLDER, PARTITION, START_MS, Crash, MemoryDisk, World, all_bytes, at_time, sized_batch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_core.config import BrokerConfig, ConfigHolder
-from broker_core.storage.headroom import FORECAST_FROM_MS, SAMPLE_MS, WINDOW_MS, Headroom, Space
+from broker_core.storage.folder.headroom import FORECAST_FROM_MS, SAMPLE_MS, WINDOW_MS, Headroom, Space
 from broker_core.storage.manager import LogManager
 from tests.support.broker_cluster import BrokerCluster
 from tests.support.log_world import World

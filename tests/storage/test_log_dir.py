@@ -9,8 +9,8 @@ import pytest
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
+from broker_core.storage.folder.log_dir import LogDirFailure
 from broker_core.storage.log import AppendOrigin, PartitionLog
-from broker_core.storage.log_dir import LogDirFailure
 from broker_core.storage.manager import LogManager
 from tests.support.log_world import START_MS, World, batch
 

@@ -12,8 +12,8 @@ from broker_core.records.batch import HEADER_BYTES, Codec, Record, build_batch, 
 from broker_core.records.budget import Budget
 from broker_core.records.steps import RECORDS_PER_STEP, carry_on
 from broker_core.records.swift import RECORDS_PER_PIECE
-from broker_core.storage.log_validator import must_validate, validating
-from broker_core.storage.record_rules import RECORD_ERRORS_MAX
+from broker_core.storage.validation.log_validator import must_validate, validating
+from broker_core.storage.validation.record_rules import RECORD_ERRORS_MAX
 from tests.support.bombs import PACKERS, many_records, uneven_records
 from tests.support.log_world import START_MS, World
 

@@ -11,11 +11,11 @@ import pytest
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ConfigError, ErrorCode, KafkaError
 from broker_core.model import TopicPartition
-from broker_core.storage.data_folder import DataFolder
+from broker_core.storage.folder.data_folder import DataFolder
+from broker_core.storage.folder.names import CLEANER_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT
 from broker_core.storage.loading import LoadedLog, LogLoader
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from broker_core.storage.manager import LogManager
-from broker_core.storage.names import CLEANER_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, REPLICATION_CHECKPOINT
 from tests.support.log_world import START_MS, Crash, MemoryDisk, World, all_bytes, batch, sized_batch
 
 pytestmark = pytest.mark.spec("S6")

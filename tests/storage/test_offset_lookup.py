@@ -7,10 +7,10 @@ import struct
 import pytest
 
 from broker_core.records.batch import iter_headers
-from broker_core.storage.files import FilePool
+from broker_core.storage.folder.files import FilePool
 from broker_core.storage.log import PartitionLog
-from broker_core.storage.offset_index import OffsetIndex
-from broker_core.storage.time_index import TimeIndex
+from broker_core.storage.segments.offset_index import OffsetIndex
+from broker_core.storage.segments.time_index import TimeIndex
 from tests.support.log_world import FOLDER, START_MS, World, sized_batch
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from broker_core.model import TopicPartition
 from broker_core.server.adapters.disk import RealDisk
-from broker_core.storage.files import FilePool
+from broker_core.storage.folder.files import FilePool
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from tests.support.log_world import START_MS, MemoryFile, World, all_bytes, batch, sized_batch
 

@@ -9,7 +9,7 @@ import pytest
 
 from broker_core.config import BrokerConfig, TopicConfig
 from broker_core.storage.retention import SegmentAge, expired_count
-from broker_core.storage.rolling import RollParams, should_roll
+from broker_core.storage.segments.rolling import RollParams, should_roll
 
 pytestmark = pytest.mark.spec("S4")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from broker_core.storage.log import AppendOrigin
-from broker_core.storage.segment import Segment
-from broker_core.storage.segments import Segments
+from broker_core.storage.segments.log_segments import LogSegments
+from broker_core.storage.segments.segment import Segment
 from tests.support.log_world import START_MS, World, sized_batch
 
 
@@ -26,7 +26,7 @@ class Counted:
 
 def test_an_append_makes_no_walk_over_the_closed_segments() -> None:
     items: list[Any] = [Counted(base, 10) for base in range(1_000)]
-    segments = Segments(cast(list[Segment], items))
+    segments = LogSegments(cast(list[Segment], items))
     assert segments.size_bytes == 10_000
     Counted.looks = 0
     items[-1].size = 25
@@ -36,7 +36,7 @@ def test_an_append_makes_no_walk_over_the_closed_segments() -> None:
 
 def test_the_size_follows_whatever_comes_and_goes() -> None:
     items: list[Any] = [Counted(base, 10) for base in range(5)]
-    segments = Segments()
+    segments = LogSegments()
     assert segments.size_bytes == 0
     for item in items:
         segments.add(cast(Segment, item))

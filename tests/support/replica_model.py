@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from broker_core.replication import truncation
 from broker_core.replication.follower_state import FollowerState
-from broker_core.replication.high_watermark import committable_offset
-from broker_core.replication.isr import CommittedIsr
-from broker_core.replication.truncation import Comparison, EpochEnd
+from broker_core.replication.following import truncation
+from broker_core.replication.following.truncation import Comparison, EpochEnd
+from broker_core.replication.isr.high_watermark import committable_offset
+from broker_core.replication.isr.states import CommittedIsr
 
 LAG_MAX_MS = 10_000
 

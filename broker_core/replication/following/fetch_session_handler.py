@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
-from broker_core.replication.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, MAX_EPOCH, NO_SESSION
+from broker_core.replication.serving.fetch_session import FINAL_EPOCH, INITIAL_EPOCH, MAX_EPOCH, NO_SESSION
 
 PARTITIONS_PER_REQUEST = 500
 """That a request adds to a fetch session; the others follow with the next requests, which do not wait for records."""

@@ -17,9 +17,9 @@ from broker_core.records.budget import Budget
 from broker_core.records.compression import Buffer
 from broker_core.records.header import CREATE_TIME, LOG_APPEND_TIME, stamp_time
 from broker_core.records.steps import finish
-from broker_core.storage.batch_scan import Span
-from broker_core.storage.log_validator import ValidationResult, validate_headers, validating
 from broker_core.storage.producer_state import AppendOrigin, EndTxnMarker
+from broker_core.storage.segments.batch_scan import Span
+from broker_core.storage.validation.log_validator import ValidationResult, validate_headers, validating
 
 NO_TIMESTAMP = -1
 _CONTROL_KEY_BYTES = 4

@@ -17,13 +17,13 @@ from broker_core.metadata.cache import MetadataCache
 from broker_core.model import NO_EPOCH, NO_LEADER, TopicPartition
 from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.replication.delayed_operations import DelayedOperations, topic_of
-from broker_core.replication.fetch_params import FetchParams
-from broker_core.replication.fetch_session import Answer, FetchClock, WantedPartition
+from broker_core.replication.following.truncation import Comparison, EpochEnd, compare_position
 from broker_core.replication.leader_state import Acknowledgement
 from broker_core.replication.partition import Partition
 from broker_core.replication.quota import ReplicationQuotaManager
-from broker_core.replication.replica_selector import Candidate, select
-from broker_core.replication.truncation import Comparison, EpochEnd, compare_position
+from broker_core.replication.serving.fetch_params import FetchParams
+from broker_core.replication.serving.fetch_session import Answer, FetchClock, WantedPartition
+from broker_core.replication.serving.replica_selector import Candidate, select
 from broker_core.seams import Node
 from broker_core.storage.log import PartitionLog
 

@@ -18,12 +18,12 @@ from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_response
 from broker_core.protocol.headers import parse_response_header
 from broker_core.protocol.hot import FetchPosition, FollowerFetch, encode_fetch_request
-from broker_core.replication.fetch_session_handler import FetchRequestData, FetchSessionHandler, PartitionFetchState, Position
-from broker_core.replication.following import Fetched, cut_diverging, following, restart, store_fetched
+from broker_core.replication.following.fetch_session_handler import FetchRequestData, FetchSessionHandler, PartitionFetchState, Position
+from broker_core.replication.following.follower import Fetched, cut_diverging, following, restart, store_fetched
+from broker_core.replication.following.truncation import UNDEFINED_EPOCH, EpochEnd
 from broker_core.replication.lookups import EARLIEST, LATEST
 from broker_core.replication.partition import Moved, Partition
 from broker_core.replication.quota import SAMPLE_MS, ReplicationQuotaManager
-from broker_core.replication.truncation import UNDEFINED_EPOCH, EpochEnd
 from broker_core.seams import Node
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar
 
-from broker_core.storage.files import FilePool
+from broker_core.storage.folder.files import FilePool
 
 SPILL_BYTES = 1024
 PENDING_LIMIT_BYTES = 64 * 1024

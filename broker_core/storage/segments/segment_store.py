@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from broker_core.config import TopicConfig
-from broker_core.storage import names
-from broker_core.storage.files import LogFolder
+from broker_core.storage.folder import names
+from broker_core.storage.folder.files import LogFolder
 from broker_core.storage.log_health import LogHealth
-from broker_core.storage.prepared_append import NO_TIMESTAMP, Prepared
 from broker_core.storage.reader import Reader
 from broker_core.storage.retention import SegmentAge
-from broker_core.storage.rolling import RollParams, should_roll
-from broker_core.storage.segment import Segment
-from broker_core.storage.segments import Segments
+from broker_core.storage.segments.log_segments import LogSegments
+from broker_core.storage.segments.rolling import RollParams, should_roll
+from broker_core.storage.segments.segment import Segment
+from broker_core.storage.validation.prepared_append import NO_TIMESTAMP, Prepared
 
 
 class SegmentStore:
@@ -22,7 +22,7 @@ class SegmentStore:
     __slots__ = ("_config", "_folder", "_health", "_reader", "segments")
 
     def __init__(
-        self, folder: LogFolder, segments: Segments, config: Callable[[], TopicConfig], *, reader: Reader, health: LogHealth
+        self, folder: LogFolder, segments: LogSegments, config: Callable[[], TopicConfig], *, reader: Reader, health: LogHealth
     ) -> None:
         self._folder = folder
         self._config = config

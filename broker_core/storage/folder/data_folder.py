@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from broker_core.errors import CorruptData
 from broker_core.model import TopicPartition
 from broker_core.seams import Node
-from broker_core.storage import names
-from broker_core.storage.checkpoints import (
+from broker_core.storage.folder import names
+from broker_core.storage.folder.checkpoints import (
     CHECKPOINT_LIMIT_BYTES,
     check_meta_properties,
     decode_offsets,

@@ -11,7 +11,7 @@ import struct
 from typing import NamedTuple
 
 from broker_core.errors import CorruptData
-from broker_core.storage.files import FilePool
+from broker_core.storage.folder.files import FilePool
 
 _LAYOUT = struct.Struct(">hqqqq")
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 from broker_core.seams import Disk, DiskFile, Node
-from broker_core.storage.log_dir import HANDLES_AT_FAULT
+from broker_core.storage.folder.log_dir import HANDLES_AT_FAULT
 
 OPEN_FILES_LIMIT = 1024
 

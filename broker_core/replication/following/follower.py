@@ -10,9 +10,9 @@ import logging
 
 from msgspec import Struct
 
+from broker_core.replication.following.truncation import EpochEnd, Restart, after_out_of_range, cut_for
 from broker_core.replication.leadership import Role
 from broker_core.replication.partition import Moved, Partition
-from broker_core.replication.truncation import EpochEnd, Restart, after_out_of_range, cut_for
 from broker_core.storage.log import PartitionLog
 
 log = logging.getLogger(__name__)

@@ -21,16 +21,16 @@ from broker_core.records.batch import BatchHeader, parse_header, reading_records
 from broker_core.records.budget import Budget
 from broker_core.records.steps import Steps
 from broker_core.seams import Node
-from broker_core.storage import names
-from broker_core.storage.cleanable import CleanRange, SegmentSpan, clean_range, wants_cleaning
-from broker_core.storage.compaction import CleanedTransactions, Compactor, OffsetMap
-from broker_core.storage.data_folder import DataFolder
+from broker_core.storage.cleaning.cleanable import CleanRange, SegmentSpan, clean_range, wants_cleaning
+from broker_core.storage.cleaning.compaction import CleanedTransactions, Compactor, OffsetMap
+from broker_core.storage.folder import names
+from broker_core.storage.folder.data_folder import DataFolder
 from broker_core.storage.log import PartitionLog
-from broker_core.storage.offset_index import RELATIVE_OFFSET_MAX
-from broker_core.storage.prepared_append import control_marker, span_of
 from broker_core.storage.recovery import CheckedBatch
-from broker_core.storage.segment import Segment
+from broker_core.storage.segments.offset_index import RELATIVE_OFFSET_MAX
+from broker_core.storage.segments.segment import Segment
 from broker_core.storage.slices import Slices, in_slices
+from broker_core.storage.validation.prepared_append import control_marker, span_of
 
 logger = logging.getLogger(__name__)
 

@@ -29,8 +29,8 @@ from broker_core.records.header import (
 from broker_core.records.record import encode_record, record_chunks
 from broker_core.records.steps import Steps
 from broker_core.records.walk import Walked, check_count, walking
-from broker_core.storage.recompress import AS_PRODUCED, level_for, wanted_codec
-from broker_core.storage.record_rules import APPEND_TIME, checking_records, newest_ms
+from broker_core.storage.validation.recompress import AS_PRODUCED, level_for, wanted_codec
+from broker_core.storage.validation.record_rules import APPEND_TIME, checking_records, newest_ms
 
 Plain = bytes | bytearray
 _CODECS = frozenset(Codec)

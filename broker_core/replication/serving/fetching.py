@@ -12,9 +12,9 @@ from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.hot import FetchPartitionResult
 from broker_core.replication.delayed_operations import DelayedOperations, FetchKey
 from broker_core.replication.delayed_requests import DelayedFetch
-from broker_core.replication.fetch_params import FetchParams
-from broker_core.replication.fetch_session import Answer, FetchClock, FetchContext, Reply, WantedPartition
-from broker_core.replication.partition_reader import Limits
+from broker_core.replication.serving.fetch_params import FetchParams
+from broker_core.replication.serving.fetch_session import Answer, FetchClock, FetchContext, Reply, WantedPartition
+from broker_core.replication.serving.partition_reader import Limits
 
 
 class PartitionReader(Protocol):

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from broker_core.seams import DiskFile
-from broker_core.storage import names
-from broker_core.storage.batch_scan import Span, spans
-from broker_core.storage.files import FilePool
-from broker_core.storage.offset_index import RELATIVE_OFFSET_MAX, OffsetIndex
-from broker_core.storage.time_index import NO_TIMESTAMP, TimeIndex
-from broker_core.storage.transaction_index import TransactionIndex
+from broker_core.storage.folder import names
+from broker_core.storage.folder.files import FilePool
+from broker_core.storage.segments.batch_scan import Span, spans
+from broker_core.storage.segments.offset_index import RELATIVE_OFFSET_MAX, OffsetIndex
+from broker_core.storage.segments.time_index import NO_TIMESTAMP, TimeIndex
+from broker_core.storage.segments.transaction_index import TransactionIndex
 
 
 class Segment:

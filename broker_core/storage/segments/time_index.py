@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import ClassVar
 
-from broker_core.storage.index_file import IndexFile
+from broker_core.storage.segments.index_file import IndexFile
 
 NO_TIMESTAMP = -1
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from broker_core.config.key import LONG_MAX
 from broker_core.records.batch import BatchHeader, Record
 from broker_core.records.steps import Steps
+from broker_core.storage.cleaning.rewrite import delete_horizon, rewriting
 from broker_core.storage.producer_state import EndTxnMarker
-from broker_core.storage.rewrite import delete_horizon, rewriting
-from broker_core.storage.transaction_index import AbortedTxn
+from broker_core.storage.segments.transaction_index import AbortedTxn
 
 ENTRY_OVERHEAD_BYTES = 160
 

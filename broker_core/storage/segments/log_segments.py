@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from broker_core.storage.segment import Segment
+from broker_core.storage.segments.segment import Segment
 
 
-class Segments:
+class LogSegments:
     """Never empty once a log is open; the last one is active, all others are closed."""
 
     __slots__ = ("_bases", "_closed_bytes", "_items")

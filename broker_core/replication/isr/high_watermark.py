@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from broker_core.replication.follower_state import FollowerState
-from broker_core.replication.isr import IsrState
+from broker_core.replication.isr.states import IsrState
 
 
 def effective_min_isr(min_insync_replicas: int, replica_count: int) -> int:

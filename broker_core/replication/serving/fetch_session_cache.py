@@ -12,7 +12,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 
 from broker_core.errors import ErrorCode
-from broker_core.replication.fetch_session import (
+from broker_core.replication.serving.fetch_session import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     NO_SESSION,

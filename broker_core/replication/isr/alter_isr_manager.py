@@ -7,8 +7,8 @@ import logging
 from broker_core.coordination.store import StoreError
 from broker_core.model import NO_EPOCH
 from broker_core.replication.delayed_operations import DelayedOperations
-from broker_core.replication.isr import PendingChange, PendingExpandIsr
-from broker_core.replication.isr_store import IsrAnnouncer, Newcomer, Outcome, Refused, Written, write_isr
+from broker_core.replication.isr.isr_store import IsrAnnouncer, Newcomer, Outcome, Refused, Written, write_isr
+from broker_core.replication.isr.states import PendingChange, PendingExpandIsr
 from broker_core.replication.leader_state import LeaderState
 from broker_core.replication.partition import Partition
 from broker_core.seams import Node

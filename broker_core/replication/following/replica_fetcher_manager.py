@@ -10,9 +10,9 @@ from broker_core.config import ConfigHolder
 from broker_core.hashing import java_hash, kafka_abs
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import TopicPartition
+from broker_core.replication.following.replica_fetcher import ReplicaFetcher, Source
 from broker_core.replication.partition import Moved, Partition
 from broker_core.replication.quota import ReplicationQuotaManager
-from broker_core.replication.replica_fetcher import ReplicaFetcher, Source
 from broker_core.seams import Node
 
 PURPOSE = "replica fetcher"

@@ -1,0 +1,1 @@
+"""What this broker replicates from others: fetchers, their sessions, and what they do to the log."""

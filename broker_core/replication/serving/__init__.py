@@ -1,0 +1,1 @@
+"""Fetch requests of followers and consumers: sessions, waiting, reading."""

@@ -1,0 +1,1 @@
+"""Compaction: which log, which part of it, and what stays."""

@@ -1,0 +1,1 @@
+"""What an append may bring, and what it becomes before it is written."""
