@@ -27,7 +27,7 @@ class Form(NamedTuple):
 
     @property
     def template(self) -> str:
-        return f"job_{self.name}.html"
+        return f"parts/job_{self.name}.html"
 
 
 class JobKind:
