@@ -65,26 +65,22 @@ class CoordinatorRuntime(Generic[S]):
         self._replicas = replicas
         self._make_shard = make_shard
         self._buffer_bytes = buffer_bytes
-        self._ownership = Ownership()
+        self.ownership = Ownership()
         self.shards: dict[int, S] = {}
         replicas.roles.add_listener(self._on_role)
-
-    @property
-    def is_loading_any(self) -> bool:
-        return self._ownership.is_loading_any
 
     def shard_for(self, key: str) -> S:
         """The shard that the key belongs to. Raises COORDINATOR_LOAD_IN_PROGRESS, or NOT_COORDINATOR."""
         partition = self._topic.partition_for(key)
         shard = self.shards.get(partition)
         if shard is None:
-            loading = self._ownership.is_loading(partition)
+            loading = self.ownership.is_loading(partition)
             code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NOT_COORDINATOR
             raise KafkaError(code, f"{key[:80]!r} in {self._topic.name}-{partition}: {code.name}")
         return shard
 
     def close(self) -> None:
-        for partition in self._ownership.partitions:
+        for partition in self.ownership.partitions:
             self._resigned(partition, None)
 
     def _on_role(self, tp: TopicPartition, role: Literal["leader", "follower", "none"], leader_epoch: int) -> None:
@@ -96,13 +92,13 @@ class CoordinatorRuntime(Generic[S]):
             self._resigned(tp.partition, leader_epoch if role == "follower" else None)
 
     def _elected(self, tp: TopicPartition, epoch: int) -> None:
-        tenure = self._ownership.elected(tp.partition, epoch)
+        tenure = self.ownership.elected(tp.partition, epoch)
         if tenure is not None:
             log.info("elected coordinator", extra={"partition": str(tp), "epoch": epoch})
             self._node.spawn(self._load(tp, tenure), name=f"load-{tp}")
 
     def _resigned(self, partition: int, epoch: int | None) -> None:
-        if not self._ownership.resigned(partition, epoch):
+        if not self.ownership.resigned(partition, epoch):
             return
         log.info("resigned coordinator", extra={"partition": f"{self._topic.name}-{partition}", "epoch": epoch})
         shard = self.shards.pop(partition, None)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker_core.config import ConfigHolder
-from broker_core.coordinator_runtime.partition_writer import PartitionWriter
 from broker_core.coordinator_runtime.runtime import CoordinatorRuntime
 from broker_core.coordinator_runtime.state_topic import StateTopic
 from broker_core.errors import ErrorCode, KafkaError
@@ -55,7 +55,8 @@ class GroupCoordinator:
         self.topic = StateTopic(CONSUMER_OFFSETS, node.spawn, config, metadata)
         self.timers = GroupTimers(node.clock)
         self._offsets = OffsetService(node, config)
-        self.runtime = CoordinatorRuntime(node, self.topic, replicas, self._make_shard, lambda: config.current.offsets_load_buffer_size)
+        make_shard = partial(GroupShard, node, config, self.timers, self._tell)
+        self.runtime = CoordinatorRuntime(node, self.topic, replicas, make_shard, lambda: config.current.offsets_load_buffer_size)
         metadata.on_deletion(self._topics_deleted)
 
     def start(self) -> None:
@@ -86,12 +87,9 @@ class GroupCoordinator:
         except KafkaError:
             return None
 
-    def _make_shard(self, writer: PartitionWriter) -> GroupShard:
-        return GroupShard(self._node, self._config, self.timers, self._tell, writer)
-
-    def _tell(self, group_id: str) -> None:
+    def _tell(self, group: Group) -> None:
         for watcher in tuple(self._watchers):
-            watcher(group_id)
+            watcher(group.group_id)
 
     def _topics_deleted(self, partitions: Sequence[TopicPartition]) -> None:
         for shard in tuple(self.runtime.shards.values()):
@@ -245,7 +243,7 @@ class GroupCoordinator:
         """
         if not self._active:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE, []
-        error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self.runtime.is_loading_any else ErrorCode.NONE
+        error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self.runtime.ownership.is_loading_any else ErrorCode.NONE
         if types and CLASSIC not in [name.lower() for name in types]:
             return error, []
         wanted = frozenset(name.lower() for name in states)

@@ -60,7 +60,7 @@ class OffsetService:
     async def _store(self, shard: GroupShard, group: Group, commits: Commits) -> ErrorCode:
         """The wait goes on without the client: the cache must learn how the append ended."""
         try:
-            info = shard.append(offset_records(group.group_id, commits))
+            info = shard.writer.append(offset_records(group.group_id, commits))
         except KafkaError as error:
             return COMMIT_ERRORS.get(error.code, error.code)
         group.offsets.prepare(commits)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from broker_core.config import ConfigHolder
-from broker_core.coordinator_runtime.partition_writer import COORDINATOR_ERRORS, KeyValue, PartitionWriter
+from broker_core.coordinator_runtime.partition_writer import COORDINATOR_ERRORS, PartitionWriter
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups import leaving, liveness, retention, syncing
 from broker_core.groups.bounds import MAX_PENDING_MEMBERS
@@ -46,17 +46,17 @@ GROUP_ERRORS: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
 class GroupShard:
     """Tickets of parked requests are futures; one whose client has gone is done already and is left alone.
 
-    `watcher` is told the id of a group whose state, members or offsets changed, or that has gone.
+    `tell` is called with a group whose state, members or offsets changed, or that has gone.
     """
 
     def __init__(
-        self, node: Node, config: ConfigHolder, timers: GroupTimers, watcher: Callable[[str], None], writer: PartitionWriter
+        self, node: Node, config: ConfigHolder, timers: GroupTimers, tell: Callable[[Group], None], writer: PartitionWriter
     ) -> None:
         self._node = node
         self._config = config
         self._timers = timers
-        self._watcher = watcher
-        self._writer = writer
+        self.tell = tell
+        self.writer = writer
         self.groups = GroupTable()
         self._queue: deque[tuple[Group, Effect]] = deque()
         self._is_carrying_out = False
@@ -94,9 +94,6 @@ class GroupShard:
         self.groups.add(group)
         self.watch_retention(group)
         return group
-
-    def tell(self, group: Group) -> None:
-        self._watcher(group.group_id)
 
     @property
     def now_ms(self) -> int:
@@ -144,17 +141,13 @@ class GroupShard:
 
     # -- appends --------------------------------------------------------------------------------------------------------
 
-    def append(self, records: Sequence[KeyValue]) -> AppendInfo:
-        """Raises `KafkaError`, also once this broker has resigned."""
-        return self._writer.append(records)
-
     async def replicated(self, info: AppendInfo) -> ErrorCode:
-        return await self._writer.replicated(info, self._config.current.offsets_commit_timeout_ms)
+        return await self.writer.replicated(info, self._config.current.offsets_commit_timeout_ms)
 
     def _store(self, group: Group, effect: Store) -> None:
         record = (encode_group_key(group.group_id), encode_group_value(effect.value))
         try:
-            info = self.append([record])
+            info = self.writer.append([record])
         except KafkaError as error:
             self._stored(group, effect.token, error.code)
         else:
@@ -208,7 +201,7 @@ class GroupShard:
         """
         ends = retention.ends_without(group, partitions)
         records = tombstones(group.group_id, partitions, with_group=ends and group.generation > 0)
-        info = self.append(records) if records else None
+        info = self.writer.append(records) if records else None
         group.offsets.remove(partitions)
         self.groups.list_topics(group, dict.fromkeys(tp.topic for tp in partitions))
         if partitions:

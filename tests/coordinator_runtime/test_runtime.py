@@ -92,10 +92,10 @@ def test_state_goes_from_leader_to_leader():
         first.writer.append([(b"k", b"1"), (b"l", b"2")])
         cluster.elect(values.partition, 2)
         assert (values.refusal(1), values.refusal(2)) == (E.NOT_COORDINATOR, E.COORDINATOR_LOAD_IN_PROGRESS)
-        assert values.runtimes[2].is_loading_any
+        assert values.runtimes[2].ownership.is_loading_any
         await cluster.settle()
         assert values.shard(2).values == {b"k": b"1", b"l": b"2"}
-        assert not values.runtimes[2].is_loading_any
+        assert not values.runtimes[2].ownership.is_loading_any
         assert values.told == {1: ["loaded", "unloaded"], 2: ["loaded"]}
 
     simulate(scenario)
@@ -173,9 +173,9 @@ def test_closing_ends_loads_and_unloads_the_rest():
         await values.elect(1)
         cluster.elect((values.partition + 1) % 4, 1)
         runtime = values.runtimes[1]
-        assert runtime.is_loading_any
+        assert runtime.ownership.is_loading_any
         runtime.close()
         await cluster.settle()
-        assert (runtime.shards, runtime.is_loading_any, values.told[1]) == ({}, False, ["loaded", "unloaded"])
+        assert (runtime.shards, runtime.ownership.is_loading_any, values.told[1]) == ({}, False, ["loaded", "unloaded"])
 
     simulate(scenario)
