@@ -9,11 +9,10 @@ from urllib.parse import quote
 from django.http import HttpRequest
 from django.urls import reverse
 
+from broker_core.contract.sentences import Verdict
 from console.models import Cluster
-from console.queries import local_cluster
+from console.queries import local_cluster, seen
 from console.roles import ADMIN, OPERATOR, actor_of
-from console.snapshot.freshness import as_of
-from console.snapshot.read import Snapshot, SnapshotUnavailable
 
 NAVIGATION = (
     ("overview", "Overview"),
@@ -28,12 +27,7 @@ NAVIGATION = (
     ("settings", "Settings"),
 )
 SECTION = {"topic": "topics", "topic_create": "topics", "group": "groups", "job": "jobs"}
-ABOUT = {"topic": "topic", "group": "group"}
-NOTHING_KNOWN: dict[str, Any] = {
-    "level": "unknown",
-    "text": "Nothing is known of this cluster yet: the live feed has not written anything.",
-    "parts": [],
-}
+NOTHING_KNOWN = Verdict("unknown", "Nothing is known of this cluster yet: the live feed has not written anything.")
 
 
 def console(request: HttpRequest) -> dict[str, Any]:
@@ -42,12 +36,14 @@ def console(request: HttpRequest) -> dict[str, Any]:
     if user is None or not user.is_authenticated:
         return {"page": _page(request)}
     actor = actor_of(request)
-    cluster, live, rests_on = _cluster(request)
+    cluster: Cluster = getattr(request, "cluster", None) or local_cluster()
+    live, rests_on = seen(cluster)
+    verdict = (live and live.verdict) or NOTHING_KNOWN
     page = _page(request)
     return {
         "cluster": cluster,
         "live": live,
-        "verdict": _verdict(live),
+        "verdict": verdict,
         "role": actor.role,
         "can_operate": actor.may(OPERATOR),
         "can_admin": actor.may(ADMIN),
@@ -55,9 +51,9 @@ def console(request: HttpRequest) -> dict[str, Any]:
         "nav": [item for item in _navigation(page) if item["name"] != "audit" or actor.may(ADMIN)],
         "page": page,
         "query_notes": getattr(request, "query_notes", []),
-        "ws_url": f"/ws/v1/live?cluster={cluster['id']}" + getattr(request, "live_needs", ""),
+        "ws_url": f"/ws/v1/live?cluster={cluster.pk}" + getattr(request, "live_needs", ""),
         "now_ms": _now_ms(),
-        "feed": {"state": live["feed"]["state"] if live else "lost", "age_ms": rests_on["age_ms"], "old": _old(live)},
+        "feed": {"state": live.feed.state if live and live.feed else "lost", "age_ms": rests_on.age_ms, "old": _old(verdict)},
     }
 
 
@@ -75,33 +71,10 @@ def _page(request: HttpRequest) -> str:
     return (request.resolver_match.url_name or "") if request.resolver_match else ""
 
 
-def _cluster(request: HttpRequest) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any]]:
-    cluster: Cluster = getattr(request, "cluster", None) or local_cluster()
-    described = {"id": cluster.pk, "name": cluster.name, "bootstrap_servers": cluster.bootstrap_servers, "is_local": cluster.is_local}
-    try:
-        snapshot = Snapshot(cluster.pk)
-        return described, snapshot.cluster(), snapshot.as_of()
-    except SnapshotUnavailable:
-        return described, None, as_of(None, None, _now_ms())
-
-
-def _verdict(live: dict[str, Any] | None) -> dict[str, Any]:
-    """The live verdict, with links from what each part is about."""
-    said = live["verdict"] if live else NOTHING_KNOWN
-    return {**said, "parts": [{**part, "url": _url(part["about"])} for part in said["parts"]]}
-
-
-def _old(live: dict[str, Any] | None) -> str:
+def _old(verdict: Verdict) -> str:
     """The words over a page whose values nobody writes any more; the browser counts on."""
-    first = live["verdict"]["parts"][0] if live and live["verdict"]["parts"] else None
-    return first["text"] if first and first["level"] == "unknown" else ""
-
-
-def _url(about: str | None) -> str | None:
-    if about is None:
-        return None
-    kind, slash, name = about.partition("/")
-    return reverse(ABOUT[kind], args=[name]) if slash else reverse(kind)
+    first = verdict.parts[0] if verdict.parts else None
+    return first.text if first and first.level == "unknown" else ""
 
 
 def _navigation(page: str) -> list[dict[str, Any]]:

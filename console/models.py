@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django.db import models
 from django.utils import timezone
 
+from broker_core.contract.sentences import KeptEvent, Level
 from console.fields import AnyJSONField, NameField
 from console.jobs.registry import KINDS
 
@@ -274,18 +275,18 @@ def job_value(job: Job) -> dict[str, Any]:
     }
 
 
-def event_value(event: Event) -> dict[str, Any]:
-    return {
-        "id": event.pk,
-        "at_ms": event.at_ms,
-        "kind": event.kind,
-        "level": event.level,
-        "sentence": event.sentence,
-        "broker_id": event.broker_id,
-        "topic": event.topic or None,
-        "partition": event.partition,
-        "group": event.group or None,
-    }
+def event_value(event: Event) -> KeptEvent:
+    return KeptEvent(
+        event.kind,
+        cast(Level, event.level),
+        event.sentence,
+        event.at_ms,
+        event.broker_id,
+        event.topic or None,
+        event.partition,
+        event.group or None,
+        id=event.pk,
+    )
 
 
 def _iso(moment: Any) -> str | None:

@@ -4,51 +4,27 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.db.models import QuerySet
 
+from broker_core.contract import live
+from broker_core.contract.sentences import KeptEvent
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import CREATE_KEYS, known
 from console.models import AuditEntry, Cluster, Event, HealthReport, Job, LagSummary, ThroughputSummary, event_value, job_value
-from console.rules.partitions import partition_sentence
 from console.rules.schedule import next_due
 from console.snapshot.freshness import as_of
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 
 Value = dict[str, Any]
 Name = TypeVar("Name", str, int)
+Row = TypeVar("Row")
 TROUBLE_SHOWN = 20
-LIVE_FIGURES = (
-    *(
-        "controller_id",
-        "controller_epoch",
-        "brokers_online",
-        "brokers_total",
-        "topics",
-        "partitions",
-        "troubled_topics",
-        "under_replicated",
-        "under_min_isr",
-    ),
-    *(
-        "offline",
-        "starting",
-        "unknown",
-        "out_of_sync_replicas",
-        "not_preferred",
-        "deleting",
-        "groups",
-        "produce_bytes_per_s",
-        "fetch_bytes_per_s",
-        "messages_per_s",
-    ),
-    *("requests_per_s", "verdict", "feed", "at_ms"),
-)
 GROUPS_SHOWN = 10
 READERS_SHOWN = 50
 
@@ -73,10 +49,10 @@ class NotFound(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Page(Generic[Row]):
     """One page of rows out of `total`."""
 
-    rows: list[Value]
+    rows: list[Row]
     page: int
     last: int
     total: int
@@ -93,15 +69,13 @@ def cluster_of(cluster_id: str) -> Cluster:
     return found
 
 
-def cluster_value(cluster: Cluster) -> Value:
-    """The cluster with what is known of it live; the figures are null while nothing was ever seen."""
+def seen(cluster: Cluster) -> tuple[live.Cluster | None, live.AsOf]:
+    """What is known of the cluster live, and how old that is; nothing where Redis does not answer."""
     try:
         snapshot = Snapshot(cluster.pk)
-        live, rests_on = snapshot.cluster(), snapshot.as_of()
+        return snapshot.cluster(), snapshot.as_of()
     except SnapshotUnavailable:
-        live, rests_on = None, as_of(None, None, 0)
-    known = (live or dict.fromkeys(LIVE_FIGURES)) | {"as_of": rests_on}
-    return {**known, "id": cluster.pk, "name": cluster.name, "bootstrap_servers": cluster.bootstrap_servers, "is_local": cluster.is_local}
+        return None, as_of(None, None, 0)
 
 
 # --- pages of names
@@ -114,7 +88,7 @@ def page_of(names: Sequence[Name], page: int, size: int) -> tuple[Sequence[Name]
     return names[(page - 1) * size : page * size], page, last
 
 
-def topics_page(snapshot: Snapshot, query: str, page: int, size: int = 50, *, troubled: bool = False) -> Page:
+def topics_page(snapshot: Snapshot, query: str, page: int, size: int = 50, *, troubled: bool = False) -> Page[live.Topic]:
     """By name, internal ones last; with `troubled` only those with a partition that is not safe, the worst first."""
     names = snapshot.troubled_topics() if troubled else sorted(snapshot.topic_names(), key=lambda n: (n.startswith("__"), n))
     names = [n for n in names if query.lower() in n.lower()]
@@ -122,70 +96,75 @@ def topics_page(snapshot: Snapshot, query: str, page: int, size: int = 50, *, tr
     return Page(snapshot.topics(shown), page, last, len(names))
 
 
-def groups_page(snapshot: Snapshot, query: str, page: int, size: int = 50) -> Page:
+def groups_page(snapshot: Snapshot, query: str, page: int, size: int = 50) -> Page[live.Group]:
     names = [n for n in snapshot.group_names() if query.lower() in n.lower()]
     shown, page, last = page_of(names, page, size)
     return Page(snapshot.groups(shown), page, last, len(names))
 
 
-def troubled_page(snapshot: Snapshot, topic: Value, page: int, size: int) -> Page:
+def troubled_page(snapshot: Snapshot, topic: live.Topic, page: int, size: int) -> Page[live.Partition]:
     """The partitions that are not safe, the worst first."""
-    shown, page, last = page_of(numbers := snapshot.troubled_partitions(topic["topic"]), page, size)
-    return Page(snapshot.some_partitions(topic["topic"], shown), page, last, len(numbers))
+    shown, page, last = page_of(numbers := snapshot.troubled_partitions(topic.topic), page, size)
+    return Page(snapshot.some_partitions(topic.topic, shown), page, last, len(numbers))
 
 
-def partitions_page(snapshot: Snapshot, topic: Value, page: int, size: int = 100) -> Page:
-    total = topic["partitions"] or 0
+def partitions_page(snapshot: Snapshot, topic: live.Topic, page: int, size: int = 100) -> Page[live.Partition]:
+    total = topic.partitions or 0
     last = max((total + size - 1) // size, 1)
     page = min(max(page, 1), last)
     first = (page - 1) * size
-    return Page(snapshot.partitions(topic["topic"], first, min(first + size, total) - 1), page, last, total)
+    return Page(snapshot.partitions(topic.topic, first, min(first + size, total) - 1), page, last, total)
 
 
-def topic_or_fail(snapshot: Snapshot, name: str) -> Value:
+def topic_or_fail(snapshot: Snapshot, name: str) -> live.Topic:
     topic = snapshot.topic(name)
     if topic is None:
         raise NotFound(f"There is no topic {name!r}.")
     return topic
 
 
-def group_or_fail(snapshot: Snapshot, name: str) -> Value:
+def group_or_fail(snapshot: Snapshot, name: str) -> live.Group:
     group = snapshot.group(name)
     if group is None:
         raise NotFound(f"There is no group {name!r}.")
     return group
 
 
-def trouble(snapshot: Snapshot, count: int = TROUBLE_SHOWN) -> tuple[list[Value], int]:
-    """The worst partitions with a sentence each, and how many more there are."""
+def trouble(snapshot: Snapshot, count: int = TROUBLE_SHOWN) -> tuple[list[live.Partition], int]:
+    """The worst partitions, and how many more there are."""
     found, total = snapshot.trouble(count)
-    rows = [{"topic": v["topic"], "partition": v["partition"], "state": v["state"], "sentence": partition_sentence(v)} for v in found]
-    return rows, max(total - len(rows), 0)
+    return found, max(total - len(found), 0)
 
 
-def groups_behind(snapshot: Snapshot) -> list[Value]:
+def groups_behind(snapshot: Snapshot) -> list[live.Group]:
     """Of all groups those with the most lag: the index has them in order."""
     groups = snapshot.groups(snapshot.groups_behind(GROUPS_SHOWN))
-    return sorted((g for g in groups if g["lag"]), key=lambda g: (-(g["lag_s"] or 0), -g["lag"]))
+    return sorted((g for g in groups if g.lag), key=lambda g: (-(g.lag_s or 0), -(g.lag or 0)))
 
 
-def groups_reading(snapshot: Snapshot, topic: str) -> tuple[list[Value], int]:
+class ReadBy(NamedTuple):
+    """A group that reads a topic, with its lag there."""
+
+    group: str
+    state: str | None
+    lag: int | None
+
+
+def groups_reading(snapshot: Snapshot, topic: str) -> tuple[list[ReadBy], int]:
     """Of all groups that read the topic those with the most lag on it, and how many more there are."""
     readers, total = snapshot.readers(topic, READERS_SHOWN)
-    known = {group["group"]: group for group in snapshot.groups(reader["group"] for reader in readers)}
-    rows = [
-        {**reader, "state": known[name]["state"], "trend": known[name]["trend"]} for reader in readers if (name := reader["group"]) in known
-    ]
+    known = {group.group: group for group in snapshot.groups(reader.group for reader in readers)}
+    rows = [ReadBy(reader.group, known[reader.group].state, reader.lag) for reader in readers if reader.group in known]
     return rows, max(total - len(rows), 0)
 
 
 def series(snapshot: Snapshot) -> Value:
     points = snapshot.series()
     return {
-        "t": [p["at_ms"] for p in points],
-        "produce": [p["produce_bytes_per_s"] for p in points],
-        "fetch": [p["fetch_bytes_per_s"] for p in points],
-        "messages": [p["messages_per_s"] for p in points],
+        "t": [p.at_ms for p in points],
+        "produce": [p.produce_bytes_per_s for p in points],
+        "fetch": [p.fetch_bytes_per_s for p in points],
+        "messages": [p.messages_per_s for p in points],
     }
 
 
@@ -207,7 +186,7 @@ def creation_settings(chosen: Value) -> list[Value]:
 # --- database
 
 
-def jobs(cluster: Cluster, page: int, size: int = 25) -> Page:
+def jobs(cluster: Cluster, page: int, size: int = 25) -> Page[Value]:
     rows = Job.objects.filter(cluster=cluster).order_by("-id")
     return _database_page(rows, page, size, job_value)
 
@@ -223,7 +202,7 @@ def job_or_fail(job_id: int) -> Job:
     return found
 
 
-def _database_page(rows: QuerySet[Any], page: int, size: int, value: Any) -> Page:
+def _database_page(rows: QuerySet[Any], page: int, size: int, value: Callable[[Any], Row]) -> Page[Row]:
     total = rows.count()
     last = max((total + size - 1) // size, 1)
     page = min(max(page, 1), last)
@@ -239,7 +218,7 @@ def events(
     group: str = "",
     before: int | None = None,
     count: int = 50,
-) -> list[Value]:
+) -> list[KeptEvent]:
     """Newest first; `before` is an event id."""
     rows = Event.objects.filter(cluster=cluster)
     if kind:

@@ -64,7 +64,7 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
-            "builtins": [f"console.templatetags.{name}" for name in ("figures", "times", "states", "verdicts", "rows", "fields")],
+            "builtins": [f"console.templatetags.{name}" for name in ("figures", "times", "states", "rows", "fields")],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker_core.contract.live import Partition
 from console.actions.audit import audited
 from console.actions.risks import unclean_risks
 from console.errors import Invalid, Risky, Unconfirmed
@@ -18,10 +19,10 @@ ELECTED_LIMIT = 1_000
 """Partitions of one request."""
 
 
-def without_leader(snapshot: Snapshot, name: str) -> list[dict[str, Any]]:
+def without_leader(snapshot: Snapshot, name: str) -> list[Partition]:
     """The topic's partitions that have no leader, as last seen, at most so many as one request elects."""
     numbers = snapshot.troubled_partitions(name)[:ELECTED_LIMIT]
-    return [value for value in snapshot.some_partitions(name, numbers) if value["state"] == OFFLINE]
+    return [value for value in snapshot.some_partitions(name, numbers) if value.state == OFFLINE]
 
 
 def elect_unclean(actor: Actor, cluster: Cluster, name: str, *, confirm: str | None) -> dict[str, Any]:
@@ -32,14 +33,14 @@ def elect_unclean(actor: Actor, cluster: Cluster, name: str, *, confirm: str | N
         if snapshot.topic(name) is None:
             raise Invalid("topic", f"There is no topic {name}.")
         found = without_leader(snapshot, name)
-        entry.before = [{key: value[key] for key in ("partition", "leader_epoch", "isr", "assignment")} for value in found[:100]]
+        entry.before = [{key: getattr(value, key) for key in ("partition", "leader_epoch", "isr", "assignment")} for value in found[:100]]
         if not found:
             raise Invalid("topic", f"Every partition of {name} has a leader: there is nothing that an unclean election could bring back.")
         if confirm is None:
             raise Risky(unclean_risks(name, found))
         if confirm != name:
             raise Unconfirmed("confirm", f"Type the topic's name, {name}: acknowledged records can be lost.")
-        answers = KafkaCluster(cluster.bootstrap_servers).elect_unclean([(name, value["partition"]) for value in found])
+        answers = KafkaCluster(cluster.bootstrap_servers).elect_unclean([(name, value.partition) for value in found])
         done = {"topic": name, "elected": [p for (_, p), (code, _) in answers.items() if code == 0], "failed": _failed(answers)}
         entry.after = done
         return done

@@ -75,4 +75,4 @@ def _known(cluster: Cluster, group: str) -> dict[str, Any] | None:
         found = Snapshot(cluster.pk).group(group)
     except SnapshotUnavailable:
         return None
-    return found and {key: found[key] for key in ("state", "topics", "lag")}
+    return {key: getattr(found, key) for key in ("state", "topics", "lag")} if found else None

@@ -73,8 +73,8 @@ def _seen(cluster: Cluster, names: Sequence[str]) -> tuple[dict[str, int], set[i
     """Partitions by topic, and the brokers that are online, as the snapshot has them."""
     snapshot = Snapshot(cluster.pk)
     try:
-        sizes = {topic["topic"]: topic["partitions"] or 0 for topic in snapshot.topics(names)}
-        return sizes, {broker["broker_id"] for broker in snapshot.brokers() if broker["state"] == "online"}
+        sizes = {topic.topic: topic.partitions or 0 for topic in snapshot.topics(names)}
+        return sizes, {broker.broker_id for broker in snapshot.brokers() if broker.state == "online"}
     except SnapshotUnavailable:
         return {}, set()
 

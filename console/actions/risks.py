@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from broker_core.contract.live import Partition
 from console.rules.partitions import brokers
 from console.rules.words import counted
 
@@ -34,23 +34,21 @@ def setting_risks(topic: str, changes: Mapping[str, str | None], copies: int | N
     return risks
 
 
-def unclean_risks(topic: str, offline: Sequence[Mapping[str, Any]]) -> list[str]:
-    """`offline` are values of its partitions without a leader that have an `advice`."""
+def unclean_risks(topic: str, offline: Sequence[Partition]) -> list[str]:
+    """`offline` are its partitions without a leader."""
     risks = [
         "A replica that was not in sync takes over each partition that has no leader. Acknowledged records that it does not have are lost "
         "for good: a replica that was in sync and comes back cuts its log to match."
     ]
     for value in offline[:PARTITIONS_NAMED]:
-        advice, name = value.get("advice") or {}, f"{topic}-{value['partition']}"
-        had, candidates = advice.get("can_lead") or [], advice.get("candidates") or []
-        if not candidates:
-            risks.append(f"{name}: no replica that could be elected runs.")
+        if value.advice is None or not (candidates := value.advice.candidates):
+            risks.append(f"{value.name}: no replica that could be elected runs.")
             continue
-        lost = advice.get("lost")
+        lost, had = value.advice.lost, value.advice.can_lead
         many = "how many is not known" if lost is None else f"at least {counted(lost, 'record')}, as last seen"
         kept = f" Starting {brokers(had)} instead loses nothing." if len(had) == 1 else ""
         kept = f" Starting one of {brokers(had)} instead loses nothing." if len(had) > 1 else kept
-        risks.append(f"{name}: {brokers(candidates[:1])} would lead; lost: {many}.{kept}")
+        risks.append(f"{value.name}: {brokers(candidates[:1])} would lead; lost: {many}.{kept}")
     if more := len(offline) - PARTITIONS_NAMED:
         risks += [f"So it is with {counted(more, 'more partition')}."] if more > 0 else []
     return risks

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
+from broker_core.contract.live import Topic
 from console.actions.audit import audited
 from console.actions.jobs import follow
 from console.actions.risks import MIN_ISR, setting_risks
@@ -86,10 +87,10 @@ def _load_risks(cluster: Cluster, kafka: KafkaCluster, name: str, added: int, co
 def _replicas(cluster: Cluster, kafka: KafkaCluster) -> dict[int, int]:
     """Replicas on each broker that is online, as last seen; 0 where nothing is known."""
     try:
-        rows = [row for row in Snapshot(cluster.pk).brokers() if row["state"] == "online"]
+        rows = [row for row in Snapshot(cluster.pk).brokers() if row.state == "online"]
     except SnapshotUnavailable:
         rows = []
-    return {row["broker_id"]: row["replicas"] or 0 for row in rows} or dict.fromkeys(sorted(kafka.brokers()), 0)
+    return {row.broker_id: row.replicas or 0 for row in rows} or dict.fromkeys(sorted(kafka.brokers()), 0)
 
 
 def _default_copies(kafka: KafkaCluster) -> int | None:
@@ -104,8 +105,8 @@ def _copies(kafka: KafkaCluster, name: str) -> int | None:
     return min((len(p["replica_nodes"]) for topic in kafka.topics([name]) for p in topic["partitions"]), default=None)
 
 
-def _serves(topic: dict[str, Any] | None, partitions: int) -> bool:
-    return topic is not None and topic["partitions"] >= partitions and not topic["offline"] and not topic["starting"]
+def _serves(topic: Topic | None, partitions: int) -> bool:
+    return topic is not None and (topic.partitions or 0) >= partitions and not topic.offline and not topic.starting
 
 
 def preview_topic(
@@ -130,7 +131,7 @@ def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> 
     """The job that follows a deletion which goes on after the cluster's time for it was up."""
     with audited(actor, ADMIN, "delete topic", name) as entry:
         topic = _known(cluster, name)
-        entry.before = topic and {key: topic[key] for key in ("topic_id", "partitions", "messages", "size_bytes")}
+        entry.before = topic and {key: getattr(topic, key) for key in ("topic_id", "partitions", "messages", "size_bytes")}
         if confirm != name:
             raise Unconfirmed("confirm", f"Type the topic's name, {name}, to delete it with all its records.")
         try:
@@ -149,7 +150,7 @@ def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> 
 def _is_there(cluster: Cluster, name: str) -> bool:
     """Whether the topic exists by what is known at this moment: brokers hear of a new one a little later than we do."""
     try:
-        return _known(cluster, name) is not None and not Snapshot(cluster.pk).as_of()["stale"]
+        return _known(cluster, name) is not None and not Snapshot(cluster.pk).as_of().stale
     except SnapshotUnavailable:
         return False
 
@@ -157,21 +158,20 @@ def _is_there(cluster: Cluster, name: str) -> bool:
 def _is_going(cluster: Cluster, name: str) -> bool:
     """Whether the topic is seen being deleted, piece by piece."""
     topic = _known(cluster, name)
-    return topic is not None and bool(topic["deleting"])
+    return topic is not None and topic.deleting is not None
 
 
-def _known(cluster: Cluster, name: str) -> dict[str, Any] | None:
+def _known(cluster: Cluster, name: str) -> Topic | None:
     """The topic as it was last seen."""
     try:
-        topic = Snapshot(cluster.pk).topic(name)
+        return Snapshot(cluster.pk).topic(name)
     except SnapshotUnavailable:
         return None
-    return topic
 
 
-def _gone_or_waiting(topic: dict[str, Any] | None) -> bool:
+def _gone_or_waiting(topic: Topic | None) -> bool:
     """A deletion that waits for a broker is over when that is back: nobody waits here for it."""
-    return topic is None or bool(topic["deleting"] and (topic["deleting"]["waits_for"] or topic["deleting"]["moving"]))
+    return topic is None or bool(topic.deleting and (topic.deleting.waits_for or topic.deleting.moving))
 
 
 def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: int | None = None, *, confirm: bool = False) -> Job | None:
@@ -184,7 +184,7 @@ def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: i
         kafka = KafkaCluster(cluster.bootstrap_servers)
         if not confirm:
             topic = _known(cluster, name)
-            _refuse(_load_risks(cluster, kafka, name, total - (now or 0), topic["replication_factor"] if topic else None))
+            _refuse(_load_risks(cluster, kafka, name, total - (now or 0), topic.replication_factor if topic else None))
         try:
             kafka.add_partitions(name, total)
         except Unfinished:

@@ -9,7 +9,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from console.api import brokers, clusters, groups, jobs, problem_kinds, topics
 from console.api.bearer import Bearer
-from console.api.described import Described
+from console.api.described import Described, Renderer
 from console.explained import EXPLAINED, explain
 from console.middleware import problem
 from console.rules.problems import BAD_QUERY, INVALID, UNAUTHENTICATED, kind_of_status
@@ -20,6 +20,7 @@ api = Described(
     description="Clusters, brokers, topics, groups, events and jobs. Lists answer {items, next}; unknown figures are null. Errors are "
     "problems (RFC 9457): programs go by their `code`, which stays; all codes are at /api/v1/problems.",
     auth=Bearer(),
+    renderer=Renderer(),
     docs_url=None,
     openapi_url="/openapi.json",
     urls_namespace="api-1",

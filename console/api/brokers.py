@@ -6,12 +6,13 @@ from typing import Any
 
 from ninja import Router
 
+from broker_core.contract.live import Broker
 from console import queries
 from console.actions.brokers import act_on_broker
-from console.api.answers import Broker, BrokerAction, ListedLive, ReadBroker
+from console.api.answers import BrokerAction, ListedLive, ReadBroker, read
 from console.api.bearer import Bearer
 from console.api.described import answers
-from console.api.shapes import Limit, listed, number_cursor
+from console.api.shapes import Limit, listed, listed_live, number_cursor
 from console.roles import ADMIN
 from console.snapshot.read import Snapshot
 
@@ -20,26 +21,26 @@ router = Router(tags=["brokers"])
 
 @router.get("/clusters/{cluster_id}/brokers")
 @answers(ListedLive[Broker])
-def brokers(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
+def brokers(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> ListedLive[Broker]:
     after = number_cursor(cursor)
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
-    found = [b for b in snapshot.brokers() if after is None or b["broker_id"] > after]
-    return {**listed(found, limit, lambda b: str(b["broker_id"])), "as_of": snapshot.as_of()}
+    found = [b for b in snapshot.brokers() if after is None or b.broker_id > after]
+    return listed_live(listed(found, limit, lambda b: str(b.broker_id)), snapshot)
 
 
 @router.get("/clusters/{cluster_id}/brokers/{int:broker_id}")
 @answers(ReadBroker)
-def broker(request: Any, cluster_id: str, broker_id: int) -> dict[str, Any]:
+def broker(request: Any, cluster_id: str, broker_id: int) -> ReadBroker:
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
     found = snapshot.broker(broker_id)
     if found is None:
         raise queries.NotFound(f"There is no broker {broker_id}.")
-    return {**found, "as_of": snapshot.as_of()}
+    return read(ReadBroker, found, as_of=snapshot.as_of())
 
 
 @router.post("/clusters/{cluster_id}/brokers/{int:broker_id}/{action}", auth=Bearer(ADMIN, "{action} broker"))
 @answers(BrokerAction)
-def broker_action(request: Any, cluster_id: str, broker_id: int, action: str) -> dict[str, Any]:
+def broker_action(request: Any, cluster_id: str, broker_id: int, action: str) -> BrokerAction:
     """Admin only, local cluster only. Answers when it is done."""
     act_on_broker(request.auth, queries.cluster_of(cluster_id), broker_id, action, confirm=None)
-    return {"broker_id": broker_id, "action": action, "done": True}
+    return BrokerAction(broker_id, action)

@@ -11,21 +11,22 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
+import msgspec
 from django.http import HttpRequest
+from msgspec import Struct
 from ninja import NinjaAPI, Router
 from ninja.openapi.schema import OpenAPISchema
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from ninja.renderers import BaseRenderer
 
 from console.api.answers import Problem
 from console.queries import BadQuery
 from console.rules.problems import KINDS
 
 View = TypeVar("View", bound=Callable[..., Any])
-Answers = Mapping[int, type[BaseModel] | None]
+Answers = Mapping[int, type[Struct] | None]
 NAME_CHARS_LIMIT = 60
 """Of a name that is repeated to whoever sent it."""
-REFS = "#/components/schemas/{model}"
+REFS = "#/components/schemas/{name}"
 PROBLEMS = {
     400: "The body is not JSON; or a name or value of the query is none that can be asked for: `field` names the parameter.",
     401: "No token, or one that is not valid.",
@@ -43,7 +44,16 @@ CHANGES_ONLY = (403, 409, 413, 429, 502)
 """Problems of requests that change something."""
 
 
-def answers(model: type[BaseModel] | None = None, /, **by_status: type[BaseModel] | None) -> Callable[[View], View]:
+class Renderer(BaseRenderer):
+    """Answers are structs, and what the database and the cluster gave as it is."""
+
+    media_type = "application/json"
+
+    def render(self, request: HttpRequest, data: Any, *, response_status: int) -> bytes:
+        return msgspec.json.encode(data)
+
+
+def answers(model: type[Struct] | None = None, /, **by_status: type[Struct] | None) -> Callable[[View], View]:
     """What a route answers with 200, or with other statuses: `answers(s201=Topic)`; None is an answer without a body."""
     found: Answers = {200: model} if model else {int(name[1:]): one for name, one in by_status.items()}
 
@@ -55,7 +65,8 @@ def answers(model: type[BaseModel] | None = None, /, **by_status: type[BaseModel
 
 
 class Described(NinjaAPI):
-    """The routes' own description, with the answers' shapes and problems put in; each refuses query parameters that it does not have."""
+    """The routes' own description, with the answers' shapes and problems put in; each refuses query parameters that it does not have.
+    An answer has all fields of its type; only a problem leaves some out."""
 
     def add_router(self, prefix: str, router: Router | str, **options: Any) -> None:
         super().add_router(prefix, router, **options)
@@ -65,11 +76,13 @@ class Described(NinjaAPI):
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
         found = super().get_openapi_schema(**options)
         views = {self.get_openapi_operation_id(op): op.view_func for op in self._operations()}
-        models = {model for view in views.values() for model in view.answers.values() if model} | {Problem}
-        ordered = sorted(models, key=lambda model: model.__name__)
-        places, definitions = models_json_schema([(model, "serialization") for model in ordered], ref_template=REFS)
-        shapes = {model: places[model, "serialization"] for model in ordered}
-        found["components"]["schemas"] |= definitions["$defs"]
+        models = list({model: None for view in views.values() for model in view.answers.values() if model})
+        places, definitions = msgspec.json.schema_components(models, ref_template=REFS)
+        for shape in definitions.values():
+            shape["required"] = list(shape["properties"])
+        (problem,), of_problem = msgspec.json.schema_components([Problem], ref_template=REFS)
+        shapes = {**dict(zip(models, places, strict=True)), Problem: problem}
+        found["components"]["schemas"] |= definitions | of_problem
         for path, operations in found["paths"].items():
             for method, operation in operations.items():
                 view = views[operation["operationId"]]
@@ -104,7 +117,7 @@ def _only(known: Sequence[str], view: View) -> View:
     return cast(View, checked)
 
 
-def _answers(found: Answers, shapes: Mapping[type[BaseModel], Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _answers(found: Answers, shapes: Mapping[type[Struct], Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     for status, model in found.items():
         content = {"content": {"application/json": {"schema": shapes[model]}}} if model else {}
         yield status, {"description": "Done; no body." if model is None else "OK" if status == 200 else "Taken.", **content}

@@ -7,13 +7,14 @@ from typing import Any
 from django.http import HttpResponse
 from ninja import Router
 
+from broker_core.contract.live import Group, Lag
 from console import queries
 from console.actions.groups import delete_group, plan_offsets, set_offsets
-from console.api.answers import Listed, ListedLive
+from console.api.answers import Listed, ListedLive, ReadGroup, read
 from console.api.bearer import Bearer
 from console.api.described import answers
-from console.api.shapes import Limit, OffsetMove, listed, listed_names, number_cursor, text_cursor
-from console.api.topic_answers import Group, Lag, OffsetMoved, ReadGroup
+from console.api.shapes import Limit, OffsetMove, listed, listed_live, listed_names, number_cursor, text_cursor
+from console.api.topic_answers import OffsetMoved
 from console.roles import ADMIN, OPERATOR
 from console.snapshot.read import Snapshot
 
@@ -23,44 +24,43 @@ ONE = "/clusters/{cluster_id}/groups/{path:group_id}"
 
 @router.get("/clusters/{cluster_id}/groups")
 @answers(ListedLive[Group])
-def groups(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
+def groups(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> ListedLive[Group]:
     """By name."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
     names = snapshot.group_names_after(text_cursor(cursor), limit + 1)
-    return {**listed_names(names, limit, snapshot.groups), "as_of": snapshot.as_of()}
+    return listed_live(listed_names(names, limit, snapshot.groups), snapshot)
 
 
 @router.get(ONE + "/offsets")
 @answers(ListedLive[Lag])
-def offsets(request: Any, cluster_id: str, group_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
+def offsets(request: Any, cluster_id: str, group_id: str, limit: Limit = 100, cursor: str | None = None) -> ListedLive[Lag]:
     """Committed, end and lag of each partition."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
     queries.group_or_fail(snapshot, group_id)
     start = number_cursor(cursor) or 0
     rows = list(enumerate(snapshot.lag_rows(group_id)))[start : start + limit + 1]
     page = listed(rows, limit, lambda row: str(row[0] + 1))
-    return {**page, "items": [row for _, row in page["items"]], "as_of": snapshot.as_of()}
+    return listed_live(Listed([row for _, row in page.items], page.next), snapshot)
 
 
 @router.post(ONE + "/offsets", auth=Bearer(OPERATOR, "move offsets"))
 @answers(Listed[OffsetMoved])
-def move_offsets(request: Any, cluster_id: str, group_id: str, payload: OffsetMove) -> dict[str, Any]:
+def move_offsets(request: Any, cluster_id: str, group_id: str, payload: OffsetMove) -> Listed[dict[str, Any]]:
     """Moves committed offsets of a group without members; `dry_run` only tells where they would go. An offset beyond the log's ends is
     refused, unless `confirm` says that its end will do."""
     cluster = queries.cluster_of(cluster_id)
     spans = None if payload.partition is None else [(payload.partition, payload.partition)]
     if payload.dry_run:
-        return {"items": plan_offsets(cluster, group_id, payload.topic, spans, str(payload.to)), "next": None}
+        return Listed(plan_offsets(cluster, group_id, payload.topic, spans, str(payload.to)), None)
     asked: dict[str, Any] = {"topic": payload.topic, "spans": spans, "to": str(payload.to), "confirm": payload.confirm}
-    done = set_offsets(request.auth, cluster, group_id, **asked)
-    return {"items": done, "next": None}
+    return Listed(set_offsets(request.auth, cluster, group_id, **asked), None)
 
 
 @router.get(ONE)
 @answers(ReadGroup)
-def group(request: Any, cluster_id: str, group_id: str) -> dict[str, Any]:
+def group(request: Any, cluster_id: str, group_id: str) -> ReadGroup:
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
-    return {**queries.group_or_fail(snapshot, group_id), "as_of": snapshot.as_of()}
+    return read(ReadGroup, queries.group_or_fail(snapshot, group_id), as_of=snapshot.as_of())
 
 
 @router.delete(ONE, auth=Bearer(ADMIN, "delete group"), response={204: None})

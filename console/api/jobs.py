@@ -23,7 +23,7 @@ router = Router(tags=["jobs"])
 
 @router.get("/jobs")
 @answers(Listed[JobAnswer])
-def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: str = "", state: str = "") -> dict[str, Any]:
+def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: str = "", state: str = "") -> Listed[dict[str, Any]]:
     """Newest first."""
     rows = Job.objects.order_by("-id")
     before = number_cursor(cursor)

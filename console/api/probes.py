@@ -38,8 +38,10 @@ CLUSTER_GAUGES = (
     "messages_per_s",
     "requests_per_s",
 )
-BROKER_GAUGES = ("leaders", "replicas", "out_of_sync", "size_bytes", "unmeasured", "bytes_in_per_s", "bytes_out_per_s", "messages_in_per_s")
-LOOP_GAUGES = ("connections", "idle_percent", "loop_stalls")
+BROKER_GAUGES = (
+    *("leaders", "replicas", "out_of_sync", "size_bytes", "unmeasured", "bytes_in_per_s", "bytes_out_per_s", "messages_in_per_s"),
+    *("connections", "idle_percent", "loop_stalls"),
+)
 LOG_DIR_GAUGES = ("free_bytes", "total_bytes", "full_in_s")
 TOPIC_GAUGES = ("partitions", "under_replicated", "under_min_isr", "offline", "size_bytes", "messages", "unmeasured", "messages_per_s")
 
@@ -105,29 +107,27 @@ def _gauges(cluster_id: str) -> Iterator[tuple[str, str, Any]]:
     base = f'cluster="{_escape(cluster_id)}"'
     beat = snapshot.beat_ms()
     yield "highwater_live_age_seconds", base, None if beat is None else max(_now_ms() - beat, 0) / 1000
-    live = snapshot.cluster() or {}
+    live = snapshot.cluster()
     for name in CLUSTER_GAUGES:
-        yield f"highwater_cluster_{name}", base, live.get(name)
+        yield f"highwater_cluster_{name}", base, live and getattr(live, name)
     for broker in snapshot.brokers():
-        labels = f'{base},broker="{broker["broker_id"]}"'
-        yield "highwater_broker_online", labels, int(broker["state"] == "online")
+        labels = f'{base},broker="{broker.broker_id}"'
+        yield "highwater_broker_online", labels, int(broker.state == "online")
         for name in BROKER_GAUGES:
-            yield f"highwater_broker_{name}", labels, broker[name]
-        for name in LOOP_GAUGES:
-            yield f"highwater_broker_{name}", labels, broker.get(name)
-        folder = broker.get("log_dir") or {}
-        yield "highwater_broker_log_dir_offline", labels, int(folder["offline_since_ms"] is not None) if folder else None
+            yield f"highwater_broker_{name}", labels, getattr(broker, name)
+        folder = broker.log_dir
+        yield "highwater_broker_log_dir_offline", labels, folder and int(folder.offline_since_ms is not None)
         for name in LOG_DIR_GAUGES:
-            yield f"highwater_broker_log_dir_{name}", labels, folder.get(name)
+            yield f"highwater_broker_log_dir_{name}", labels, folder and getattr(folder, name)
     for topic in snapshot.topics(snapshot.topic_names_after("", SERIES_LIMIT)):
-        labels = f'{base},topic="{_escape(topic["topic"])}"'
+        labels = f'{base},topic="{_escape(topic.topic)}"'
         for name in TOPIC_GAUGES:
-            yield f"highwater_topic_{name}", labels, topic[name]
+            yield f"highwater_topic_{name}", labels, getattr(topic, name)
     for group in snapshot.groups(snapshot.group_names_after("", SERIES_LIMIT)):
-        labels = f'{base},group="{_escape(group["group"])}"'
-        yield "highwater_group_lag", labels, group["lag"]
-        yield "highwater_group_lag_seconds", labels, group["lag_s"]
-        yield "highwater_group_members", labels, len(group["members"])
+        labels = f'{base},group="{_escape(group.group)}"'
+        yield "highwater_group_lag", labels, group.lag
+        yield "highwater_group_lag_seconds", labels, group.lag_s
+        yield "highwater_group_members", labels, len(group.members)
 
 
 def _escape(text: str) -> str:

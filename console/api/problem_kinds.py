@@ -15,6 +15,6 @@ router = Router(tags=["problems"])
 
 @router.get("/problems")
 @answers(Listed[ProblemKind])
-def problems(request: Any) -> dict[str, Any]:
+def problems(request: Any) -> Listed[ProblemKind]:
     """All of them, on one page. A code keeps its meaning; new ones may come."""
-    return {"items": [kind._asdict() for kind in KINDS.values()], "next": None}
+    return Listed([ProblemKind(**kind._asdict()) for kind in KINDS.values()], None)

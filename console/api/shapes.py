@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from ninja import Schema
 from pydantic import ConfigDict, Field, create_model
 
+from console.api.answers import Item, Listed, ListedLive
 from console.jobs.kind import Id, Name
 from console.jobs.registry import ON_REQUEST
 from console.queries import BadCursor, cursor, read_cursor
+from console.snapshot.read import Snapshot
 
 LIMIT_MAX = 500
+Key = TypeVar("Key", str, int)
 Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
 GroupId = Annotated[str, Field(min_length=1, max_length=255)]
 Offset = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
@@ -69,17 +72,22 @@ else:
 """A job of any kind, with the parameters of all; which of them are its own is asked later."""
 
 
-def listed(items: Sequence[Any], limit: int, mark: Callable[[Any], str]) -> dict[str, Any]:
-    """`{items, next}` of up to `limit`; `items` has one more than that where there is a further page."""
+def listed(items: Sequence[Item], limit: int, mark: Callable[[Item], str]) -> Listed[Item]:
+    """A page of up to `limit`; `items` has one more than that where there is a further page."""
     more = len(items) > limit
     shown = list(items[:limit])
-    return {"items": shown, "next": cursor(mark(shown[-1])) if more else None}
+    return Listed(shown, cursor(mark(shown[-1])) if more else None)
 
 
-def listed_names(names: Sequence[Any], limit: int, values_of: Callable[[list[Any]], list[Any]]) -> dict[str, Any]:
+def listed_names(names: Sequence[Key], limit: int, values_of: Callable[[list[Key]], list[Item]]) -> Listed[Item]:
     """The same of what has these names, one more of them than `limit` where there are more: what has gone meanwhile ends no list."""
     page = listed(names, limit, str)
-    return {**page, "items": values_of(page["items"])}
+    return Listed(values_of(page.items), page.next)
+
+
+def listed_live(page: Listed[Item], snapshot: Snapshot) -> ListedLive[Item]:
+    """The page with how old it may be."""
+    return ListedLive(page.items, page.next, snapshot.as_of())
 
 
 def number_cursor(text: str | None) -> int | None:

@@ -7,35 +7,47 @@ from typing import Any
 from django.http import HttpResponse
 from ninja import Router, Status
 
+from broker_core.contract.live import Partition, Topic
 from console import queries
 from console.actions.elections import elect_unclean
 from console.actions.topics import add_partitions, check_topic, create_topic, delete_topic, preview_topic, set_config
 from console.api.answers import Job as JobAnswer
-from console.api.answers import ListedLive
+from console.api.answers import ListedLive, read
 from console.api.bearer import Bearer
 from console.api.described import answers
-from console.api.shapes import Limit, NewPartitions, NewTopic, TopicChange, UncleanElection, listed_names, number_cursor, text_cursor
-from console.api.topic_answers import Elected, Partition, Topic, TopicConfigs, TopicPlan, TopicSize, TopicWithConfigs
+from console.api.shapes import (
+    Limit,
+    NewPartitions,
+    NewTopic,
+    TopicChange,
+    UncleanElection,
+    listed_live,
+    listed_names,
+    number_cursor,
+    text_cursor,
+)
+from console.api.topic_answers import Elected, TopicConfigs, TopicPlan, TopicSize, TopicWithConfigs
 from console.gateway.errors import GatewayError
 from console.models import Cluster, job_value
 from console.roles import ADMIN, OPERATOR
+from console.rules.partitions import STARTING
 from console.snapshot.read import Snapshot
 
 router = Router(tags=["topics"])
-BEGUN: dict[Any, Any] = {200: dict[str, Any], 202: dict[str, Any]}
+BEGUN: dict[Any, Any] = {200: Any, 202: Any}
 ONE = "/clusters/{cluster_id}/topics/{name}"
 
 
 @router.get("/clusters/{cluster_id}/topics")
 @answers(ListedLive[Topic])
-def topics(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
+def topics(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> ListedLive[Topic]:
     """By name."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
     names = snapshot.topic_names_after(text_cursor(cursor), limit + 1)
-    return {**listed_names(names, limit, snapshot.topics), "as_of": snapshot.as_of()}
+    return listed_live(listed_names(names, limit, snapshot.topics), snapshot)
 
 
-@router.post("/clusters/{cluster_id}/topics", auth=Bearer(OPERATOR, "create topic"), response=BEGUN | {201: dict[str, Any]})
+@router.post("/clusters/{cluster_id}/topics", auth=Bearer(OPERATOR, "create topic"), response=BEGUN | {201: Any})
 @answers(s200=TopicPlan, s201=Topic, s202=JobAnswer)
 def create(request: Any, cluster_id: str, payload: NewTopic) -> Status[Any]:
     """Partitions and replication_factor left out are the brokers' defaults; `validate_only` only asks whether it could be done. What
@@ -51,18 +63,20 @@ def create(request: Any, cluster_id: str, payload: NewTopic) -> Status[Any]:
     return Status(201, Snapshot(cluster.pk).topic(payload.name) or _unseen(payload.name))
 
 
-def _unseen(name: str) -> dict[str, Any]:
+def _unseen(name: str) -> Topic:
     """A topic that the live feed has not told of yet: nothing is known but its name."""
-    return dict.fromkeys(Topic.model_fields) | {"topic": name, "internal": name.startswith("__"), "groups": 0}
+    fields: dict[str, Any] = dict.fromkeys(Topic.__struct_fields__)
+    return Topic(**fields | {"topic": name, "internal": name.startswith("__"), "state": STARTING, "groups": 0})
 
 
 @router.get(ONE)
 @answers(TopicWithConfigs)
-def topic(request: Any, cluster_id: str, name: str) -> dict[str, Any]:
+def topic(request: Any, cluster_id: str, name: str) -> TopicWithConfigs:
     """The topic with its settings (null when no broker answers)."""
     cluster = queries.cluster_of(cluster_id)
     snapshot = Snapshot(cluster.pk)
-    return {**queries.topic_or_fail(snapshot, name), "as_of": snapshot.as_of(), "configs": _configs(cluster, name)}
+    topic = queries.topic_or_fail(snapshot, name)
+    return read(TopicWithConfigs, topic, as_of=snapshot.as_of(), configs=_configs(cluster, name))
 
 
 def _configs(cluster: Cluster, name: str) -> list[dict[str, Any]] | None:
@@ -92,13 +106,13 @@ def delete(request: Any, cluster_id: str, name: str) -> Status[Any] | HttpRespon
 
 @router.get(ONE + "/partitions")
 @answers(ListedLive[Partition])
-def partitions(request: Any, cluster_id: str, name: str, limit: Limit = 100, cursor: str | None = None) -> dict[str, Any]:
+def partitions(request: Any, cluster_id: str, name: str, limit: Limit = 100, cursor: str | None = None) -> ListedLive[Partition]:
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
-    total = queries.topic_or_fail(snapshot, name)["partitions"] or 0
+    total = queries.topic_or_fail(snapshot, name).partitions or 0
     after = number_cursor(cursor)
     first = 0 if after is None else after + 1
     numbers = range(first, min(first + limit + 1, total))
-    return {**listed_names(numbers, limit, lambda some: snapshot.some_partitions(name, some)), "as_of": snapshot.as_of()}
+    return listed_live(listed_names(numbers, limit, lambda some: snapshot.some_partitions(name, some)), snapshot)
 
 
 @router.post(ONE + "/partitions", auth=Bearer(OPERATOR, "add partitions"), response=BEGUN)
@@ -106,9 +120,9 @@ def partitions(request: Any, cluster_id: str, name: str, limit: Limit = 100, cur
 def grow(request: Any, cluster_id: str, name: str, payload: NewPartitions) -> Status[Any]:
     """`confirm` and 202 as at a topic's creation."""
     cluster = queries.cluster_of(cluster_id)
-    now = (Snapshot(cluster.pk).topic(name) or {}).get("partitions")
-    job = add_partitions(request.auth, cluster, name, payload.count, now, confirm=payload.confirm)
-    return Status(200, {"topic": name, "partitions": payload.count}) if job is None else Status(202, job_value(job))
+    topic = Snapshot(cluster.pk).topic(name)
+    job = add_partitions(request.auth, cluster, name, payload.count, topic.partitions if topic else None, confirm=payload.confirm)
+    return Status(200, TopicSize(name, payload.count)) if job is None else Status(202, job_value(job))
 
 
 @router.post(ONE + "/unclean-election", auth=Bearer(ADMIN, "elect unclean leaders"))

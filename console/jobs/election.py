@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
+from broker_core.contract.live import Cluster
 from console.errors import Invalid
 from console.jobs.kind import Form, JobKind, Name, Parameters
 from console.rules.words import counted
@@ -40,9 +41,9 @@ class Election(JobKind):
         missing = next((name for name in self.topics(params) if name not in sizes), None)
         return None if missing is None else Invalid("topics", f"There is no topic {missing}.")
 
-    def risks(self, params: Mapping[str, Any], cluster: Mapping[str, Any]) -> list[str]:
+    def risks(self, params: Mapping[str, Any], cluster: Cluster | None) -> list[str]:
         """How many leaders would move is known of the whole cluster only."""
-        topics, away = self.topics(params), cluster.get("not_preferred")
+        topics, away = self.topics(params), cluster.not_preferred if cluster else None
         where = f" of {', '.join(topics)}" if topics else ""
         has = "has" if away == 1 else "have"
         count = "" if away is None else f" In the whole cluster {counted(away, 'partition')} {has} another leader now."

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from broker_core.contract.live import Cluster
 from console.errors import Invalid
 
 Name = Annotated[str, Field(min_length=1, max_length=249)]
@@ -71,6 +72,6 @@ class JobKind:
         """Why it cannot begin beside an active job of its kind, with that one's number, state and parameters; empty where it can."""
         return f"Job {other} does the same and is {state}."
 
-    def risks(self, params: Mapping[str, Any], cluster: Mapping[str, Any]) -> Sequence[str]:
-        """What the form says with its `question`; `cluster` is the cluster's figures, as far as they are known."""
+    def risks(self, params: Mapping[str, Any], cluster: Cluster | None) -> Sequence[str]:
+        """What the form says with its `question`; `cluster` is None where nothing is known of it."""
         return ()

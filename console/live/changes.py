@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker_core.contract import feed
-from console.live.events import Value, event
+from console.live.events import Happened
 from console.rules.words import counted, whole
 
 SETTINGS_NAMED = 5
@@ -16,20 +16,20 @@ THROTTLED = ("leader.replication.throttled.replicas", "follower.replication.thro
 Offsets = Mapping[tuple[str, int], int]
 
 
-def topic_changes(name: str, before: Mapping[str, Any], after: Mapping[str, Any], at_ms: int) -> list[Value]:
+def topic_changes(name: str, before: Mapping[str, Any], after: Mapping[str, Any], at_ms: int) -> list[Happened]:
     """From what is known of the same topic before and after: `{count, settings: {name: value} or None where they are not known}`."""
     told = []
     was, now = before["count"], after["count"]
     if now > was:
         text = f"topic {name} grew from {whole(was)} to {counted(now, 'partition')}; records with a key may go to another one from now on."
-        told.append(event("topic_grew", "notice", text, at_ms, topic=name))
+        told.append(Happened("topic_grew", "notice", text, at_ms, topic=name))
     old, new = before["settings"], after["settings"]
     changed = [] if old is None or new is None else [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
     changed = [key for key in changed if key not in THROTTLED]
     if changed and old is not None and new is not None:
         said = [_setting(key, old.get(key), new.get(key)) for key in changed[:SETTINGS_NAMED]]
         said += [f"{whole(len(changed) - SETTINGS_NAMED)} more"] if len(changed) > SETTINGS_NAMED else []
-        told.append(event("topic_settings", "notice", f"settings of topic {name} were changed: {'; '.join(said)}.", at_ms, topic=name))
+        told.append(Happened("topic_settings", "notice", f"settings of topic {name} were changed: {'; '.join(said)}.", at_ms, topic=name))
     return told
 
 
@@ -44,7 +44,7 @@ def _short(text: str | None) -> str:
     return found if len(found) <= TEXT_CHARS_LIMIT else f"{found[:TEXT_CHARS_LIMIT]}…"
 
 
-def offset_moves(before: feed.Group, after: feed.Group, *, old: Offsets, new: Offsets, at_ms: int) -> list[Value]:
+def offset_moves(before: feed.Group, after: feed.Group, *, old: Offsets, new: Offsets, at_ms: int) -> list[Happened]:
     """An event a topic whose committed offsets somebody moved. `before` and `after` are what its coordinator told.
 
     Members commit what they have read, so what goes back was moved; what goes forward only where the group had no member and is of
@@ -59,7 +59,7 @@ def offset_moves(before: feed.Group, after: feed.Group, *, old: Offsets, new: Of
     return [_moved(after.group, topic, partitions, at_ms) for topic, partitions in sorted(moved.items())]
 
 
-def _moved(group: str, topic: str, partitions: Mapping[int, tuple[int, int]], at_ms: int) -> Value:
+def _moved(group: str, topic: str, partitions: Mapping[int, tuple[int, int]], at_ms: int) -> Happened:
     again = sum(max(was - now, 0) for was, now in partitions.values())
     skipped = sum(max(now - was, 0) for was, now in partitions.values())
     effects = [f"{counted(n, 'record')} {what}" for n, what in ((again, "will be read again"), (skipped, "will be skipped")) if n]
@@ -69,4 +69,4 @@ def _moved(group: str, topic: str, partitions: Mapping[int, tuple[int, int]], at
         f" and {whole(len(partitions) - 1)} more" if len(partitions) > 1 else ""
     )
     text = f"offsets of group {group} were moved: {where}. {effects[0][0].upper()}{', '.join(effects)[1:]}."
-    return event("offsets_moved", "notice", text, at_ms, topic=topic, group=group)
+    return Happened("offsets_moved", "notice", text, at_ms, topic=topic, group=group)

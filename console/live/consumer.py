@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import time
 from typing import Any, ClassVar
 
+import msgspec
 import redis
 from asgiref.sync import async_to_sync
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
 
+from broker_core.contract.frames import Beat, Changes, Snapshot, Values
+from broker_core.contract.live import Broker, Cluster, Group, Lag, Partition, Topic
+from broker_core.contract.sentences import KeptEvent
 from console.live.ending import end_all
 from console.live.hub import Hub, hub_of
 from console.live.outbox import Outbox
@@ -22,6 +25,7 @@ from console.live.subscription import BadSubscription, Subscription, key_of, par
 from console.models import ApiToken
 from console.snapshot import keys
 from console.snapshot.connect import async_client
+from console.snapshot.encoding import decode, encode
 from console.snapshot.freshness import read_cluster
 from console.snapshot.read import aged
 
@@ -32,6 +36,15 @@ SEND_TIMEOUT_S = 15.0
 BEAT_S = 1.0
 LEAVING_S = 1.0
 EVENTS_SHOWN = 20
+KINDS: dict[str, Any] = {
+    "cluster": Cluster,
+    "broker": Broker,
+    "topic": Topic,
+    "partition": Partition,
+    "group": Group,
+    "lag": Lag,
+    "job": dict,
+}
 SIGNED_OUT, BAD_QUERY, TOO_MANY, TOO_SLOW, NO_FEED = 4401, 4400, 4429, 1013, 1011
 
 
@@ -156,8 +169,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
             await self.close(BAD_QUERY, "only short text frames")
             return
         try:
-            wanted = parse(json.loads(text_data)["subscribe"].lstrip("?"))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, BadSubscription):
+            wanted = parse(msgspec.json.decode(text_data, type=dict[str, str])["subscribe"].lstrip("?"))
+        except (msgspec.MsgspecError, KeyError, RecursionError, BadSubscription):
             await self.close(BAD_QUERY, "not a subscription")
             return
         if wanted.cluster != self._outbox.wanted.cluster:
@@ -171,7 +184,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
 
     # --- the hub's side: never waits
 
-    def offer(self, seq: int, values: dict[str, Any]) -> None:
+    def offer(self, seq: int, values: Values) -> None:
         if self._outbox.offer(seq, values):
             self._wake.set()
 
@@ -193,7 +206,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
             else:
                 seq, values = self._outbox.take()
                 if values:
-                    await self._write({"type": "changes", "seq": seq, "now_ms": _now_ms(), "values": values})
+                    await self._write(Changes(seq, _now_ms(), values))
             await self._wake.wait()
             self._wake.clear()
 
@@ -201,7 +214,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
         asked_in_round = self._outbox.round
         seq, values = await read_snapshot(self._outbox.wanted)
         self._outbox.snapshot_taken(seq, asked_in_round)
-        await self._write({"type": "snapshot", "seq": seq, "now_ms": _now_ms(), "values": values})
+        await self._write(Snapshot(seq, _now_ms(), values))
         self._wake.set()
 
     async def _send_beats(self) -> None:
@@ -213,13 +226,13 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
             if self._beat is None:
                 self._beat = await _stored_beat(cluster)
             live_ms, oldest_ms = self._beat or (None, None)
-            await self._write({"type": "beat", "now_ms": _now_ms(), "live_ms": live_ms, "oldest_ms": oldest_ms})
+            await self._write(Beat(_now_ms(), live_ms, oldest_ms))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._leaving.wait(), BEAT_S)
 
-    async def _write(self, message: dict[str, Any]) -> None:
+    async def _write(self, frame: Snapshot | Changes | Beat) -> None:
         """The server's send waits while the browser does not read; past the limit it is cut off."""
-        await asyncio.wait_for(self._send_while_open(json.dumps(message, separators=(",", ":"))), SEND_TIMEOUT_S)
+        await asyncio.wait_for(self._send_while_open(encode(frame)), SEND_TIMEOUT_S)
 
     async def _send_while_open(self, text: str) -> None:
         """Looked at in the step that sends: it may have been closed since this was asked for."""
@@ -227,7 +240,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
             await self.send(text)
 
 
-async def read_snapshot(wanted: Subscription) -> tuple[int, dict[str, Any]]:
+async def read_snapshot(wanted: Subscription) -> tuple[int, Values]:
     """The sequence number and all values wanted, as they were at one moment; ages are counted to now, as pages and REST do."""
     asked = wanted.reads()
     client = async_client()
@@ -240,20 +253,28 @@ async def read_snapshot(wanted: Subscription) -> tuple[int, dict[str, Any]]:
         (seq, beat), events, *answers = await pipe.execute()
     finally:
         await client.aclose()
-    values: dict[str, Any] = {}
+    beat_ms = int(beat) if beat else None
+    values: Values = {}
     for (kind, _, fields), answer in zip(asked, answers, strict=True):
         found = answer.items() if fields is None else zip(fields, answer, strict=True)
-        read = aged_partition if kind.startswith("partition/") else json.loads
-        values |= {key_of(kind, f, value): value for f, text in found if text and (value := read(text))}
-    if cluster := values.get(keys.CLUSTER):
-        values[keys.CLUSTER] = read_cluster(cluster, int(beat) if beat else None, _now_ms())
+        values |= {key_of(kind, field): read for field, text in found if (read := _as_now(kind, text, beat_ms)) is not None}
     if wanted.events:
-        values |= {keys.event(event["id"]): event for event in map(json.loads, events)}
+        values |= {keys.event(event.id): _raw(event) for text in events if (event := decode(text, KeptEvent))}
     return int(seq or 0), values
 
 
-def aged_partition(text: str) -> dict[str, Any]:
-    return aged(json.loads(text), _now_ms())
+def _as_now(kind: str, text: str | None, beat_ms: int | None) -> msgspec.Raw | None:
+    """A value as it is read now; None of what is gone."""
+    value = decode(text, KINDS[kind.partition("/")[0]])
+    if isinstance(value, Partition):
+        value = aged(value, _now_ms())
+    elif isinstance(value, Cluster):
+        value = read_cluster(value, beat_ms, _now_ms())
+    return None if value is None else _raw(value)
+
+
+def _raw(value: object) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(value))
 
 
 async def _stored_beat(cluster_id: str) -> tuple[int, int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from broker_core.contract.live import Partition
 from console.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, UNKNOWN, missing, not_preferred
 
 Key = tuple[str, Any, str]
@@ -32,21 +33,21 @@ class Share(NamedTuple):
 NOTHING = Share((0,) * len(EVERYWHERE), (0,) * len(OF_TOPIC), (), 0, False, (), None, False)
 
 
-def share(value: dict[str, Any]) -> Share:
-    leader, assignment, state = value["leader"], value["assignment"], value["state"]
+def share(value: Partition) -> Share:
+    leader, assignment, state = value.leader, value.assignment, value.state
     deleting = state == DELETING
-    adding = value["reassigning"]["adding"] if value["reassigning"] else ()
-    lacking = () if state in (DELETING, STARTING) else tuple(missing(value["isr"], assignment, adding))
+    adding = value.reassigning.adding if value.reassigning else ()
+    lacking = () if state in (DELETING, STARTING) else tuple(missing(value.isr, assignment, adding))
     under = leader is not None and state != UNKNOWN and bool(lacking)
     away = not deleting and not_preferred(leader, assignment)
-    end, size = value["log_end_offset"], value["size_bytes"] or 0
+    end, size = value.log_end_offset, value.size_bytes or 0
     return Share(
         (
             *(1, int(state == OFFLINE), int(state == UNDER_MIN_ISR), int(under), len(lacking), int(away)),
             *(int(deleting), int(state == STARTING), int(state == UNKNOWN), int(state == UNDER_MIN_ISR and not under)),
         ),
-        (0, 0, 0, 1) if end is None else (end, end - (value["log_start_offset"] or 0), size, 0),
-        tuple(assignment),
+        (0, 0, 0, 1) if end is None else (end, end - (value.log_start_offset or 0), size, 0),
+        assignment,
         size,
         end is None,
         lacking,
@@ -64,12 +65,14 @@ class Counts:
     def get(self, scope: str, identity: Any, name: str) -> int:
         return self._sums.get((scope, identity, name), 0)
 
-    def replace(self, before: dict[str, Any] | None, after: dict[str, Any] | None) -> set[tuple[str, Any]]:
+    def replace(self, before: Partition | None, after: Partition | None) -> set[tuple[str, Any]]:
         """Swaps one partition's shares; returns the (scope, id) whose sums changed."""
         old, new = share(before) if before else NOTHING, share(after) if after else NOTHING
         if old == new:
             return set()
-        topic = (after or before or {})["topic"]
+        some = after or before
+        assert some is not None
+        topic = some.topic
         delta: dict[Key, int] = {}
         if old.everywhere != new.everywhere:
             for name, was, now in zip(EVERYWHERE, old.everywhere, new.everywhere, strict=True):

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 
 from channels.db import database_sync_to_async
 from django.db import DatabaseError
+from msgspec import convert
 
 from console.gateway.local import ProcessEvent
-from console.live.events import Value, event
+from console.live.events import Happened
 from console.models import Event
 
 log = logging.getLogger(__name__)
@@ -23,7 +24,7 @@ KINDS = ("process_ended", "process_restarted", "process_not_restarted")
 Read = Callable[[int], Sequence[ProcessEvent]]
 
 
-async def run_endings(cluster_id: str, read: Read, tell: Callable[[list[Value]], None]) -> None:
+async def run_endings(cluster_id: str, read: Read, tell: Callable[[list[Happened]], None]) -> None:
     """`read` gives the notes after a time in milliseconds; runs until cancelled."""
     until_ms: int | None = None
     while True:
@@ -40,8 +41,8 @@ async def run_endings(cluster_id: str, read: Read, tell: Callable[[list[Value]],
         await asyncio.sleep(LOOK_S)
 
 
-def ending_event(ending: ProcessEvent) -> Value:
-    return event(ending.kind, ending.level, ending.sentence, ending.at_ms, broker_id=ending.broker_id)
+def ending_event(ending: ProcessEvent) -> Happened:
+    return convert(ending, Happened, from_attributes=True)
 
 
 def told_until(cluster_id: str) -> int:

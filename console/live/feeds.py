@@ -7,11 +7,13 @@ is registered and was never heard is silent too. Its words still count for a whi
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
-from console.live.events import Value, event
+from msgspec.structs import replace
+
+from broker_core.contract.live import Age, Feed, Freshness
+from console.live.events import Happened
 from console.rules.words import duration
-from console.snapshot.freshness import STALE_MS, level, part
+from console.snapshot.freshness import STALE_MS, age, level
 
 
 class FeedWatch:
@@ -20,7 +22,7 @@ class FeedWatch:
     def __init__(self) -> None:
         self.heard_ms: dict[int, int] = {}
         self._cut: set[int] = set()
-        self._levels: dict[int, str] = {}
+        self._levels: dict[int, Freshness] = {}
         self._told_lost: set[int] = set()
 
     def heard(self, broker: int, now_ms: int) -> None:
@@ -40,9 +42,9 @@ class FeedWatch:
         found = {b: now_ms - self.heard_ms[b] if b in self.heard_ms else None for b in sorted(alive)}
         return {b: ms for b, ms in found.items() if ms is None or ms > STALE_MS or b in self._cut}
 
-    def tick(self, alive: Collection[int], now_ms: int) -> tuple[list[Value], set[int]]:
+    def tick(self, alive: Collection[int], now_ms: int) -> tuple[list[Happened], set[int]]:
         """Events, and the brokers whose words begin or cease to count."""
-        told: list[Value] = []
+        told: list[Happened] = []
         turned: set[int] = set()
         for broker, heard in self.heard_ms.items():
             was, now = self._levels.get(broker, "live"), level(now_ms - heard)
@@ -55,23 +57,25 @@ class FeedWatch:
                 told += self._tell(broker, now, now_ms - heard, now_ms)
         return told, turned
 
-    def _tell(self, broker: int, now: str, silent_ms: int, now_ms: int) -> list[Value]:
+    def _tell(self, broker: int, now: str, silent_ms: int, now_ms: int) -> list[Happened]:
         if now == "lost":
             self._told_lost.add(broker)
             text = f"broker {broker} is registered, but its feed is silent for {duration(silent_ms / 1000, 1)}: its figures are old."
-            return [event("feed_lost", "warn", text, now_ms, broker_id=broker)]
+            return [Happened("feed_lost", "warn", text, now_ms, broker_id=broker)]
         if now == "live" and broker in self._told_lost:
             self._told_lost.discard(broker)
-            return [event("feed_back", "ok", f"broker {broker}'s state feed is back.", now_ms, broker_id=broker)]
+            return [Happened("feed_back", "ok", f"broker {broker}'s state feed is back.", now_ms, broker_id=broker)]
         return []
 
-    def state(self, broker: int, now_ms: int) -> Value:
-        """{state, age_ms, at_ms: when it was last heard}."""
-        found = part(self.heard_ms.get(broker), now_ms)
-        return {**found, "state": "stale"} if found["state"] == "live" and broker in self._cut else found
+    def age(self, broker: int, now_ms: int) -> Age:
+        """By when it was last heard."""
+        found = age(self.heard_ms.get(broker), now_ms)
+        return replace(found, state="stale") if found.state == "live" and broker in self._cut else found
 
-    def summary(self, alive: Collection[int], now_ms: int) -> dict[str, Any]:
-        """`live` when all registered brokers are heard, `partial` when some are."""
-        feeds = {str(b): self.state(b, now_ms) for b in sorted(alive)}
-        live = [f for f in feeds.values() if f["state"] == "live"]
-        return {"state": "live" if live and len(live) == len(feeds) else "partial" if live else "lost", "brokers": feeds}
+    def summary(self, alive: Collection[int], store: Age | None, now_ms: int) -> Feed:
+        """All parts of what is known: brokers, what is read of the store, and groups, which are as old as the oldest of the brokers."""
+        brokers = {str(b): self.age(b, now_ms) for b in sorted(alive)}
+        live = sum(one.state == "live" for one in brokers.values())
+        heard = [self.heard_ms[b] for b in alive if b in self.heard_ms]
+        groups = age(min(heard, default=None) if len(heard) == len(alive) else None, now_ms)
+        return Feed("live" if live and live == len(brokers) else "partial" if live else "lost", brokers, store, groups)

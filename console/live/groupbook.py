@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
 
 from broker_core.contract import feed
+from broker_core.contract.live import Group, Lag, Reader
 from console.live import events
 from console.live.changes import offset_moves
-from console.live.groups import End, Ends, GroupFacts, TopicPartition, Value, by_topic, end_offset, group_value, lag_rows
+from console.live.events import Happened
+from console.live.groups import End, Ends, GroupFacts, TopicPartition, by_topic, end_offset, group_value, lag_rows
 from console.live.learnt import Learnt
 from console.rules.lag import KEEPING_UP_S, RecordTime
 from console.rules.rhythm import Rhythm
 from console.snapshot import keys
+from console.snapshot.write import Value
+
+Change = tuple[str, Value | None, Happened | None]
+"""(key, value, event); a value that is None is gone."""
 
 
 class GroupBook:
@@ -22,8 +27,8 @@ class GroupBook:
         self._partition_of = partition_of
         self.learnt = Learnt(rhythms)
         self.groups: dict[str, GroupFacts] = {}
-        self.values: dict[str, Value] = {}
-        self.rows: dict[str, dict[TopicPartition, Value]] = {}
+        self.values: dict[str, Group] = {}
+        self.rows: dict[str, dict[TopicPartition, Lag]] = {}
         self.dirty: set[str] = set()
         self._readers: dict[TopicPartition, set[str]] = {}
         self._reads: dict[str, set[TopicPartition]] = {}
@@ -31,8 +36,8 @@ class GroupBook:
         self._gone: list[str] = []
         self._ends = Ends()
         self._untimed: dict[tuple[str, TopicPartition], None] = {}
-        self._reading: dict[str, dict[str, Value]] = {}
-        self._moves: list[Value] = []
+        self._reading: dict[str, dict[str, Reader]] = {}
+        self._moves: list[Happened] = []
 
     def take(self, claim: feed.Group, coordinator: int, now_ms: int) -> None:
         group = claim.group
@@ -73,16 +78,16 @@ class GroupBook:
             self._sample(tp, now_ms)
         self._ends.keep_only(set(self._readers))
         for group, facts in self.groups.items():
-            value = self.values.get(group, {})
-            lag = value.get("lag")
-            if lag is not None:
-                facts.look(lag, value["lag_s"], now_ms)
+            value = self.values.get(group)
+            lag = value.lag if value else None
+            if value is not None and lag is not None:
+                facts.look(lag, value.lag_s, now_ms)
                 self.learnt.note(group, facts.rhythm)
             if lag or len({s.value for s in facts.totals}) > 1:
                 self.dirty.add(group)
 
-    def take_changes(self, now_ms: int) -> Iterator[tuple[str, Value | None, Value | None]]:
-        """(key, value, event) of what changed; a gone group gives None for itself and each of its rows."""
+    def take_changes(self, now_ms: int) -> Iterator[Change]:
+        """A gone group gives None for itself and each of its rows."""
         for group in self._gone:
             self.values.pop(group, None)
             self._note_untimed(group, {})
@@ -95,9 +100,9 @@ class GroupBook:
             yield from self._group_changes(group, now_ms)
         yield from ((key, value, None) for key, value in self.learnt.take_changes())
 
-    def _group_changes(self, group: str, now_ms: int) -> Iterator[tuple[str, Value | None, Value | None]]:
+    def _group_changes(self, group: str, now_ms: int) -> Iterator[Change]:
         facts = self.groups[group]
-        rows = {(r["topic"], r["partition"]): r for r in lag_rows(facts, self._partition_of, self._ends, now_ms)}
+        rows = {(row.topic, row.partition): row for row in lag_rows(facts, self._partition_of, self._ends, now_ms)}
         before_rows, before = self.rows.get(group, {}), self.values.get(group)
         after = group_value(facts, list(rows.values()), now_ms)
         self._note_untimed(group, rows)
@@ -110,12 +115,12 @@ class GroupBook:
                 yield keys.lag(group, *tp), row, None
         yield keys.group(group), after, events.group_event(before, after) if before else None
 
-    def take_moves(self) -> list[Value]:
+    def take_moves(self) -> list[Happened]:
         """Events of offsets that somebody moved."""
         moves, self._moves = self._moves, []
         return moves
 
-    def _reader_changes(self, group: str, rows: Mapping[TopicPartition, Value]) -> Iterator[tuple[str, Value | None, None]]:
+    def _reader_changes(self, group: str, rows: Mapping[TopicPartition, Lag]) -> Iterator[Change]:
         """The index of who reads a topic, with the lag there."""
         before, after = self._reading.get(group, {}), by_topic(group, rows)
         self._reading[group] = after
@@ -125,19 +130,19 @@ class GroupBook:
             if value != before.get(topic):
                 yield keys.reader(topic, group), value, None
 
-    def readers(self) -> dict[str, Value]:
+    def readers(self) -> dict[str, Reader]:
         return {keys.reader(topic, group): value for group, topics in self._reading.items() for topic, value in topics.items()}
 
     # --- the times of records, which are asked for
 
-    def _note_untimed(self, group: str, rows: Mapping[TopicPartition, Value]) -> None:
+    def _note_untimed(self, group: str, rows: Mapping[TopicPartition, Lag]) -> None:
         """Rows so far behind that the time of the record itself is wanted, and not known."""
         for tp in self.rows.get(group, {}).keys() - rows.keys():
             self._untimed.pop((group, tp), None)
         for tp, row in rows.items():
             known = self.groups[group].times.get(tp)
-            is_asked = known is not None and known.offset == row["committed"]
-            if row["lag"] and not is_asked and (row["lag_s"] is None or row["lag_s"] >= KEEPING_UP_S):
+            is_asked = known is not None and known.offset == row.committed
+            if row.lag and not is_asked and (row.lag_s is None or row.lag_s >= KEEPING_UP_S):
                 self._untimed[group, tp] = None
             else:
                 self._untimed.pop((group, tp), None)
@@ -157,14 +162,14 @@ class GroupBook:
             facts.times[tp] = known
             self.dirty.add(group)
 
-    def values_behind(self) -> list[Value]:
-        return [v for v in self.values.values() if v["lag"]]
+    def values_behind(self) -> list[Group]:
+        return [value for value in self.values.values() if value.lag]
 
     def reading(self, topic: str) -> int:
         return self._topic_groups[topic]
 
     def _sample(self, tp: TopicPartition, now_ms: int) -> None:
-        end: Any = end_offset(self._partition_of(tp))
+        end = end_offset(self._partition_of(tp))
         if end is not None:
             self._ends.sample(tp, end, now_ms)
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from broker_core.contract import feed
+from broker_core.contract.live import Group, Lag, LagBasis, Member, Partition, Place, Reader
 from console.rules import lag as rules
 from console.rules.rhythm import Rhythm, attention, is_in_rhythm, step
 
-Value = dict[str, Any]
 TopicPartition = tuple[str, int]
-End = Callable[[TopicPartition], Value | None]
+End = Callable[[TopicPartition], Partition | None]
 HISTORY_S = 180
 
 
@@ -85,16 +84,14 @@ class Ends:
             del self._rings[tp]
 
 
-def end_offset(partition: Value | None) -> int | None:
+def end_offset(partition: Partition | None) -> int | None:
     """What a consumer can read up to: the HW, else the log end."""
     if partition is None:
         return None
-    high_watermark: int | None = partition["high_watermark"]
-    log_end: int | None = partition["log_end_offset"]
-    return log_end if high_watermark is None else high_watermark
+    return partition.log_end_offset if partition.high_watermark is None else partition.high_watermark
 
 
-def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int) -> Iterator[Value]:
+def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int) -> Iterator[Lag]:
     """A row of each partition that is committed, or read and known: an assignment is what a client wrote."""
     owners = facts.owners()
     for tp in sorted(facts.committed.keys() | owners.keys()):
@@ -105,26 +102,27 @@ def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int) -> I
         end = end_offset(partition)
         lag = rules.partition_lag(committed, end)
         member = owners.get(tp)
-        behind = rules.time_behind(committed, end, facts.times.get(tp), ends.of(tp), now_ms)
-        yield {
-            "group": facts.group,
-            "topic": tp[0],
-            "partition": tp[1],
-            "committed": committed,
-            "log_end_offset": partition and partition["log_end_offset"],
-            "high_watermark": partition and partition["high_watermark"],
-            "lag": lag,
-            **_behind(behind),
-            "member_id": member and member.member_id,
-            "client_id": member and member.client_id,
-            "host": member and member.client_host,
-            "committed_at_ms": commit_ms,
-            "status": _status(facts, tp, lag, now_ms),
-        }
+        lag_s, lag_basis = _behind(rules.time_behind(committed, end, facts.times.get(tp), ends.of(tp), now_ms))
+        yield Lag(
+            group=facts.group,
+            topic=tp[0],
+            partition=tp[1],
+            committed=committed,
+            log_end_offset=partition.log_end_offset if partition else None,
+            high_watermark=partition.high_watermark if partition else None,
+            lag=lag,
+            lag_s=lag_s,
+            lag_basis=lag_basis,
+            member_id=member.member_id if member else None,
+            client_id=member.client_id if member else None,
+            host=member.client_host if member else None,
+            committed_at_ms=commit_ms,
+            status=_status(facts, tp, lag, now_ms),
+        )
 
 
-def _behind(behind: rules.Behind | None) -> Value:
-    return {"lag_s": None, "lag_basis": None} if behind is None else {"lag_s": round(behind.seconds, 1), "lag_basis": behind.basis}
+def _behind(behind: rules.Behind | None) -> tuple[float | None, LagBasis | None]:
+    return (None, None) if behind is None else (round(behind.seconds, 1), behind.basis)
 
 
 def _status(facts: GroupFacts, tp: TopicPartition, lag: int | None, now_ms: int) -> str:
@@ -132,9 +130,9 @@ def _status(facts: GroupFacts, tp: TopicPartition, lag: int | None, now_ms: int)
     return rules.BETWEEN if status in (rules.STOP, rules.STALL, rules.WARN) and is_in_rhythm(facts.rhythm) else status
 
 
-def group_value(facts: GroupFacts, rows: list[Value], now_ms: int) -> Value:
+def group_value(facts: GroupFacts, rows: list[Lag], now_ms: int) -> Group:
     claim = facts.claim
-    known = [row["lag"] for row in rows if row["lag"] is not None]
+    known = [row.lag for row in rows if row.lag is not None]
     lag = sum(known) if known else None
     behind = rules.worst_behind(rules.behind_of(row) for row in rows)
     lag_s = behind and behind.seconds
@@ -143,48 +141,48 @@ def group_value(facts: GroupFacts, rows: list[Value], now_ms: int) -> Value:
         now_ms,
         active=bool(claim.members),
         lag_s=lag_s,
-        statuses=[r["status"] for r in rows if r["status"] != rules.UNKNOWN],
+        statuses=[row.status for row in rows if row.status != rules.UNKNOWN],
     )
     wanted = attention(facts.rhythm, lag, lag_s, word)
     facts.rhythm = facts.rhythm._replace(is_warned=wanted == "warn")
     if lag and lag_s is not None and lag_s >= rules.KEEPING_UP_S and word != "catching_up" and is_in_rhythm(facts.rhythm):
         word = "in_rhythm"
-    return {
-        "group": facts.group,
-        "state": claim.state,
-        "protocol_type": claim.protocol_type,
-        "protocol": claim.protocol,
-        "generation": claim.generation,
-        "coordinator": facts.coordinator,
-        "members": [_member(m) for m in claim.members],
-        "topics": sorted({row["topic"] for row in rows}),
-        "lag": lag,
-        **_behind(behind),
-        "attention": wanted,
-        "rhythm_s": facts.rhythm.every_s,
-        "trend": word if lag is not None else "unknown",
-        "eta_s": None if eta is None else round(eta, 1),
-        "sentence": rules.group_sentence(facts.group, lag, behind, word, eta, every_s=facts.rhythm.every_s),
-        "at_ms": now_ms,
-    }
+    shown_s, lag_basis = _behind(behind)
+    return Group(
+        group=facts.group,
+        state=claim.state,
+        protocol_type=claim.protocol_type,
+        protocol=claim.protocol,
+        generation=claim.generation,
+        coordinator=facts.coordinator,
+        members=tuple(map(_member, claim.members)),
+        topics=tuple(sorted({row.topic for row in rows})),
+        lag=lag,
+        lag_s=shown_s,
+        lag_basis=lag_basis,
+        attention=wanted,
+        rhythm_s=facts.rhythm.every_s,
+        trend=word if lag is not None else "unknown",
+        eta_s=None if eta is None else round(eta, 1),
+        sentence=f"Group {facts.group} {rules.group_words(lag, behind, word, eta, every_s=facts.rhythm.every_s)}",
+        at_ms=now_ms,
+    )
 
 
-def by_topic(group: str, rows: Mapping[TopicPartition, Value]) -> dict[str, Value]:
-    """`{topic: {group, lag}}`: the records that the group has not read of each topic; None where no partition's lag is known."""
-    found: dict[str, Value] = {}
+def by_topic(group: str, rows: Mapping[TopicPartition, Lag]) -> dict[str, Reader]:
+    """The records that the group has not read of each topic; None where no partition's lag is known."""
+    lags: dict[str, list[int]] = {}
     for (topic, _), row in rows.items():
-        value = found.setdefault(topic, {"group": group, "lag": None})
-        if row["lag"] is not None:
-            value["lag"] = (value["lag"] or 0) + row["lag"]
-    return found
+        lags.setdefault(topic, []).extend(() if row.lag is None else (row.lag,))
+    return {topic: Reader(group, sum(known) if known else None) for topic, known in lags.items()}
 
 
-def _member(member: feed.Member) -> Value:
+def _member(member: feed.Member) -> Member:
     assigned = member.assignment or {}
-    return {
-        "member_id": member.member_id,
-        "client_id": member.client_id,
-        "host": member.client_host,
-        "instance_id": member.group_instance_id,
-        "partitions": [{"topic": t, "partition": p} for t in sorted(assigned) for p in sorted(assigned[t])],
-    }
+    return Member(
+        member_id=member.member_id,
+        client_id=member.client_id,
+        host=member.client_host,
+        instance_id=member.group_instance_id,
+        partitions=tuple(Place(t, p) for t in sorted(assigned) for p in sorted(assigned[t])),
+    )

@@ -8,15 +8,16 @@ An owner beats every second: where nothing comes Redis is asked, and where it do
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from typing import Any, Protocol
+from typing import Protocol
 
 import redis
 
+from broker_core.contract.frames import Announcement, Values
 from console.live.ending import end_all
 from console.snapshot import keys
 from console.snapshot.connect import async_client
+from console.snapshot.encoding import decode
 
 log = logging.getLogger(__name__)
 RETRY_S = 1.0
@@ -25,7 +26,7 @@ QUIET_S = 3.0
 
 
 class Listener(Protocol):
-    def offer(self, seq: int, values: dict[str, Any]) -> None: ...
+    def offer(self, seq: int, values: Values) -> None: ...
 
     def start_over(self) -> None: ...
 
@@ -103,14 +104,14 @@ class Hub:
             for listener in list(self.listeners):
                 listener.beat(*map(int, body.split()))
             return
-        seq, message = int(head), json.loads(body)
+        seq, message = int(head), decode(body, Announcement)
         gap = self._seq is not None and seq != self._seq + 1
         self._seq = seq
         for listener in list(self.listeners):
-            if gap or message.get("reset"):
+            if message is None or gap or message.reset:
                 listener.start_over()
             else:
-                listener.offer(seq, message["values"])
+                listener.offer(seq, message.values)
 
 
 _hubs: dict[tuple[int, str], Hub] = {}

@@ -7,9 +7,8 @@ A group that no broker names at present keeps its rhythm: it may be that its coo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from console.rules.rhythm import Rhythm, kept_value, to_keep
+from console.rules.rhythm import Rhythm, to_keep
 from console.snapshot import keys
 
 ABSENT_LIMIT = 1_000
@@ -44,11 +43,11 @@ class Learnt:
         if kept is not None and kept != self._kept.get(group):
             self._kept[group] = self._changed[group] = kept
 
-    def take_changes(self) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    def take_changes(self) -> Iterator[tuple[str, Rhythm | None]]:
         """(key, value) of those to be written; None of those forgotten."""
         changed, self._changed = self._changed, {}
         for group, rhythm in changed.items():
-            yield keys.rhythm(group), None if rhythm is None else kept_value(rhythm)
+            yield keys.rhythm(group), rhythm
 
-    def everything(self) -> dict[str, dict[str, Any]]:
-        return {keys.rhythm(group): kept_value(rhythm) for group, rhythm in self._kept.items()}
+    def everything(self) -> dict[str, Rhythm]:
+        return {keys.rhythm(group): rhythm for group, rhythm in self._kept.items()}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from broker_core.contract.frames import Values
 from console.live.subscription import Subscription
 
 
@@ -15,10 +14,10 @@ class Outbox:
         self.stale = True
         self.seq = 0
         self.round = 0
-        self._values: dict[str, Any] = {}
+        self._values: Values = {}
         self._offered: dict[str, int] = {}
 
-    def offer(self, seq: int, values: dict[str, Any]) -> bool:
+    def offer(self, seq: int, values: Values) -> bool:
         """Keeps what is wanted; True if there is now something to send."""
         wanted = {key: value for key, value in values.items() if self.wanted.wants(key)}
         for key, value in wanted.items():
@@ -47,6 +46,6 @@ class Outbox:
             del self._values[key], self._offered[key]
         self.stale, self.seq = False, max([seq, *self._offered.values()])
 
-    def take(self) -> tuple[int, dict[str, Any]]:
+    def take(self) -> tuple[int, Values]:
         values, self._values, self._offered = self._values, {}, {}
         return self.seq, values

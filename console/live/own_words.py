@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from broker_core.contract import feed
-from console.live.events import Value, event
+from broker_core.contract.sentences import Level
+from console.live.events import Happened
 
-TELLS = {
+TELLS: dict[str, tuple[Level, str]] = {
     "registered": ("notice", "broker {id} says why it registered anew: {text}."),
     "stranger": ("warn", "broker {id} was sent a control request by no broker: {text}."),
     "control_refused": ("warn", "broker {id} refused a control request: {text}."),
@@ -29,7 +30,7 @@ class OwnWords:
     def __init__(self) -> None:
         self._heard: dict[int, Heard] = {}
 
-    def take(self, broker: int, told: Sequence[feed.Event], now_ms: int) -> list[Value]:
+    def take(self, broker: int, told: Sequence[feed.Event], now_ms: int) -> list[Happened]:
         """The events that are new, with the times the broker gives them, none in the future."""
         before = self._heard.get(broker)
         if told or before is None:
@@ -41,7 +42,7 @@ class OwnWords:
         return [_sentence(broker, each, min(each.at_ms, now_ms)) for each in new]
 
 
-def _sentence(broker: int, told: feed.Event, at_ms: int) -> Value:
+def _sentence(broker: int, told: feed.Event, at_ms: int) -> Happened:
     level, words = TELLS.get(told.kind, ("notice", "broker {id}: {text}."))
     text = words.format(id=broker, text=told.text.rstrip("."))
-    return event(f"broker_{told.kind}", level, text, at_ms, broker_id=broker, topic=told.topic)
+    return Happened(f"broker_{told.kind}", level, text, at_ms, broker_id=broker, topic=told.topic)

@@ -7,11 +7,15 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import convert
+
 from broker_core.contract.feed import Answer
+from broker_core.contract.live import Point
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.record_times import Asked
 from console.live.ending import end_all
+from console.live.events import Happened
 from console.live.publisher import Publisher, now_ms
 from console.live.samples import Record, samples
 from console.live.state import ClusterState
@@ -27,7 +31,7 @@ POINT_S = 10.0
 DEFAULTS_S = 30.0
 DEFAULT_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
 GC_THRESHOLD = (100_000, 20, 100)
-"""Values are trees of dicts that replace each other: with Python's own threshold a change of 10 000 partitions is mostly collections."""
+"""Values are trees that replace each other: with Python's own threshold a change of 10 000 partitions is mostly collections."""
 TIMES_S = 3.0
 TIMES_LIMIT = 100
 """Rows whose record's time is asked for in one round."""
@@ -161,9 +165,7 @@ class LiveOwner:
         """The overview's plot: a point every 10 s."""
         while True:
             await asyncio.sleep(POINT_S)
-            value = cluster_value(self.state, now_ms())
-            names = ("produce_bytes_per_s", "fetch_bytes_per_s", "messages_per_s", "under_replicated")
-            await self.publisher.add_point({"at_ms": now_ms(), **{name: value[name] for name in names}})
+            await self.publisher.add_point(convert(cluster_value(self.state, now_ms()), Point, from_attributes=True))
 
     async def run_defaults(self, servers: str, changed: Callable[[], None]) -> None:
         """The brokers' own defaults for topics, which ZooKeeper does not have."""
@@ -178,7 +180,7 @@ class LiveOwner:
                 changed()
             await asyncio.sleep(DEFAULTS_S if self.broker_defaults else 2.0)
 
-    def tell(self, told: list[dict[str, Any]]) -> None:
+    def tell(self, told: list[Happened]) -> None:
         """Events that others have found."""
         self.state.tell(told)
         self._poke()

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from broker_core.contract.feed import Follower, Replica
+from msgspec.structs import replace
+
+from broker_core.contract import feed, live
+from broker_core.contract.feed import Follower
 from console.live.sight import FETCHES_MS, Sight, last_words, sight
 from console.rules import recovery
 from console.rules.partitions import OFFLINE, UNDER_MIN_ISR, partition_state
 from console.rules.words import duration
 
-Value = dict[str, Any]
 TRUNCATION_SHOWN_MS = 60_000
 FOLDER_OFFLINE = "its data folder is offline"
 """Why a replica is out of the ISR although its broker runs: an I/O error."""
@@ -28,14 +30,14 @@ TENTHS_BELOW_S = 60
 class Claim(NamedTuple):
     """What a broker told of its replica, and when by this clock."""
 
-    row: Replica
+    row: feed.Replica
     at_ms: int
 
 
 @dataclass(slots=True)
 class PartitionFacts:
     """Everything heard of one partition. `claims` and `recalled` are by broker; `store` is (leader, leader_epoch, isr); `led` when a
-    broker has said that it leads it; `unclean` is the epoch that an unclean election began, and who had been in sync."""
+    broker has said that it leads it; `unclean` is how the present epoch began."""
 
     topic: str
     partition: int
@@ -44,10 +46,10 @@ class PartitionFacts:
     removing: list[int] = field(default_factory=list)
     store: tuple[int, int, list[int]] | None = None
     claims: dict[int, Claim] = field(default_factory=dict)
-    truncated: dict[int, Value] = field(default_factory=dict)
+    truncated: dict[int, live.SeenCut] = field(default_factory=dict)
     recalled: dict[int, Sight] = field(default_factory=dict)
     led: bool = False
-    unclean: tuple[int, list[int]] | None = None
+    unclean: live.UncleanElection | None = None
 
     def set_store(self, leader: int, leader_epoch: int, isr: list[int]) -> None:
         """What the store says of its leadership. Whoever leads a new epoch alone and was in no ISR known before was elected unclean."""
@@ -56,7 +58,8 @@ class PartitionFacts:
             told = [row for row, _ in self.claims.values() if row.role == "leader" and row.leader_epoch == before[1]]
             in_sync = {*before[2], *(b for row in told for b in row.isr or ())}
             alone = leader >= 0 and isr == [leader] and leader not in in_sync
-            self.unclean = (leader_epoch, sorted(before[2])) if alone and before[2] and leader_epoch > before[1] else None
+            unclean = alone and before[2] and leader_epoch > before[1]
+            self.unclean = live.UncleanElection(leader_epoch, tuple(sorted(before[2]))) if unclean else None
         self.store = (leader, leader_epoch, isr)
 
 
@@ -79,9 +82,9 @@ def _as_followers_say(facts: PartitionFacts) -> tuple[int | None, int | None, li
     return (row.leader if row.leader >= 0 else None), row.leader_epoch, list(row.isr or ())
 
 
-def rival_claims(facts: PartitionFacts, heard: Collection[int]) -> list[Value] | None:
+def rival_claims(facts: PartitionFacts, heard: Collection[int]) -> tuple[live.Claim, ...] | None:
     rivals = [(b, row.leader_epoch) for b, (row, _) in facts.claims.items() if row.role == "leader" and b in heard]
-    return [{"broker_id": b, "leader_epoch": e} for b, e in sorted(rivals)] if len(rivals) > 1 else None
+    return tuple(live.Claim(*rival) for rival in sorted(rivals)) if len(rivals) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +111,8 @@ class Led:
 
 def merge_partition(
     facts: PartitionFacts, brokers: Brokers, min_isr: int | None, now_ms: int, *, deleting: bool = False, unclean: bool = False
-) -> Value:
-    """The partition as DESIGN's table has it. `unclean`: its topic lets the controller elect who was not in sync."""
+) -> live.Partition:
+    """The partition as it is shown. `unclean`: its topic lets the controller elect who was not in sync."""
     leader, epoch, isr = leadership(facts, brokers.heard)
     if leader is not None and leader not in brokers.alive:
         leader = None
@@ -128,40 +131,35 @@ def merge_partition(
         starting=_is_starting(facts, leader, brokers.silent),
         silent=leader in brokers.silent,
     )
-    value = {
-        "topic": facts.topic,
-        "partition": facts.partition,
-        "state": state,
-        "leader": leader,
-        "preferred_leader": assignment[0] if assignment else None,
-        "leader_epoch": epoch,
-        "isr": isr,
-        "assignment": assignment,
-        "high_watermark": own and own.high_watermark,
-        "log_end_offset": own and own.log_end_offset,
-        "log_start_offset": own and own.log_start_offset,
-        "size_bytes": own and own.size_bytes,
-        "min_insync_replicas": min_isr,
-        "replicas": [_replica(facts, b, led, brokers, now_ms) for b in order],
-        "reassigning": {"adding": facts.adding, "removing": facts.removing} if facts.adding or facts.removing else None,
-        "unclean": {"leader_epoch": facts.unclean[0], "in_sync": facts.unclean[1]} if facts.unclean else None,
-        "claims": rival_claims(facts, brokers.heard),
-        "at_ms": now_ms,
-    }
-    return {**value, "advice": _advice(value, facts, brokers, unclean=unclean)}
+    value = live.Partition(
+        topic=facts.topic,
+        partition=facts.partition,
+        state=state,
+        leader=leader,
+        preferred_leader=assignment[0] if assignment else None,
+        leader_epoch=epoch,
+        isr=tuple(isr),
+        assignment=tuple(assignment),
+        high_watermark=own.high_watermark if own else None,
+        log_end_offset=own.log_end_offset if own else None,
+        log_start_offset=own.log_start_offset if own else None,
+        size_bytes=own.size_bytes if own else None,
+        min_insync_replicas=min_isr,
+        replicas=tuple([_replica(facts, b, led, brokers, now_ms) for b in order]),
+        reassigning=live.Reassigning(tuple(facts.adding), tuple(facts.removing)) if facts.adding or facts.removing else None,
+        unclean=facts.unclean,
+        advice=None,
+        claims=rival_claims(facts, brokers.heard),
+        at_ms=now_ms,
+    )
+    return replace(value, advice=_advice(value, facts, brokers, unclean=unclean)) if state in (OFFLINE, UNDER_MIN_ISR) else value
 
 
-def _advice(value: Value, facts: PartitionFacts, brokers: Brokers, *, unclean: bool) -> Value | None:
-    """What brings it back: `{can_lead, candidates, lost, parts, text}`; None for what is in no such need."""
-    if value["state"] not in (OFFLINE, UNDER_MIN_ISR):
-        return None
+def _advice(value: live.Partition, facts: PartitionFacts, brokers: Brokers, *, unclean: bool) -> live.Advice:
+    """What brings it back."""
     gone = [b for b, (row, _) in facts.claims.items() if row.role == "offline"]
     who = recovery.Who(brokers.alive, gone, brokers.processes)
-    if value["state"] == OFFLINE:
-        found = recovery.without_leader(facts.topic, value, who, unclean=unclean)
-    else:
-        found = recovery.under_min_isr(facts.topic, value, who)
-    return {**found, "text": recovery.text_of(found["parts"])}
+    return recovery.without_leader(value, who, unclean=unclean) if value.state == OFFLINE else recovery.under_min_isr(value, who)
 
 
 def _is_starting(facts: PartitionFacts, leader: int | None, silent: Collection[int]) -> bool:
@@ -172,7 +170,7 @@ def _is_starting(facts: PartitionFacts, leader: int | None, silent: Collection[i
     return not facts.led and leader not in silent
 
 
-def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now_ms: int) -> Value:
+def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now_ms: int) -> live.Replica:
     seen = led.seen.get(broker)
     claim, alive = facts.claims.get(broker), broker in brokers.alive
     row = claim.row if claim else None
@@ -189,38 +187,37 @@ def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now
     gone = alive and row is not None and row.role == "offline"
     behind = None if in_isr else _aged(seen.caught_up_age_ms if seen else None, led.claim, now_ms)
     new = "a new copy: " if broker in facts.adding else ""
-    return {
-        "broker_id": broker,
-        "is_leader": broker == led.leader,
-        "in_isr": in_isr,
-        "log_end_offset": known.log_end_offset,
-        "high_watermark": known.high_watermark,
-        "age_ms": age,
-        "last_seen_ms": known.last_seen_ms,
-        "reason": None if in_isr else FOLDER_OFFLINE if gone else new + _reason(alive, led.leader, seen, behind, fetch_age),
-        "truncated": cut if cut and now_ms - cut["at_ms"] < TRUNCATION_SHOWN_MS else None,
-    }
+    return live.Replica(
+        broker_id=broker,
+        is_leader=broker == led.leader,
+        in_isr=in_isr,
+        log_end_offset=known.log_end_offset,
+        high_watermark=known.high_watermark,
+        age_ms=age,
+        last_seen_ms=known.last_seen_ms,
+        reason=None if in_isr else FOLDER_OFFLINE if gone else new + _reason(alive, led.leader, seen, behind, fetch_age),
+        truncated=cut if cut and now_ms - cut.at_ms < TRUNCATION_SHOWN_MS else None,
+    )
 
 
-def ages(value: Value) -> bool:
+def ages(value: live.Partition) -> bool:
     """Whether a replica is behind and its reason tells for how long."""
-    return any(not r["in_isr"] and r["age_ms"] is not None and r["last_seen_ms"] is None for r in value["replicas"])
+    return any(not r.in_isr and r.age_ms is not None and r.last_seen_ms is None for r in value.replicas)
 
 
-def same(before: Value, after: Value) -> bool:
+def same(before: live.Partition, after: live.Partition) -> bool:
     """Equal but for the moment they were made at, and for ages that say nothing: of what was last seen, since it follows from when
     that was, and of replicas in the ISR."""
-    replicas = after["replicas"]
-    if len(before["replicas"]) != len(replicas) or not all(map(_same_replica, before["replicas"], replicas)):
+    if len(before.replicas) != len(after.replicas) or not all(map(_same_replica, before.replicas, after.replicas)):
         return False
-    return {**before, "at_ms": 0, "replicas": None} == {**after, "at_ms": 0, "replicas": None}
+    return before == replace(after, at_ms=before.at_ms, replicas=before.replicas)
 
 
-def _same_replica(before: Value, after: Value) -> bool:
+def _same_replica(before: live.Replica, after: live.Replica) -> bool:
     if before == after:
         return True
-    told_apart = after["age_ms"] is None or before["age_ms"] is None or not (after["in_isr"] or after["last_seen_ms"] is not None)
-    return not told_apart and {**before, "age_ms": 0} == {**after, "age_ms": 0}
+    told_apart = after.age_ms is None or before.age_ms is None or not (after.in_isr or after.last_seen_ms is not None)
+    return not told_apart and before == replace(after, age_ms=before.age_ms)
 
 
 def _aged(age_ms: int | None, claim: Claim | None, now_ms: int) -> int | None:

@@ -7,17 +7,18 @@ when nothing else is left: of a dead broker's followers most are told anew by th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
 from broker_core.contract.feed import Replica
+from broker_core.contract.live import Partition, PartitionState, SeenCut
 from console.live import events
 from console.live.counts import Counts
+from console.live.events import Happened
 from console.live.partition import Brokers, Claim, PartitionFacts, ages, merge_partition, same
 from console.rules.partitions import LEVEL, SAFE
 
-Value = dict[str, Any]
 TopicPartition = tuple[str, int]
 LATER_MS = 2_000
 AGED_LIMIT = 500
@@ -25,11 +26,11 @@ AGED_LIMIT = 500
 
 
 class PartitionBook:
-    def __init__(self, topic_of: Callable[[str], Value], changed: Callable[[TopicPartition], None]) -> None:
+    def __init__(self, topic_of: Callable[[str], Mapping[str, Any]], changed: Callable[[TopicPartition], None]) -> None:
         """`topic_of` gives a topic's settings as the store has them; `changed` is told of each partition whose value is another one now."""
         self._topic_of, self._changed = topic_of, changed
         self.facts: dict[TopicPartition, PartitionFacts] = {}
-        self.values: dict[TopicPartition, Value] = {}
+        self.values: dict[TopicPartition, Partition] = {}
         self.counts = Counts()
         self.touched: set[tuple[str, Any]] = set()
         """(scope, id) of the sums that changed; whoever takes them empties it."""
@@ -56,8 +57,8 @@ class PartitionBook:
         facts.claims[broker] = Claim(row, min(at_ms, now_ms))
         if cut := row.truncation:
             known = facts.truncated.get(broker)
-            if known is None or (known["from"], known["to"]) != (cut.from_, cut.to):
-                facts.truncated[broker] = {"from": cut.from_, "to": cut.to, "at_ms": now_ms}
+            if known is None or (known.from_, known.to) != (cut.from_, cut.to):
+                facts.truncated[broker] = SeenCut(cut.from_, cut.to, now_ms)
 
     def forget_claims(self, broker: int, keep: Collection[TopicPartition]) -> None:
         for tp in [tp for tp, facts in self.facts.items() if broker in facts.claims and tp not in keep]:
@@ -80,14 +81,14 @@ class PartitionBook:
 
     def leaders_turned(self, brokers: Collection[int]) -> None:
         """These fell silent or are heard again: what they lead is merged."""
-        self.again([tp for tp, value in self.values.items() if value["leader"] in brokers])
+        self.again([tp for tp, value in self.values.items() if value.leader in brokers])
 
     def brokers_changed(self, changed: Collection[int], now_ms: int) -> None:
         """Those led by a broker that came or went are another thing at once, the others that it has a copy of a little later."""
         for tp, value in self.values.items():
-            if value["leader"] in changed or value["leader"] is None:
+            if value.leader in changed or value.leader is None:
                 self._dirty[tp] = None
-            elif any(broker in changed for broker in value["assignment"]):
+            elif any(broker in changed for broker in value.assignment):
                 self._later[tp] = None
         self._later_ms = now_ms + LATER_MS
 
@@ -104,10 +105,10 @@ class PartitionBook:
 
     def take(
         self, brokers: Brokers, deleting: Collection[str], is_known: Callable[[str], bool], now_ms: int, limit: int | None = None
-    ) -> tuple[dict[TopicPartition, Value | None], list[Value]]:
+    ) -> tuple[dict[TopicPartition, Partition | None], list[Happened]]:
         """Values that changed (None: gone), and events; at most `limit` partitions are merged."""
-        changed: dict[TopicPartition, Value | None] = {}
-        told: list[Value] = []
+        changed: dict[TopicPartition, Partition | None] = {}
+        told: list[Happened] = []
         for tp in self._next(now_ms, limit):
             facts = self.facts.get(tp)
             if facts is None or not (facts.assignment or facts.claims):
@@ -136,13 +137,13 @@ class PartitionBook:
             self._later.pop(tp, None)
         return taken
 
-    def _put(self, tp: TopicPartition, before: Value | None, after: Value) -> None:
+    def _put(self, tp: TopicPartition, before: Partition | None, after: Partition) -> None:
         self.values[tp] = after
         self._gone.pop(tp, None)
         self.touched |= self.counts.replace(before, after)
         self._changed(tp)
         self._note(self._ageing, tp, ages(after))
-        self._note_trouble(tp, after["state"])
+        self._note_trouble(tp, after.state)
 
     def _remove(self, tp: TopicPartition) -> None:
         before = self.values.pop(tp, None)
@@ -154,7 +155,7 @@ class PartitionBook:
 
     # --- trouble
 
-    def _note_trouble(self, tp: TopicPartition, state: str) -> None:
+    def _note_trouble(self, tp: TopicPartition, state: PartitionState) -> None:
         level = LEVEL[state]
         for name, members in self._trouble.items():
             self._note(members, tp, name == level)
@@ -166,7 +167,7 @@ class PartitionBook:
         else:
             members.pop(tp, None)
 
-    def worst(self) -> Value | None:
-        """The value of the partition in the worst state, the first by name; an internal topic's only where there is no other."""
+    def worst(self) -> Partition | None:
+        """The partition in the worst state, the first by name; an internal topic's only where there is no other."""
         members = self._trouble["bad"] or self._trouble["warn"]
         return self.values[min(members, key=lambda tp: (tp[0].startswith("__"), tp))] if members else None

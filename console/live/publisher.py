@@ -15,19 +15,22 @@ import asyncio
 import functools
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import redis
 from channels.db import database_sync_to_async
 
-from console.live.events import event
+from broker_core.contract.live import Point
+from broker_core.contract.sentences import KeptEvent
+from console.live.events import Happened
 from console.live.lease import Lease, LeaseForgotten, LeaseLost
 from console.live.state import ClusterState
 from console.models import Event, event_value, trim
 from console.rules.words import counted
 from console.snapshot import compare, write
 from console.snapshot.connect import async_client
+from console.snapshot.write import Value
 
 log = logging.getLogger(__name__)
 LEAST_INTERVAL_S = 0.1
@@ -50,7 +53,7 @@ class Publisher:
         self._settled_ms = 0
         """When all that was known had been written."""
         self._writing = asyncio.Lock()
-        self._events: asyncio.Queue[dict[str, Any]] = asyncio.Queue(EVENTS_WAITING_LIMIT)
+        self._events: asyncio.Queue[Happened] = asyncio.Queue(EVENTS_WAITING_LIMIT)
 
     def poke(self) -> None:
         """Something may have changed."""
@@ -90,12 +93,12 @@ class Publisher:
             finally:
                 self._tell(events)
 
-    def _tell(self, events: list[dict[str, Any]]) -> None:
+    def _tell(self, events: list[Happened]) -> None:
         for told in events:
             if not self._events.full():
                 self._events.put_nowait(told)
 
-    async def _carry(self, values: dict[str, Any], *, is_all: bool) -> None:
+    async def _carry(self, values: Mapping[str, Value | None], *, is_all: bool) -> None:
         if not self._fresh:
             if not is_all:
                 return
@@ -104,12 +107,12 @@ class Publisher:
         elif values:
             await self._write(values)
 
-    async def _write(self, values: dict[str, Any]) -> None:
+    async def _write(self, values: Mapping[str, Value | None]) -> None:
         items = list(values.items())
         for start in range(0, len(items), VALUES_PER_STEP):
             await self._commit(functools.partial(self._put, dict(items[start : start + VALUES_PER_STEP])))
 
-    async def _put(self, values: dict[str, Any], pipe: Any) -> None:
+    async def _put(self, values: Mapping[str, Value | None], pipe: Any) -> None:
         write.put(pipe, self._state.cluster_id, values)
 
     async def _commit(self, build: Callable[[Any], Awaitable[None]]) -> None:
@@ -125,20 +128,19 @@ class Publisher:
                 return
 
     async def _write_all(self) -> None:
-        values: dict[str, Any] = dict(self._state.everything(now_ms()))
+        values = self._state.everything(now_ms())
         await self._store(values)
         missing, extra = await compare.differences(self._redis, self._state.cluster_id, values.keys())
         await self._store({key: values[key] for key in missing} | dict.fromkeys(extra))
+        await self._commit(self._announce_reset)
 
-        async def announce(pipe: Any) -> None:
-            write.announce(pipe, self._state.cluster_id, {"reset": True})
+    async def _announce_reset(self, pipe: Any) -> None:
+        write.announce_reset(pipe, self._state.cluster_id)
 
-        await self._commit(announce)
-
-    async def _store(self, values: dict[str, Any]) -> None:
+    async def _store(self, values: Mapping[str, Value | None]) -> None:
         """Without announcing them."""
 
-        async def build(some: dict[str, Any], pipe: Any) -> None:
+        async def build(some: Mapping[str, Value | None], pipe: Any) -> None:
             write.store(pipe, self._state.cluster_id, some)
 
         items = list(values.items())
@@ -168,7 +170,7 @@ class Publisher:
                 return
             log.warning("the snapshot differs: %s are missing, %s are unknown", sorted(missing)[:5], sorted(extra)[:5])
             text = f"the live snapshot named {counted(len(missing | extra), 'thing')} otherwise than is known: it is written anew."
-            self._tell([event("view_mended", "warn", text, now_ms())])
+            self._tell([Happened("view_mended", "warn", text, now_ms())])
             self._fresh = False
             self.poke()
 
@@ -187,7 +189,7 @@ class Publisher:
         at_ms = now_ms()
         write.beat(pipe, self._state.cluster_id, at_ms, min(self._state.oldest_ms(at_ms), self._settled_ms))
 
-    async def add_point(self, point: dict[str, Any]) -> None:
+    async def add_point(self, point: Point) -> None:
         try:
             pipe = self._redis.pipeline(transaction=True)
             write.put_series(pipe, self._state.cluster_id, point)
@@ -213,20 +215,20 @@ class Publisher:
         await self._redis.aclose()
 
 
-def save_events(cluster_id: str, told: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def save_events(cluster_id: str, told: list[Happened]) -> list[KeptEvent]:
     """Rows of the events, with ids; the table stays bounded."""
     rows = Event.objects.bulk_create(
         [
             Event(
                 cluster_id=cluster_id,
-                at_ms=e["at_ms"],
-                kind=e["kind"],
-                level=e["level"],
-                sentence=e["sentence"][:1000],
-                broker_id=e["broker_id"],
-                topic=e["topic"] or "",
-                partition=e["partition"],
-                group=(e["group"] or "")[:255],
+                at_ms=e.at_ms,
+                kind=e.kind,
+                level=e.level,
+                sentence=e.sentence[:1000],
+                broker_id=e.broker_id,
+                topic=e.topic or "",
+                partition=e.partition,
+                group=(e.group or "")[:255],
             )
             for e in told
         ]

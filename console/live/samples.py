@@ -8,9 +8,11 @@ Record value: {"v": 1, "at_ms", "cluster", "kind": "partition", "topic", "partit
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from broker_core.contract.live import Lag, Partition
 
 SAMPLES_TOPIC = "__cluster_samples"
 SAMPLES_CONFIG = {
@@ -23,22 +25,17 @@ SAMPLES_PARTITIONS = 3
 PARTITION_FIELDS = ("topic", "partition", "leader", "leader_epoch", "high_watermark", "log_end_offset", "log_start_offset", "size_bytes")
 GROUP_FIELDS = ("group", "topic", "partition", "committed", "log_end_offset", "high_watermark", "lag")
 Record = tuple[bytes, bytes]
+encode = msgspec.json.Encoder().encode
 
 
-def samples(
-    cluster_id: str, partitions: Iterable[Mapping[str, Any]], lag_rows: Iterable[Mapping[str, Any]], at_ms: int
-) -> Iterator[Record]:
+def samples(cluster_id: str, partitions: Iterable[Partition], lag_rows: Iterable[Lag], at_ms: int) -> Iterator[Record]:
     base = {"v": 1, "at_ms": at_ms, "cluster": cluster_id}
     for value in partitions:
-        if value["topic"] == SAMPLES_TOPIC:
+        if value.topic == SAMPLES_TOPIC:
             continue
-        row = {**base, "kind": "partition", **{n: value[n] for n in PARTITION_FIELDS}}
-        row |= {"isr": len(value["isr"]), "replicas": len(value["assignment"])}
-        yield _json([cluster_id, value["topic"], value["partition"]]), _json(row)
-    for value in lag_rows:
-        row = {**base, "kind": "group", **{n: value[n] for n in GROUP_FIELDS}}
-        yield _json([cluster_id, value["topic"], value["partition"], value["group"]]), _json(row)
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
+        row = {**base, "kind": "partition", **{n: getattr(value, n) for n in PARTITION_FIELDS}}
+        row |= {"isr": len(value.isr), "replicas": len(value.assignment)}
+        yield encode([cluster_id, value.topic, value.partition]), encode(row)
+    for lag in lag_rows:
+        row = {**base, "kind": "group", **{n: getattr(lag, n) for n in GROUP_FIELDS}}
+        yield encode([cluster_id, lag.topic, lag.partition, lag.group]), encode(row)

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from broker_core.contract import feed
+from broker_core.contract.live import Feed
 from console.live import events, summaries
 from console.live.changes import topic_changes
+from console.live.events import Happened
 from console.live.feeds import FeedWatch
 from console.live.groupbook import GroupBook
 from console.live.own_words import OwnWords
@@ -21,13 +23,12 @@ from console.live.rates import RateBook
 from console.live.recall import Recalled
 from console.live.telling import Telling
 from console.live.troubled import Troubled
-from console.rules.partitions import partition_sentence
 from console.rules.rhythm import Rhythm
 from console.rules.words import counted
 from console.snapshot import keys
-from console.snapshot.freshness import part
+from console.snapshot.freshness import age
+from console.snapshot.write import Value
 
-Value = dict[str, Any]
 STORE_AWAY_MS = 3_000
 """A connection that is back sooner is not worth a word."""
 SETTLED_MS = 500
@@ -40,8 +41,8 @@ class ClusterState:
         self.cluster_id = cluster_id
         self._recalled = recalled or {}
         self.controller: tuple[int | None, int | None] = (None, None)
-        self.registered: dict[int, Value] | None = None
-        self.topics: dict[str, Value] = {}
+        self.registered: dict[int, Mapping[str, Any]] | None = None
+        self.topics: dict[str, dict[str, Any]] = {}
         self.deleting: set[str] = set()
         self.partitions = PartitionBook(lambda name: self.topics.get(name, {}), self._partition_changed)
         self.values, self.counts = self.partitions.values, self.partitions.counts
@@ -57,7 +58,7 @@ class ClusterState:
         self._dirty_brokers: set[int] = set()
         self._dirty_cluster = True
         self._gone_topics: set[str] = set()
-        self._events: list[Value] = []
+        self._events: list[Happened] = []
         self._telling = Telling()
         self._last_controller: int | None = None
         self._controller_since: int | None = None
@@ -139,7 +140,7 @@ class ClusterState:
         self._controller_since = None
         self._last_controller = self._last_controller if broker is None else broker
 
-    def set_brokers(self, brokers: Mapping[int, Value], now_ms: int) -> None:
+    def set_brokers(self, brokers: Mapping[int, Mapping[str, Any]], now_ms: int) -> None:
         """`{id: {host, port, rack, epoch}}` of those registered now."""
         before, after = self.registered, dict(brokers)
         if before is not None:
@@ -163,15 +164,8 @@ class ClusterState:
         if known is not None and None not in (ids := (known.get("topic_id"), topic.get("topic_id"))) and ids[0] != ids[1]:
             self.drop_topic(name, now_ms)
         if name not in self.topics and self.registered is not None and self.values:
-            self._events.append(
-                events.event(
-                    "topic_created",
-                    "notice",
-                    f"topic {name} was created with {counted(len(topic['partitions']), 'partition')}.",
-                    now_ms,
-                    topic=name,
-                )
-            )
+            text = f"topic {name} was created with {counted(len(topic['partitions']), 'partition')}."
+            self._events.append(Happened("topic_created", "notice", text, now_ms, topic=name))
         assigned = topic["partitions"].values()
         before = self.topics.get(name)
         self.topics[name] = {"settings": None, "count": len(assigned)} | {k: v for k, v in topic.items() if k != "partitions"}
@@ -201,7 +195,7 @@ class ClusterState:
     def drop_topic(self, name: str, now_ms: int) -> None:
         if self.topics.pop(name, None) is None:
             return
-        self._events.append(events.event("topic_deleted", "warn", f"topic {name} was deleted.", now_ms, topic=name))
+        self._events.append(Happened("topic_deleted", "warn", f"topic {name} was deleted.", now_ms, topic=name))
         self.partitions.drop_topic(name)
         self.rates.forget("topic", name)
         self._gone_topics.add(name)
@@ -214,8 +208,8 @@ class ClusterState:
         self.deleting = set(names)
         if self.values:
             for name in begun:
-                text = summaries.deletion(self, name)["sentence"]
-                self._events.append(events.event("topic_deleting", "notice", f"topic {text}", now_ms, topic=name))
+                text = summaries.deletion(self, name).sentence
+                self._events.append(Happened("topic_deleting", "notice", f"topic {text}", now_ms, topic=name))
         self._dirty_topics |= changed & self.topics.keys()
         self.partitions.again([tp for tp in self.values if tp[0] in changed])
         self._dirty_cluster = True
@@ -233,12 +227,12 @@ class ClusterState:
         """What was known of these znodes was not what they hold, and nobody had told: they were read again."""
         some = ", ".join(paths[:3]) + (", …" if len(paths) > 3 else "")
         text = f"the view of ZooKeeper differed from {counted(len(paths), 'znode')} without word of a change ({some}): read anew."
-        self._events.append(events.event("view_mended", "warn", text, now_ms))
+        self._events.append(Happened("view_mended", "warn", text, now_ms))
 
     def store_is_away(self, now_ms: int) -> bool:
         return self._store_silent_ms is not None and now_ms - self._store_silent_ms >= STORE_AWAY_MS
 
-    def tell(self, told: Sequence[Value]) -> None:
+    def tell(self, told: Sequence[Happened]) -> None:
         """Events that others have found."""
         self._events += told
 
@@ -275,7 +269,8 @@ class ClusterState:
         """(group, partition, offset) of rows whose record's time is wanted, by the address of the leader that has it."""
         found: dict[tuple[str, int], list[tuple[str, tuple[str, int], int]]] = {}
         for row in self.groups.untimed(limit):
-            leader = (self.registered or {}).get(self.values.get(row[1], {}).get("leader", -1))
+            partition = self.values.get(row[1])
+            leader = (self.registered or {}).get(partition.leader) if partition and partition.leader is not None else None
             if leader is not None:
                 found.setdefault((leader["host"], leader["port"]), []).append(row)
         return found
@@ -288,14 +283,10 @@ class ClusterState:
     def known_brokers(self) -> set[int]:
         return self.alive() | set(self.feeds.heard_ms) | set(self.processes) | set(self.since_ms)
 
-    def parts(self, now_ms: int) -> Value:
-        """When each part of what is known was last known true: `{state, brokers: {id: …}, store, groups}`, each `{state, age_ms, at_ms}`.
-        Groups are what brokers say; `store` is None where nothing is read of one."""
-        alive = self.alive()
-        found = self.feeds.summary(alive, now_ms)
-        heard = [self.feeds.heard_ms[b] for b in alive if b in self.feeds.heard_ms]
-        store = None if self.registered is None else part(self._store_true_ms, now_ms)
-        return {**found, "store": store, "groups": part(min(heard, default=None) if len(heard) == len(alive) else None, now_ms)}
+    def parts(self, now_ms: int) -> Feed:
+        """When each part of what is known was last known true; `store` is None where nothing is read of one."""
+        store = None if self.registered is None else age(self._store_true_ms, now_ms)
+        return self.feeds.summary(self.alive(), store, now_ms)
 
     def oldest_ms(self, now_ms: int) -> int:
         """When the oldest part was last known true; of a broker never heard, since when it should have been."""
@@ -304,7 +295,7 @@ class ClusterState:
             times.append(self._store_true_ms or min(self.since_ms.values(), default=now_ms))
         return min([now_ms, *times])
 
-    def take(self, now_ms: int, limit: int | None = None) -> tuple[dict[str, Value | None], list[Value]]:
+    def take(self, now_ms: int, limit: int | None = None) -> tuple[dict[str, Value | None], list[Happened]]:
         """What changed since the last take: absolute values by key (None = gone), and events. At most `limit` partitions: then
         `has_more` says whether others wait."""
         partitions, told = self.partitions.take(self._brokers(), self.deleting, self._is_known, now_ms, limit)
@@ -335,7 +326,8 @@ class ClusterState:
         values |= {keys.topic(name): summaries.topic_value(self, name) for name in sorted(names)}
         values |= {keys.broker(b): summaries.broker_value(self, b, now_ms) for b in self.known_brokers()}
         values |= {keys.group(group): value for group, value in self.groups.values.items()}
-        values |= self.groups.readers() | self.groups.learnt.everything()
+        values |= self.groups.readers()
+        values |= self.groups.learnt.everything()
         values |= {keys.lag(group, *tp): row for group, rows in self.groups.rows.items() for tp, row in rows.items()}
         return {**values, keys.CLUSTER: summaries.cluster_value(self, now_ms)}
 
@@ -359,8 +351,3 @@ class ClusterState:
             else:
                 self._dirty_cluster = True
         self.partitions.touched = set()
-
-    def worst(self) -> Value | None:
-        """The partition in the worst state: {topic, state, sentence}."""
-        value = self.partitions.worst()
-        return None if value is None else {"topic": value["topic"], "state": value["state"], "sentence": partition_sentence(value)}

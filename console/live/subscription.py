@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from console.snapshot import keys
@@ -68,13 +67,14 @@ class Subscription:
         return asked
 
 
-def key_of(kind: str, field_name: str, value: dict[str, Any]) -> str:
-    """The value's key, from where `reads` found it."""
+def key_of(kind: str, field_name: str) -> str:
+    """A value's key, from where `reads` found it."""
     kind, _, name = kind.partition("/")
     if kind == "partition":
-        return keys.partition(name, value["partition"])
+        return keys.partition(name, int(field_name))
     if kind == "lag":
-        return keys.lag(name, value["topic"], value["partition"])
+        topic, _, number = field_name.rpartition("/")
+        return keys.lag(name, topic, int(number))
     if kind == "group":
         return keys.group(field_name)
     return keys.CLUSTER if kind == "cluster" else f"{kind}/{field_name}"

@@ -4,89 +4,87 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import to_builtins
-
 from broker_core.contract import feed, live
 from console.rules.disk import judged
 from console.rules.imbalance import skew
-from console.rules.partitions import deletion_sentence
-from console.rules.verdict import verdict
+from console.rules.partitions import deletion_words, worst_state
+from console.rules.verdict import Silence, verdict
 
 if TYPE_CHECKING:
     from console.live.state import ClusterState
 
-Value = dict[str, Any]
 TROUBLES = ("under_replicated", "under_min_isr", "offline", "out_of_sync_replicas", "starting", "unknown")
 TOPIC_COUNTS = ("partitions", *TROUBLES, "unmeasured")
 BROKER_COUNTS = ("leaders", "preferred", "replicas", "out_of_sync", "under_replicated", "unmeasured")
 CLUSTER_COUNTS = ("partitions", *TROUBLES, "not_preferred", "deleting")
 
 
-def topic_value(state: ClusterState, name: str) -> Value:
+def topic_value(state: ClusterState, name: str) -> live.Topic:
     topic = state.topics.get(name, {})
     first = state.values.get((name, 0))
-    return {
-        "topic": name,
-        "topic_id": topic.get("topic_id"),
-        "internal": bool(topic.get("internal", name.startswith("__"))),
-        **{counter: state.counts.get("topic", name, counter) for counter in TOPIC_COUNTS},
+    counts = {counter: state.counts.get("topic", name, counter) for counter in TOPIC_COUNTS}
+    return live.Topic(
+        topic=name,
+        topic_id=topic.get("topic_id"),
+        internal=bool(topic.get("internal", name.startswith("__"))),
+        state=worst_state(counts, deleting=name in state.deleting),
+        **counts,
         **_measured(state, "topic", name, "partitions", "size_bytes", "messages"),
-        "troubled": state.troubled.of(name),
-        "replication_factor": len(first["assignment"]) if first else None,
-        "min_insync_replicas": topic.get("min_insync_replicas"),
-        "unclean": topic.get("unclean"),
-        "deleting": deletion(state, name) if name in state.deleting else None,
-        "messages_per_s": state.rates.per_s("topic", name),
-        "groups": state.groups.reading(name),
-    }
+        troubled=state.troubled.of(name),
+        replication_factor=len(first.assignment) if first else None,
+        min_insync_replicas=topic.get("min_insync_replicas"),
+        unclean=topic.get("unclean"),
+        deleting=deletion(state, name) if name in state.deleting else None,
+        messages_per_s=state.rates.per_s("topic", name),
+        groups=state.groups.reading(name),
+    )
 
 
-def _measured(state: ClusterState, scope: str, whose: Any, of: str, *names: str) -> Value:
+def _measured(state: ClusterState, scope: str, whose: str | int, of: str, *names: str) -> dict[str, int | None]:
     """Sums over the logs whose leaders tell of them: at least so much is there. None where no leader tells of any."""
     count = state.counts.get
     told = count(scope, whose, "unmeasured") < count(scope, whose, of) or not count(scope, whose, of)
     return {name: count(scope, whose, name) if told else None for name in names}
 
 
-def deletion(state: ClusterState, name: str) -> Value:
-    """What the deletion of a topic waits for: `{waits_for: [brokers that are down or whose folder is offline], moving, sentence}`."""
+def deletion(state: ClusterState, name: str) -> live.Deletion:
+    """What the deletion of a topic waits for."""
     topic = state.topics.get(name, {})
     holders, alive, moving = set(topic.get("brokers", [])), state.alive(), bool(topic.get("moving"))
     offline = sorted(broker for broker in holders & alive if (said := state.said.get(broker)) and said.log_dir.offline_since_ms is not None)
     dead = sorted(holders - alive)
-    sentence = deletion_sentence(name, dead, moving=moving, offline=offline)
-    return {"waits_for": sorted([*dead, *offline]), "moving": moving, "sentence": sentence}
+    return live.Deletion(tuple(sorted([*dead, *offline])), moving, f"{name} {deletion_words(dead, moving=moving, offline=offline)}")
 
 
-def broker_value(state: ClusterState, broker: int, now_ms: int) -> Value:
+def broker_value(state: ClusterState, broker: int, now_ms: int) -> live.Broker:
     known, said = (state.registered or {}).get(broker, {}), state.said.get(broker)
     alive = state.alive()
     online = broker in alive
     heard = said if online and broker in state.feeds.believed() else None
-    return {
-        "broker_id": broker,
-        "host": known.get("host"),
-        "port": known.get("port"),
-        "rack": known.get("rack"),
-        "state": "online" if online else "offline",
-        "process": state.processes.get(broker),
-        "is_controller": broker == state.controller[0],
-        "broker_epoch": known.get("epoch"),
-        **{counter: state.counts.get("broker", broker, counter) for counter in BROKER_COUNTS},
-        **_measured(state, "broker", broker, "replicas", "size_bytes"),
-        **_rates(state, broker, heard),
-        "purgatory": heard and to_builtins(heard.purgatory),
-        "connections": heard and heard.connections,
-        "idle_percent": heard and heard.idle_percent,
-        "loop_stalls": heard and heard.loop_stalls,
-        "produce_by_acks": said and said.produce_by_acks,
-        "log_dir": to_builtins(log_dir(state, broker)),
-        "leader_skew": _skew(state, broker, "leaders", alive) if online else None,
-        "replica_skew": _skew(state, broker, "replicas", alive) if online else None,
-        "feed": state.feeds.state(broker, now_ms),
-        "since_ms": state.since_ms.get(broker),
-        "at_ms": now_ms,
-    }
+    figures = _rates(state, broker, heard) | _measured(state, "broker", broker, "replicas", "size_bytes")
+    figures |= {counter: state.counts.get("broker", broker, counter) for counter in BROKER_COUNTS}
+    return live.Broker(
+        broker_id=broker,
+        host=known.get("host"),
+        port=known.get("port"),
+        rack=known.get("rack"),
+        state="online" if online else "offline",
+        process=state.processes.get(broker),
+        is_controller=broker == state.controller[0],
+        broker_epoch=known.get("epoch"),
+        **figures,
+        purgatory=heard.purgatory if heard else None,
+        connections=heard.connections if heard else None,
+        idle_percent=heard.idle_percent if heard else None,
+        loop_stalls=heard.loop_stalls if heard else None,
+        produce_by_acks=said.produce_by_acks if said else None,
+        log_dir=log_dir(state, broker),
+        leader_skew=_skew(state, broker, "leaders", alive) if online else None,
+        replica_skew=_skew(state, broker, "replicas", alive) if online else None,
+        feed=state.feeds.age(broker, now_ms),
+        since_ms=state.since_ms.get(broker),
+        at_ms=now_ms,
+    )
 
 
 def log_dir(state: ClusterState, broker: int) -> live.LogDir | None:
@@ -95,7 +93,7 @@ def log_dir(state: ClusterState, broker: int) -> live.LogDir | None:
     return judged(broker, said.log_dir, state.counts.get("broker", broker, "replicas")) if said else None
 
 
-def _rates(state: ClusterState, broker: int, said: feed.Broker | None) -> Value:
+def _rates(state: ClusterState, broker: int, said: feed.Broker | None) -> dict[str, Any]:
     """Nobody knows the rates of a broker that is not heard."""
     rate = state.rates.per_s
     if said is None:
@@ -105,7 +103,7 @@ def _rates(state: ClusterState, broker: int, said: feed.Broker | None) -> Value:
         "bytes_out_per_s": rate("fetched_bytes", broker),
         "messages_in_per_s": rate("messages_in", broker),
         "requests": {
-            api: {"per_s": rate(f"api/{api}", broker), "p50_ms": numbers.p50_ms, "p99_ms": numbers.p99_ms}
+            api: live.RequestFigures(rate(f"api/{api}", broker), numbers.p50_ms, numbers.p99_ms)
             for api, numbers in sorted(said.requests.items())
         },
     }
@@ -115,50 +113,42 @@ def _skew(state: ClusterState, broker: int, counter: str, alive: set[int]) -> fl
     return skew(state.counts.get("broker", broker, counter), {b: state.counts.get("broker", b, counter) for b in alive})
 
 
-def _deletions(state: ClusterState) -> list[Value]:
-    return [{"topic": name, **deletion(state, name)} for name in sorted(state.deleting & state.topics.keys())]
-
-
-def _silences(state: ClusterState, now_ms: int) -> list[Value]:
-    """`{broker_id, silent_s (None: never heard), leads, hosts}` of those registered that are not heard."""
+def _silences(state: ClusterState, now_ms: int) -> list[Silence]:
+    """Of those registered that are not heard."""
+    count = state.counts.get
     return [
-        {
-            "broker_id": broker,
-            "silent_s": None if ms is None else ms / 1000,
-            "leads": state.counts.get("broker", broker, "leaders"),
-            "hosts": state.counts.get("broker", broker, "replicas"),
-        }
+        Silence(broker, None if ms is None else ms / 1000, count("broker", broker, "leaders"), count("broker", broker, "replicas"))
         for broker, ms in state.silent(now_ms).items()
     ]
 
 
-def cluster_value(state: ClusterState, now_ms: int) -> Value:
+def cluster_value(state: ClusterState, now_ms: int) -> live.Cluster:
     alive, known = state.alive(), state.known_brokers()
     heard, dead = alive & state.feeds.believed(), sorted(known - alive)
     counts = {counter: state.counts.get("cluster", None, counter) for counter in CLUSTER_COUNTS}
     counts |= {"brokers_online": len(alive), "brokers_total": len(known)}
-    return {
-        "id": state.cluster_id,
-        "controller_id": state.controller[0],
-        "controller_epoch": state.controller[1],
+    return live.Cluster(
+        id=state.cluster_id,
+        controller_id=state.controller[0],
+        controller_epoch=state.controller[1],
         **counts,
-        "topics": len(state.topics) or len({topic for topic, _ in state.values}),
-        "troubled_topics": len(state.troubled),
-        "groups": len(state.groups.groups),
-        "produce_bytes_per_s": state.rates.sum("produced_bytes", heard),
-        "fetch_bytes_per_s": state.rates.sum("fetched_bytes", heard),
-        "messages_per_s": state.rates.sum("messages_in", heard),
-        "requests_per_s": state.rates.sum("requests", heard),
-        "verdict": verdict(
+        topics=len(state.topics) or len({topic for topic, _ in state.values}),
+        troubled_topics=len(state.troubled),
+        groups=len(state.groups.groups),
+        produce_bytes_per_s=state.rates.sum("produced_bytes", heard),
+        fetch_bytes_per_s=state.rates.sum("fetched_bytes", heard),
+        messages_per_s=state.rates.sum("messages_in", heard),
+        requests_per_s=state.rates.sum("requests", heard),
+        verdict=verdict(
             counts | {"under_min_isr_moving": state.counts.get("cluster", None, "under_min_isr_moving")},
             dead,
             state.groups.values_behind(),
-            state.worst(),
-            _deletions(state),
+            state.partitions.worst(),
+            {name: deletion(state, name) for name in state.deleting & state.topics.keys()},
             store_is_away=state.store_is_away(now_ms),
             folders=[folder for broker in sorted(alive) if (folder := log_dir(state, broker))],
             silent=_silences(state, now_ms),
         ),
-        "feed": state.parts(now_ms),
-        "at_ms": now_ms,
-    }
+        feed=state.parts(now_ms),
+        at_ms=now_ms,
+    )

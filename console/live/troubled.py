@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from broker_core.contract.live import Partition
 from console.snapshot.write import RANK
 
 
@@ -19,12 +19,12 @@ class Troubled:
     def of(self, topic: str) -> int:
         return len(self._partitions.get(topic, ()))
 
-    def note(self, changed: Mapping[tuple[str, int], Mapping[str, Any] | None]) -> set[str]:
+    def note(self, changed: Mapping[tuple[str, int], Partition | None]) -> set[str]:
         """Takes values that changed (None: gone); returns the topics whose number is another one now."""
         told = set()
         for (topic, number), value in changed.items():
             numbers = self._partitions.get(topic, set())
-            is_troubled = value is not None and value["state"] in RANK
+            is_troubled = value is not None and value.state in RANK
             if is_troubled == (number in numbers):
                 continue
             told.add(topic)

@@ -9,14 +9,16 @@ A disk that becomes full takes the folder offline: an alarm that comes before th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import NamedTuple
 
 from msgspec.structs import asdict
 
 from broker_core.contract import feed
-from broker_core.contract.live import FolderState, Level, LogDir
+from broker_core.contract.live import Broker, FolderState, LogDir
+from broker_core.contract.sentences import Level, Piece
+from console.rules.pieces import link, said, text_of
 from console.rules.words import counted, duration, size
 
 FULL_BAD_S = 30 * 60
@@ -29,52 +31,60 @@ OFFLINE: FolderState = "folder_offline"
 FILLING: FolderState = "folder_filling"
 LOW: FolderState = "folder_low"
 SERVES: FolderState = "folder_serves"
-Finding = tuple[FolderState, Level, str]
-"""(state, level, sentence)."""
+
+
+class Finding(NamedTuple):
+    """`pieces` are the sentence; none where there is nothing to say."""
+
+    state: FolderState
+    level: Level
+    pieces: tuple[Piece, ...] = ()
 
 
 def finding(broker: int, folder: feed.LogDir, replicas: int | None = None) -> Finding:
     """Of one broker's folder, which holds so many replicas; unknown room is not judged."""
     if folder.offline_since_ms is not None:
-        return OFFLINE, "warn", _offline(broker, folder.offline_since_ms, folder.offline_why, replicas)
+        return Finding(OFFLINE, "warn", _offline(broker, folder.offline_since_ms, folder.offline_why, replicas))
     free, total, full_in_s = folder.free_bytes, folder.total_bytes, folder.full_in_s
     if free is None or not total:
-        return SERVES, "ok", ""
+        return Finding(SERVES, "ok")
     room = f"{size(free)} of {size(total)} free"
     if full_in_s is not None and full_in_s < FULL_NOTICE_S:
         level: Level = "bad" if full_in_s < FULL_BAD_S else "warn" if full_in_s < FULL_WARN_S else "notice"
-        return FILLING, level, f"The disk of broker {broker} is full in about {duration(full_in_s)} at the present rate ({room})."
+        return Finding(FILLING, level, _disk(broker, f"is full in about {duration(full_in_s)} at the present rate ({room})."))
     if free < FREE_WARN_SHARE * total:
         level = "bad" if free < FREE_BAD_SHARE * total else "warn"
-        return LOW, level, f"The disk of broker {broker} is nearly full ({room})."
-    return SERVES, "ok", ""
+        return Finding(LOW, level, _disk(broker, f"is nearly full ({room})."))
+    return Finding(SERVES, "ok")
 
 
 def judged(broker: int, folder: feed.LogDir, replicas: int) -> LogDir:
     """The folder with what is to be said of it."""
-    state, level, sentence = finding(broker, folder, replicas)
-    return LogDir(**asdict(folder), replicas=replicas, state=state, level=level, sentence=sentence)
+    found = finding(broker, folder, replicas)
+    return LogDir(**asdict(folder), replicas=replicas, **found._asdict(), sentence=text_of(found.pieces))
 
 
-def _offline(broker: int, since_ms: int, why: str | None, replicas: int | None) -> str:
+def _disk(broker: int, words: str) -> tuple[Piece, ...]:
+    return said("The disk of "), link(f"broker {broker}", "brokers"), said(f" {words}")
+
+
+def _offline(broker: int, since_ms: int, why: str | None, replicas: int | None) -> tuple[Piece, ...]:
     since = datetime.fromtimestamp(since_ms / 1000, UTC).strftime("%d %b %H:%M:%S")
     held = "None of its replicas serves" if replicas is None else f"{counted(replicas, 'replica')} there {_serve(replicas)} nothing"
-    return (
-        f"The data folder of broker {broker} is offline since {since} UTC ({why or 'an I/O error'}). "
-        f"{held}; make room or mend the disk, then restart broker {broker}."
-    )
+    words = f" is offline since {since} UTC ({why or 'an I/O error'}). {held}; make room or mend the disk, then restart broker {broker}."
+    return said("The data folder of "), link(f"broker {broker}", "brokers"), said(words)
 
 
 def _serve(count: int) -> str:
     return "serves" if count == 1 else "serve"
 
 
-def report_items(brokers: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+def report_items(brokers: Iterable[Broker]) -> list[tuple[Level, str]]:
     """(level, sentence) per finding for the health report: without figures that would make a new one of the same in each report."""
-    said = {
+    words = {
         OFFLINE: "The data folder of broker {} is offline after an I/O error: it wants a restart once the disk is sound.",
         FILLING: "The disk of broker {} fills up within a day at the present rate.",
         LOW: "The disk of broker {} is nearly full.",
     }
-    folders = [(broker["broker_id"], broker["log_dir"]) for broker in brokers]
-    return [(folder["level"], said[folder["state"]].format(broker)) for broker, folder in folders if folder and folder["level"] != "ok"]
+    folders = [(broker.broker_id, broker.log_dir) for broker in brokers]
+    return [(folder.level, words[folder.state].format(broker)) for broker, folder in folders if folder and folder.level != "ok"]

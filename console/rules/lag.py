@@ -14,10 +14,11 @@ An idle topic is never behind: a lag of 0 is OK before any rule. Where the group
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from broker_core.contract.live import Group, Lag, LagBasis
 from console.rules.words import counted, duration
 
 OK, WARN, STALL, STOP, REWIND, UNKNOWN = "ok", "warn", "stall", "stop", "rewind", "unknown"
@@ -71,7 +72,9 @@ def partition_status(commits: Sequence[Commit], lag_now: int | None, now_ms: int
     return OK
 
 
-RECORD, ESTIMATE, AT_LEAST = "record", "estimate", "at_least"
+RECORD: LagBasis = "record"
+ESTIMATE: LagBasis = "estimate"
+AT_LEAST: LagBasis = "at_least"
 
 
 class RecordTime(NamedTuple):
@@ -86,7 +89,7 @@ class Behind(NamedTuple):
     """Lag in time, and what it rests on: `record`, `estimate` or `at_least`."""
 
     seconds: float
-    basis: str
+    basis: LagBasis
 
 
 def time_behind(committed: int | None, end: int | None, known: RecordTime | None, ends: Sequence[Sample], now_ms: int) -> Behind | None:
@@ -116,9 +119,9 @@ def time_behind(committed: int | None, end: int | None, known: RecordTime | None
     return Behind(_age_s(points[0].at_ms, now_ms), AT_LEAST) if len(points) > 1 and committed < points[0].value else None
 
 
-def behind_of(value: Mapping[str, Any]) -> Behind | None:
+def behind_of(value: Group | Lag) -> Behind | None:
     """What a group's or row's value says of it."""
-    return None if value.get("lag_s") is None else Behind(value["lag_s"], value.get("lag_basis") or RECORD)
+    return None if value.lag_s is None else Behind(value.lag_s, value.lag_basis or RECORD)
 
 
 def worst_behind(rows: Iterable[Behind | None]) -> Behind | None:
@@ -177,19 +180,17 @@ SAYS = {
 BEHIND = {ESTIMATE: "about ", AT_LEAST: "at least "}
 
 
-def group_sentence(
-    group: str, lag: int | None, behind: Behind | None, word: str, eta_s: float | None, *, every_s: float | None = None
-) -> str:
-    """`Group billing is 12 s behind and is catching up (about 40 s).`; `every_s` is the length of its rhythm's cycles."""
+def group_words(lag: int | None, behind: Behind | None, word: str, eta_s: float | None, *, every_s: float | None = None) -> str:
+    """What follows on a group's name: `is 12 s behind and is catching up (about 40 s).`; `every_s` is the length of its rhythm's cycles."""
     lag_s = behind.seconds if behind else None
     if lag is None:
-        return f"Group {group} has committed nothing that can be measured."
+        return "has committed nothing that can be measured."
     if lag == 0:
-        return f"Group {group} has caught up."
+        return "has caught up."
     if word != "stopped" and lag_s is not None and lag_s < KEEPING_UP_S:
-        return f"Group {group} keeps up, {duration(lag_s, 1) if lag_s >= 1 else 'less than ' + duration(1, 1)} behind."
+        return f"keeps up, {duration(lag_s, 1) if lag_s >= 1 else 'less than ' + duration(1, 1)} behind."
     how = f"{BEHIND.get(behind.basis, '')}{duration(behind.seconds, 1)} behind" if behind else f"{counted(lag, 'record')} behind"
     if word == "in_rhythm" and every_s is not None:
-        return f"Group {group} is {how}, as usual: it catches up about every {duration(every_s, 1)}."
+        return f"is {how}, as usual: it catches up about every {duration(every_s, 1)}."
     eta = f" (about {duration(eta_s, 1)})" if eta_s is not None and word == "catching_up" else ""
-    return f"Group {group} is {how} and {SAYS[word]}{eta}."
+    return f"is {how} and {SAYS[word]}{eta}."

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from broker_core.contract.live import Partition
 from console.rules.partitions import brokers
 from console.rules.words import counted, whole
 
@@ -37,20 +38,20 @@ def progress(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int, str]:
     return sum(row["state"] == "done" for row in rows), len(rows), "partitions"
 
 
-def planned(now: Mapping[str, Any], wanted: Sequence[int]) -> dict[str, Any]:
-    """What giving a partition these replicas means: `now` is its live value. Sizes are bytes, None where they are not known."""
-    before = list(now["assignment"])
+def planned(now: Partition, wanted: Sequence[int]) -> dict[str, Any]:
+    """What giving a partition these replicas means. Sizes are bytes, None where they are not known."""
+    before = list(now.assignment)
     added = [b for b in wanted if b not in before]
-    size = now.get("size_bytes")
+    size = now.size_bytes
     return {
-        "topic": now["topic"],
-        "partition": now["partition"],
+        "topic": now.topic,
+        "partition": now.partition,
         "from": before,
         "to": list(wanted),
         "adding": added,
         "removing": [b for b in before if b not in wanted],
-        "leader": now["leader"],
-        "leader_then": now["leader"] if now["leader"] in wanted else wanted[0],
+        "leader": now.leader,
+        "leader_then": now.leader if now.leader in wanted else wanted[0],
         "copy_bytes": None if size is None else size * len(added),
         "thinner": len(wanted) < len(before),
     }

@@ -9,7 +9,8 @@ And for producers, as far as brokers tell: 4. none was seen with acks other than
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+from broker_core.contract.live import Topic
 
 
 def topic_findings(topic: str, replication_factor: int | None, min_insync_replicas: int | None, unclean: bool | None) -> list[str]:
@@ -34,21 +35,21 @@ def _never_writable(replication_factor: int | None, min_insync_replicas: int | N
     return replication_factor > 1 and min_insync_replicas >= replication_factor
 
 
-def producer_findings(produce_by_acks: Mapping[str, int] | None) -> list[str]:
-    """`{"0": n, "1": n, "-1": n}` requests seen by the brokers since they started, or None where they do not tell.
+def producer_findings(produce_by_acks: Mapping[str, int]) -> list[str]:
+    """`{"0": n, "1": n, "-1": n}` requests seen by the brokers since they started; empty where they do not tell.
 
     No count is said: it would make a new finding of the same one in each report.
     """
-    weak = sorted(acks for acks, count in (produce_by_acks or {}).items() if acks in ("0", "1") and count)
+    weak = sorted(acks for acks, count in produce_by_acks.items() if acks in ("0", "1") and count)
     return [
         f"Producers have written with acks={each} since the brokers started: such a record can be lost with one broker." for each in weak
     ]
 
 
-def findings(topics: Sequence[Mapping[str, Any]], produce_by_acks: Mapping[str, int] | None = None) -> list[str]:
-    """All of a cluster; topics are {topic, replication_factor, min_insync_replicas, unclean, internal}."""
+def findings(topics: Sequence[Topic], produce_by_acks: Mapping[str, int]) -> list[str]:
+    """All of a cluster."""
     said: list[str] = []
     for topic in topics:
-        if not topic.get("internal"):
-            said += topic_findings(topic["topic"], topic.get("replication_factor"), topic.get("min_insync_replicas"), topic.get("unclean"))
+        if not topic.internal:
+            said += topic_findings(topic.topic, topic.replication_factor, topic.min_insync_replicas, topic.unclean)
     return said + producer_findings(produce_by_acks)

@@ -13,11 +13,26 @@ Rules, first match wins:
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
-SAFE, UNDER_REPLICATED, UNDER_MIN_ISR, OFFLINE, DELETING = "safe", "under_replicated", "under_min_isr", "offline", "deleting"
-STARTING, UNKNOWN = "starting", "unknown"
-LEVEL = {DELETING: "ok", SAFE: "ok", STARTING: "ok", UNKNOWN: "ok", UNDER_REPLICATED: "warn", UNDER_MIN_ISR: "bad", OFFLINE: "bad"}
+from broker_core.contract.live import Partition, PartitionState
+from broker_core.contract.sentences import Level
+
+SAFE: PartitionState = "safe"
+UNDER_REPLICATED: PartitionState = "under_replicated"
+UNDER_MIN_ISR: PartitionState = "under_min_isr"
+OFFLINE: PartitionState = "offline"
+DELETING: PartitionState = "deleting"
+STARTING: PartitionState = "starting"
+UNKNOWN: PartitionState = "unknown"
+LEVEL: dict[PartitionState, Level] = {
+    DELETING: "ok",
+    SAFE: "ok",
+    STARTING: "ok",
+    UNKNOWN: "ok",
+    UNDER_REPLICATED: "warn",
+    UNDER_MIN_ISR: "bad",
+    OFFLINE: "bad",
+}
 
 
 def missing(isr: Collection[int], assignment: Sequence[int], adding: Collection[int] = ()) -> list[int]:
@@ -37,7 +52,7 @@ def partition_state(
     deleting: bool = False,
     starting: bool = False,
     silent: bool = False,
-) -> str:
+) -> PartitionState:
     """`starting`: whoever is to lead it has not reported on it yet; `silent`: its leader is not heard."""
     if deleting or starting:
         return DELETING if deleting else STARTING
@@ -52,11 +67,11 @@ def partition_state(
     return SAFE
 
 
-def worst_state(topic: Mapping[str, Any]) -> str:
+def worst_state(counts: Mapping[str, int], *, deleting: bool) -> PartitionState:
     """The state of a topic's worst partition, from how many it has in each."""
-    if topic.get("deleting"):
+    if deleting:
         return DELETING
-    return next((state for state in (OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED, UNKNOWN, STARTING) if topic.get(state)), SAFE)
+    return next((state for state in (OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED, UNKNOWN, STARTING) if counts[state]), SAFE)
 
 
 def not_preferred(leader: int | None, assignment: Sequence[int]) -> bool:
@@ -64,29 +79,32 @@ def not_preferred(leader: int | None, assignment: Sequence[int]) -> bool:
     return leader is not None and leader >= 0 and bool(assignment) and leader != assignment[0]
 
 
-def partition_sentence(value: Mapping[str, Any]) -> str:
-    """Why a partition {topic, partition, state, isr, assignment, min_insync_replicas} is not safe, and by its `advice` what can be done."""
-    name, state, isr = f"{value['topic']}-{value['partition']}", value["state"], value["isr"]
-    who, min_insync_replicas = brokers([b for b in value["assignment"] if b not in isr]), value["min_insync_replicas"]
-    adding = (value.get("reassigning") or {}).get("adding", ())
-    advice = f" {value['advice']['text']}" if value.get("advice") else ""
-    if state == OFFLINE:
-        return f"{name} has no leader: it takes no reads and no writes.{advice}"
-    if state == UNDER_MIN_ISR:
-        return f"{name} refuses acks=all: {who} out of the ISR and min.insync.replicas is {min_insync_replicas}.{advice}"
-    if state == UNDER_REPLICATED:
-        return f"{name} has fewer copies than wanted: {brokers(missing(isr, value['assignment'], adding))} out of the ISR."
+def partition_sentence(value: Partition) -> str:
+    return f"{value.name} {partition_words(value)}"
+
+
+def partition_words(value: Partition) -> str:
+    """What follows on a partition's name: why it is not safe, and by its `advice` what can be done."""
+    advice = f" {value.advice.text}" if value.advice else ""
+    if value.state == OFFLINE:
+        return f"has no leader: it takes no reads and no writes.{advice}"
+    if value.state == UNDER_MIN_ISR:
+        out = brokers([b for b in value.assignment if b not in value.isr])
+        return f"refuses acks=all: {out} out of the ISR and min.insync.replicas is {value.min_insync_replicas}.{advice}"
+    if value.state == UNDER_REPLICATED:
+        adding = value.reassigning.adding if value.reassigning else ()
+        return f"has fewer copies than wanted: {brokers(missing(value.isr, value.assignment, adding))} out of the ISR."
     words = {
         DELETING: "is being deleted",
         STARTING: "is starting: whoever is to lead it has not reported on it yet",
         UNKNOWN: "has a leader that is silent: its state is unknown",
     }
-    return f"{name} {words.get(state, 'is safe')}."
+    return f"{words.get(value.state, 'is safe')}."
 
 
-def deletion_sentence(topic: str, dead: Sequence[int], *, moving: bool, offline: Sequence[int] = ()) -> str:
-    """What a deletion waits for (spec Z4): `dead` are the brokers that hold a copy and are down, `offline` those whose data folder is
-    offline; `moving`: a reassignment is not over."""
+def deletion_words(dead: Sequence[int], *, moving: bool, offline: Sequence[int] = ()) -> str:
+    """What follows on the name of a topic that is being deleted: what that waits for (spec Z4). `dead` are the brokers that hold a copy
+    and are down, `offline` those whose data folder is offline; `moving`: a reassignment is not over."""
     why = []
     if dead:
         why.append(f"{brokers(dead)}, which {'is' if len(dead) == 1 else 'are'} down and hold{'s' if len(dead) == 1 else ''} copies of it")
@@ -94,7 +112,7 @@ def deletion_sentence(topic: str, dead: Sequence[int], *, moving: bool, offline:
         why.append(f"a restart of {brokers(offline)}, whose data folder is offline")
     if moving:
         why.append("the move of its partitions to end")
-    return f"{topic} is being deleted" + (f"; this waits for {and_list(why)}." if why else ".")
+    return "is being deleted" + (f"; this waits for {and_list(why)}." if why else ".")
 
 
 def brokers(ids: Sequence[int]) -> str:

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from msgspec.structs import replace
+
+from broker_core.contract.live import Advice, Partition, Replica
+from broker_core.contract.sentences import Piece
 from console.rules.partitions import brokers
+from console.rules.pieces import link, said, text_of
 from console.rules.words import counted
 
 MIN_ISR = "min.insync.replicas"
 ELECT = "elect-unclean"
-Piece = dict[str, str | None]
-"""`{text, about, form}`: words and, where they are a choice, where it is made: `brokers` or `topic/orders`, and the form there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +39,23 @@ def can_lead(isr: Sequence[int], assignment: Sequence[int]) -> list[int]:
     return [b for b in assignment if b in isr]
 
 
-def without_leader(topic: str, value: Mapping[str, Any], who: Who, *, unclean: bool) -> dict[str, Any]:
-    """`value` has isr, assignment and replicas [{broker_id, log_end_offset}]; `{can_lead, candidates, lost, parts}`: `candidates` run and
-    could only be elected unclean, `lost` are the records that the first of them lacks as far as is known."""
-    isr, assignment = value["isr"], value["assignment"]
+def without_leader(value: Partition, who: Who, *, unclean: bool) -> Advice:
+    """`unclean`: its topic lets the controller elect who was not in sync."""
+    isr, assignment = value.isr, value.assignment
     leaders = can_lead(isr, assignment)
     serves = [b for b in assignment if b in who.alive and b not in who.folder_offline]
     candidates = [b for b in serves if b not in isr]
-    lost = records_lost(value["replicas"], leaders, candidates[0] if candidates else None)
-    found = {"can_lead": leaders, "candidates": candidates, "lost": lost}
+    lost = records_lost(value.replicas, leaders, candidates[0] if candidates else None)
     if not leaders:
-        return {**found, "parts": [_said("It is not known who was in sync: "), *_choices(_back(assignment, who)), _said(".")]}
+        return _advice([said("It is not known who was in sync: "), *_choices(_back(assignment, who)), said(".")], leaders, candidates, lost)
     if ready := [b for b in leaders if b in serves]:
-        said = "was in sync and runs: the controller elects it" if len(ready) == 1 else "were in sync and run: the controller elects one"
-        return {**found, "parts": [_said(f"{_capital(brokers(ready))} {said}.")]}
-    first = _said(f"Only {brokers(leaders)} {'has' if len(leaders) == 1 else 'have'} all its committed records: ")
+        then = "was in sync and runs: the controller elects it" if len(ready) == 1 else "were in sync and run: the controller elects one"
+        return _advice([said(f"{_capital(brokers(ready))} {then}.")], leaders, candidates, lost)
+    first = said(f"Only {brokers(leaders)} {'has' if len(leaders) == 1 else 'have'} all its committed records: ")
     ways = _back(leaders, who)
     had = f"what only {brokers(leaders)} had" + (f", at least {counted(lost, 'record')}" if lost else "")
     if candidates:
-        ways.append([_choice(f"elect {brokers(candidates[:1])} unclean", f"topic/{topic}", ELECT), _said(f" and lose {had}")])
+        ways.append([link(f"elect {brokers(candidates[:1])} unclean", f"topic/{value.topic}", ELECT), said(f" and lose {had}")])
     end = "."
     if not candidates and (others := [b for b in assignment if b not in isr]):
         if unclean:
@@ -63,34 +63,33 @@ def without_leader(topic: str, value: Mapping[str, Any], who: Who, *, unclean: b
             end = f". unclean.leader.election.enable is on: if {first_of} starts first, it leads and {had} is lost."
         else:
             end = f". If that cannot be, another copy ({brokers(others)}) can be started and elected unclean: {had} is then lost."
-    return {**found, "parts": [first, *_choices(ways), _said(end)]}
+    return _advice([first, *_choices(ways), said(end)], leaders, candidates, lost)
 
 
-def under_min_isr(topic: str, value: Mapping[str, Any], who: Who) -> dict[str, Any]:
+def under_min_isr(value: Partition, who: Who) -> Advice:
     """The same for a partition that has a leader; `can_lead` are those in sync."""
-    isr, assignment = value["isr"], value["assignment"]
+    isr, assignment = value.isr, value.assignment
     out = [b for b in assignment if b not in isr]
     ways = _back(out, who)
     if behind := [b for b in out if b in who.alive and b not in who.folder_offline]:
-        ways.append([_said(f"wait until {brokers(behind)} {'has' if len(behind) == 1 else 'have'} caught up")])
+        ways.append([said(f"wait until {brokers(behind)} {'has' if len(behind) == 1 else 'have'} caught up")])
     if isr:
-        lower = _choice(f"lower {MIN_ISR} to {len(isr)}", f"topic/{topic}", f"s-{MIN_ISR}")
-        ways.append([lower, _said(f" (acks=all then means {counted(len(isr), 'copy', 'copies')})")])
+        lower = link(f"lower {MIN_ISR} to {len(isr)}", f"topic/{value.topic}", f"s-{MIN_ISR}")
+        ways.append([lower, said(f" (acks=all then means {counted(len(isr), 'copy', 'copies')})")])
     first, *rest = _choices(ways)
-    parts = [{**first, "text": _capital(first["text"] or "")}, *rest, _said(".")]
-    return {"can_lead": can_lead(isr, assignment), "candidates": [], "lost": None, "parts": parts}
+    return _advice([replace(first, text=_capital(first.text)), *rest, said(".")], can_lead(isr, assignment))
 
 
-def records_lost(replicas: Iterable[Mapping[str, Any]], had: Collection[int], leader: int | None) -> int | None:
+def _advice(parts: Sequence[Piece], leaders: Sequence[int], candidates: Sequence[int] = (), lost: int | None = None) -> Advice:
+    return Advice(text=text_of(parts), parts=tuple(parts), can_lead=tuple(leaders), candidates=tuple(candidates), lost=lost)
+
+
+def records_lost(replicas: Iterable[Replica], had: Collection[int], leader: int | None) -> int | None:
     """How many records those in sync had, as last seen, beyond the end of another replica's log; None where that is not known."""
-    ends = {r["broker_id"]: r["log_end_offset"] for r in replicas}
-    known = [ends[b] for b in had if ends.get(b) is not None]
+    ends = {r.broker_id: r.log_end_offset for r in replicas}
+    known = [end for b in had if (end := ends.get(b)) is not None]
     end = ends.get(leader) if leader is not None else None
     return max(known) - end if known and end is not None and max(known) > end else None
-
-
-def text_of(parts: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(part["text"] for part in parts)
 
 
 def _back(wanted: Sequence[int], who: Who) -> list[list[Piece]]:
@@ -98,14 +97,14 @@ def _back(wanted: Sequence[int], who: Who) -> list[list[Piece]]:
     ways: list[list[Piece]] = []
     for broker in wanted:
         if broker in who.folder_offline and broker in who.alive:
-            ways.append([_choice(f"restart broker {broker}", "brokers", f"restart-{broker}"), _said(" once its disk is sound")])
+            ways.append([link(f"restart broker {broker}", "brokers", f"restart-{broker}"), said(" once its disk is sound")])
         elif broker not in who.alive:
             process = (who.processes or {}).get(broker)
             if process in ("running", "starting"):
-                ways.append([_said(f"wait until broker {broker}, whose process runs, is registered")])
+                ways.append([said(f"wait until broker {broker}, whose process runs, is registered")])
             else:
                 verb = "resume" if process == "paused" else "start"
-                ways.append([_choice(f"{verb} broker {broker}", "brokers", f"to-{verb}-{broker}")])
+                ways.append([link(f"{verb} broker {broker}", "brokers", f"to-{verb}-{broker}")])
     return ways
 
 
@@ -113,16 +112,8 @@ def _choices(ways: Sequence[list[Piece]]) -> list[Piece]:
     """With `or` between."""
     joined: list[Piece] = []
     for number, way in enumerate(ways):
-        joined += [*([_said(", or ")] if number else []), *way]
+        joined += [*([said(", or ")] if number else []), *way]
     return joined
-
-
-def _said(text: str) -> Piece:
-    return {"text": text, "about": None, "form": None}
-
-
-def _choice(text: str, about: str, form: str) -> Piece:
-    return {"text": text, "about": about, "form": form}
 
 
 def _capital(text: str) -> str:

@@ -9,31 +9,44 @@ two reports can be compared by them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from broker_core.contract.live import Broker, Group, Partition, PartitionState, SilentClient, Topic
 from console.rules import disk, imbalance, no_loss
-from console.rules.partitions import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED, UNKNOWN
+from console.rules.partitions import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED, UNKNOWN, partition_sentence
 from console.rules.verdict import LEVELS
 from console.rules.words import whole
 
 ITEMS_LIMIT = 200
 
 
-def report(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """`facts`: trouble [{topic, partition, state, sentence}], leaders, preferred {broker: n}, groups, topics, produce_by_acks,
-    brokers (those that run, each with its log_dir), clients [{doing}] that are silent."""
-    trouble = facts.get("trouble", [])
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is judged: partitions that are not safe, brokers that run, topics that are not being deleted."""
+
+    trouble: Sequence[Partition] = ()
+    brokers: Sequence[Broker] = ()
+    topics: Sequence[Topic] = ()
+    groups: Sequence[Group] = ()
+    clients: Sequence[SilentClient] = ()
+
+
+def report(facts: Facts) -> dict[str, Any]:
+    trouble = facts.trouble
+    leaders, preferred = ({b.broker_id: getattr(b, name) or 0 for b in facts.brokers} for name in ("leaders", "preferred"))
     checks = [
         _partitions("offline", "Partitions without a leader", OFFLINE, "bad", trouble),
         _partitions("under_min_isr", "Partitions under min ISR", UNDER_MIN_ISR, "bad", trouble),
         _partitions("under_replicated", "Under-replicated partitions", UNDER_REPLICATED, "warn", trouble),
         _partitions("unknown", "Partitions of unknown state", UNKNOWN, "warn", trouble),
-        _check("leader_imbalance", "Leader balance", "notice", imbalance.leader_findings(facts["leaders"], facts["preferred"])),
-        _lag(facts.get("groups", [])),
-        _check("no_loss", "Settings against loss", "notice", no_loss.findings(facts.get("topics", []), facts.get("produce_by_acks"))),
-        _folders(facts.get("brokers", [])),
-        _check("clients", "Clients of our own", "warn", [f"The client {c['doing']} gets nothing done." for c in facts.get("clients", [])]),
+        _check("leader_imbalance", "Leader balance", "notice", imbalance.leader_findings(leaders, preferred)),
+        _lag(facts.groups),
+        _check("no_loss", "Settings against loss", "notice", no_loss.findings(facts.topics, _acks(facts.brokers))),
+        _folders(facts.brokers),
+        _check("clients", "Clients of our own", "warn", [f"The client {c.doing} gets nothing done." for c in facts.clients]),
     ]
     level = max((check["level"] for check in checks), key=LEVELS.index)
     return {"level": level, "sentence": _sentence(checks), "checks": checks}
@@ -46,16 +59,20 @@ def _check(identity: str, title: str, level: str, items: Sequence[str]) -> dict[
     return {"id": identity, "title": title, "level": level if items else "ok", "sentence": said, "items": list(items)[:ITEMS_LIMIT]}
 
 
-def _partitions(identity: str, title: str, state: str, level: str, trouble: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    return _check(identity, title, level, [t["sentence"] for t in trouble if t["state"] == state])
+def _partitions(identity: str, title: str, state: PartitionState, level: str, trouble: Iterable[Partition]) -> dict[str, Any]:
+    return _check(identity, title, level, [partition_sentence(one) for one in trouble if one.state == state])
 
 
-def _lag(groups: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    behind = [g for g in groups if g.get("attention")]
-    return _check("lag", "Group lag", "warn", [f"Group {g['group']} is behind." for g in behind])
+def _lag(groups: Iterable[Group]) -> dict[str, Any]:
+    return _check("lag", "Group lag", "warn", [f"Group {g.group} is behind." for g in groups if g.attention])
 
 
-def _folders(online: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _acks(online: Iterable[Broker]) -> Mapping[str, int]:
+    """Requests to produce by their acks, on all brokers together."""
+    return sum((Counter(broker.produce_by_acks or {}) for broker in online), Counter[str]())
+
+
+def _folders(online: Sequence[Broker]) -> dict[str, Any]:
     found = disk.report_items(online)
     level = max((level for level, _ in found), key=LEVELS.index, default="ok")
     return _check("data_folders", "Data folders", level, [sentence for _, sentence in found])

@@ -16,8 +16,7 @@ catches up again and again, and an alarm each time would be worse than none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from console.rules.lag import KEEPING_UP_S
 
@@ -93,7 +92,7 @@ def is_in_rhythm(rhythm: Rhythm) -> bool:
     return rhythm.is_known and not rhythm.is_out
 
 
-def attention(rhythm: Rhythm, lag: int | None, lag_s: float | None, trend: str) -> str | None:
+def attention(rhythm: Rhythm, lag: int | None, lag_s: float | None, trend: str) -> Literal["notice", "warn"] | None:
     """Rule 5: None, `notice` or `warn`."""
     if not lag or lag_s is None or lag_s < KEEPING_UP_S or is_in_rhythm(rhythm):
         return None
@@ -112,13 +111,7 @@ def to_keep(rhythm: Rhythm) -> Rhythm | None:
     return rhythm._replace(peak_s=rhythm.peak_s // KEPT_STEP_S * KEPT_STEP_S)
 
 
-def kept_value(rhythm: Rhythm) -> dict[str, Any]:
-    return rhythm._asdict() | {"cycles": [list(cycle) for cycle in rhythm.cycles]}
-
-
-def taken_up(kept: Mapping[str, Any], away_ms: int) -> Rhythm:
-    """From `kept_value`, last written `away_ms` ago; raises KeyError, TypeError or ValueError where it is none."""
-    cycles = tuple(Cycle(float(length_s), float(peak_s)) for length_s, peak_s in kept["cycles"][-CYCLES_KEPT:])
-    goes_on = kept["caught_up_ms"] is not None and away_ms <= KEEPING_UP_S * 1000
-    began, peak_s = (int(kept["caught_up_ms"]), float(kept["peak_s"])) if goes_on else (None, 0.0)
-    return Rhythm(cycles, began, peak_s, bool(kept["is_out"]), bool(kept["is_warned"]))
+def taken_up(kept: Rhythm, away_ms: int) -> Rhythm:
+    """One that was kept, last written `away_ms` ago."""
+    goes_on = kept.caught_up_ms is not None and away_ms <= KEEPING_UP_S * 1000
+    return kept if goes_on else kept._replace(caught_up_ms=None, peak_s=0.0)

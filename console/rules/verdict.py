@@ -19,38 +19,47 @@ Rules, in this order; each that applies gives one part, and the level is the wor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import NamedTuple
 
-from broker_core.contract.live import LogDir
-from console.rules.lag import behind_of, group_sentence
-from console.rules.partitions import OFFLINE, brokers
+from broker_core.contract.live import Deletion, Group, LogDir, Partition
+from broker_core.contract.sentences import Level, Part, Piece, Verdict
+from console.rules.lag import behind_of, group_words
+from console.rules.partitions import OFFLINE, brokers, partition_words
+from console.rules.pieces import link, part, said
 from console.rules.words import counted, duration, whole
 
-LEVELS = ("ok", "notice", "warn", "bad", "unknown")
+LEVELS: tuple[Level, ...] = ("ok", "notice", "warn", "bad", "unknown")
+ATTENTION: tuple[Level, Level] = ("warn", "notice")
 GROUPS_NAMED = 2
 TOPICS_NAMED = 2
 FOLDERS_NAMED = 3
-Part = tuple[str, str, str | None]
-"""(level, sentence, what it is about: a path such as `topic/orders`, `brokers`, `group/billing`, or None)."""
-STORE_AWAY: Part = ("warn", "ZooKeeper does not answer: until it does no leader can move and no ISR can change.", None)
+STORE_AWAY = part("warn", None, said("ZooKeeper does not answer: until it does no leader can move and no ISR can change."))
+
+
+class Silence(NamedTuple):
+    """A broker that is registered and not heard: for how long (None: it never was), and how many partitions it leads and hosts."""
+
+    broker_id: int
+    silent_s: float | None
+    leads: int
+    hosts: int
 
 
 def verdict(
-    counts: Mapping[str, Any],
+    counts: Mapping[str, int],
     dead: Sequence[int],
-    groups: Sequence[Mapping[str, Any]],
-    worst: Mapping[str, Any] | None,
-    deletions: Sequence[Mapping[str, Any]] = (),
+    groups: Sequence[Group],
+    worst: Partition | None,
+    deletions: Mapping[str, Deletion] | None = None,
     *,
     store_is_away: bool = False,
     folders: Sequence[LogDir] = (),
-    silent: Sequence[Mapping[str, Any]] = (),
-) -> dict[str, Any]:
-    """`counts` are the cluster's; `worst` names one troubled partition {topic, state, sentence}; groups are those with lag;
-    deletions are {topic, waits_for, moving, sentence}; `folders` are the data folders of the brokers that run (disk.py);
-    silent are {broker_id, silent_s, leads, hosts}."""
+    silent: Sequence[Silence] = (),
+) -> Verdict:
+    """`counts` are the cluster's; `worst` is one troubled partition; groups are those with lag; `folders` are the data folders of the
+    brokers that run (disk.py)."""
     if not counts.get("brokers_online") and not dead:
-        return {"level": "unknown", "text": "No broker has been heard of yet.", "parts": []}
+        return Verdict("unknown", "No broker has been heard of yet.")
     parts = [
         *_silent_parts(silent),
         *_starting_parts(counts),
@@ -58,134 +67,145 @@ def verdict(
         *((STORE_AWAY,) if store_is_away else ()),
         *_folder_parts(folders),
         *_group_parts(groups),
-        *_deletion_parts(deletions),
+        *_deletion_parts(deletions or {}),
         *(() if dead else _balance_parts(counts)),
     ]
-    level = max((part[0] for part in parts), key=LEVELS.index)
-    return {
-        "level": level,
-        "text": " ".join(part[1] for part in parts),
-        "parts": [{"level": part[0], "text": part[1], "about": part[2]} for part in parts],
-    }
+    return Verdict(max((one.level for one in parts), key=LEVELS.index), " ".join(one.text for one in parts), tuple(parts))
 
 
-def _silent_parts(silent: Sequence[Mapping[str, Any]]) -> list[Part]:
-    return [("warn" if one["hosts"] else "notice", _silence(one), "brokers") for one in silent]
+def _silent_parts(silent: Sequence[Silence]) -> list[Part]:
+    def pieces(one: Silence) -> tuple[Piece, Piece]:
+        return link(f"Broker {one.broker_id}", "brokers"), said(_silence(one))
+
+    return [part("warn" if one.hosts else "notice", "brokers", *pieces(one)) for one in silent]
 
 
-def _silence(one: Mapping[str, Any]) -> str:
-    who, silent_s, leads, hosts = f"Broker {one['broker_id']}", one["silent_s"], one["leads"], one["hosts"]
-    said = f"{who} has not reported yet" if silent_s is None else f"{who} has been silent for {duration(max(silent_s, 1), 1)}"
-    if leads:
-        return f"{said}: the state of its {counted(leads, 'partition')} is unknown."
-    if hosts:
-        return f"{said}: of its copies of {counted(hosts, 'partition')} only their leaders tell."
-    return f"{said}."
+def _silence(one: Silence) -> str:
+    words = " has not reported yet" if one.silent_s is None else f" has been silent for {duration(max(one.silent_s, 1), 1)}"
+    if one.leads:
+        return f"{words}: the state of its {counted(one.leads, 'partition')} is unknown."
+    if one.hosts:
+        return f"{words}: of its copies of {counted(one.hosts, 'partition')} only their leaders tell."
+    return f"{words}."
 
 
-def _starting_parts(counts: Mapping[str, Any]) -> list[Part]:
-    starting = counts.get("starting") or 0
+def _starting_parts(counts: Mapping[str, int]) -> list[Part]:
+    starting = counts.get("starting", 0)
     if not starting:
         return []
-    who = "its leader has" if starting == 1 else "their leaders have"
-    return [("notice", f"{counted(starting, 'partition')} {'is' if starting == 1 else 'are'} starting: {who} not reported yet.", "topics")]
+    who = "is starting: its leader has" if starting == 1 else "are starting: their leaders have"
+    return [part("notice", "topics", link(counted(starting, "partition"), "topics"), said(f" {who} not reported yet."))]
 
 
-def _all_safe(partitions: int, *, others: bool, unheard: bool) -> str:
+def _all_safe(partitions: int, *, others: bool, unheard: bool) -> Part:
     """`unheard`: a broker with copies is silent. Leaders take those for in sync for a while yet, so nothing is called safe."""
+    many = f"{whole(partitions)} partitions"
     if partitions == 0 and not others:
-        return "There are no topics yet."
-    if unheard:
-        of = "partition" if partitions == 1 else f"{whole(partitions)} partitions"
-        return f"By their leaders' word all copies of the {'other ' if others else ''}{of} are in sync."
-    if others:
-        return "The other one is safe." if partitions == 1 else f"The other {whole(partitions)} are safe."
-    return "The one partition is safe." if partitions == 1 else f"All {whole(partitions)} partitions are safe."
+        before, words, after = "There are no ", "topics", " yet."
+    elif unheard:
+        before = f"By their leaders' word all copies of the {'other ' if others else ''}"
+        words, after = "partition" if partitions == 1 else many, " are in sync."
+    elif others:
+        before, words, after = "", "The other one is safe." if partitions == 1 else f"The other {whole(partitions)} are safe.", ""
+    else:
+        before, words, after = ("The one ", "partition", " is safe.") if partitions == 1 else ("All ", many, " are safe.")
+    return part("ok", "topics", said(before), link(words, "topics"), said(after))
 
 
-def _cluster_parts(
-    counts: Mapping[str, Any], dead: Sequence[int], worst: Mapping[str, Any] | None, silent: Sequence[Mapping[str, Any]]
-) -> list[Part]:
+def _cluster_parts(counts: Mapping[str, int], dead: Sequence[int], worst: Partition | None, silent: Sequence[Silence]) -> list[Part]:
     effects, level = _effects(counts)
-    unknown = max(counts.get("unknown") or 0, sum(one["leads"] for one in silent)) + (counts.get("starting") or 0)
+    unknown = max(counts.get("unknown", 0), sum(one.leads for one in silent)) + counts.get("starting", 0)
     known = max(_kept(counts) - unknown, 0)
-    others, unheard = bool(unknown), any(one["hosts"] for one in silent)
+    others, unheard = bool(unknown), any(one.hosts for one in silent)
     if dead:
-        who = brokers(dead)
-        cause = f"{who[0].upper()}{who[1:]} {'is' if len(dead) == 1 else 'are'} down"
         kept = f"{'the other' if others else 'all'} {whole(known)} partitions have all the copies they want"
-        what = "; ".join(effects) if effects else "" if others and not known else f": {kept}"
-        said: list[Part] = [(level if effects else "warn", f"{cause}{': ' if effects else ''}{what}.", "brokers")]
-        offline = worst is not None and worst.get("state") == OFFLINE
-        return [*said, (level, worst["sentence"], f"topic/{worst['topic']}")] if worst and offline else said
+        what = "; ".join(effects) if effects else "" if others and not known else kept
+        words = said(f" {'is' if len(dead) == 1 else 'are'} down{': ' if what else ''}{what}.")
+        down = part(level if effects else "warn", "brokers", link(_capital(brokers(dead)), "brokers"), words)
+        return [down, part(level, *_worst(worst))] if worst and worst.state == OFFLINE else [down]
     if effects:
-        first = "; ".join(effects)
-        why = f" {worst['sentence']}" if worst else ""
-        return [(level, f"{first[0].upper()}{first[1:]}.{why}", f"topic/{worst['topic']}" if worst else "topics")]
-    return [] if others and not known else [("ok", _all_safe(known, others=others, unheard=unheard), "topics")]
+        first = f"{_capital('; '.join(effects))}."
+        if worst:
+            about, *pieces = _worst(worst)
+            return [part(level, about, said(f"{first} "), *pieces)]
+        return [part(level, "topics", link(first, "topics"))]
+    return [] if others and not known else [_all_safe(known, others=others, unheard=unheard)]
 
 
-def _kept(counts: Mapping[str, Any]) -> int:
+def _worst(partition: Partition) -> tuple[str, Piece, Piece]:
+    """What it is about, and its sentence."""
+    about = f"topic/{partition.topic}"
+    return about, link(partition.name, about), said(f" {partition_words(partition)}")
+
+
+def _capital(words: str) -> str:
+    return words[0].upper() + words[1:]
+
+
+def _kept(counts: Mapping[str, int]) -> int:
     """Partitions of topics that are not being deleted."""
-    return (counts.get("partitions") or 0) - (counts.get("deleting") or 0)
+    return counts.get("partitions", 0) - counts.get("deleting", 0)
 
 
-def _effects(counts: Mapping[str, Any]) -> tuple[list[str], str]:
+def _effects(counts: Mapping[str, int]) -> tuple[list[str], Level]:
     """What is wrong with partitions, the worst first, and how bad that is; each partition is counted once."""
-    offline, below = counts.get("offline") or 0, counts.get("under_min_isr") or 0
-    under = (counts.get("under_replicated") or 0) - (below - (counts.get("under_min_isr_moving") or 0))
-    said = []
+    offline, below = counts.get("offline", 0), counts.get("under_min_isr", 0)
+    under = counts.get("under_replicated", 0) - (below - counts.get("under_min_isr_moving", 0))
+    found = []
     if offline:
-        said.append(f"{counted(offline, 'partition')} {_have(offline)} no leader, so no reads and no writes")
+        found.append(f"{counted(offline, 'partition')} {_have(offline)} no leader, so no reads and no writes")
     if below:
-        said.append(f"{counted(below, 'partition')} refuse{'s' if below == 1 else ''} acks=all writes")
+        found.append(f"{counted(below, 'partition')} refuse{'s' if below == 1 else ''} acks=all writes")
     if under > 0:
-        said.append(f"{counted(under, 'partition')} {_have(under)} fewer copies than wanted")
+        found.append(f"{counted(under, 'partition')} {_have(under)} fewer copies than wanted")
         if not offline and not below:
-            said.append("all accept reads and writes" if under > 1 else "it accepts reads and writes")
-    return said, "bad" if offline or below else "warn"
+            found.append("all accept reads and writes" if under > 1 else "it accepts reads and writes")
+    return found, "bad" if offline or below else "warn"
 
 
 def _have(count: int) -> str:
     return "has" if count == 1 else "have"
 
 
-def _group_parts(groups: Sequence[Mapping[str, Any]]) -> list[Part]:
-    bad = [g for g in groups if g.get("attention") == "warn"]
-    slow = [g for g in groups if g.get("attention") == "notice"]
+def _group_parts(groups: Sequence[Group]) -> list[Part]:
     parts: list[Part] = []
-    for level, members in (("warn", bad), ("notice", slow)):
-        for group in sorted(members, key=lambda g: -(g.get("lag_s") or 0))[:GROUPS_NAMED]:
-            said = group_sentence(group["group"], group["lag"], behind_of(group), group["trend"], group.get("eta_s"))
-            parts.append((level, said, f"group/{group['group']}"))
+    for level in ATTENTION:
+        members = sorted((g for g in groups if g.attention == level), key=lambda g: -(g.lag_s or 0))
+        for group in members[:GROUPS_NAMED]:
+            about, words = f"group/{group.group}", group_words(group.lag, behind_of(group), group.trend, group.eta_s)
+            parts.append(part(level, about, said("Group "), link(group.group, about), said(f" {words}")))
         if more := len(members[GROUPS_NAMED:]):
-            parts.append((level, "1 more group is behind." if more == 1 else f"{whole(more)} more groups are behind.", "groups"))
+            words = "1 more group is behind." if more == 1 else f"{whole(more)} more groups are behind."
+            parts.append(part(level, "groups", link(words, "groups")))
     return parts
 
 
 def _folder_parts(folders: Sequence[LogDir]) -> list[Part]:
     found = sorted((folder for folder in folders if folder.level != "ok"), key=lambda folder: -LEVELS.index(folder.level))
-    parts: list[Part] = [(folder.level, folder.sentence, "brokers") for folder in found[:FOLDERS_NAMED]]
+    parts = [part(folder.level, "brokers", *folder.pieces) for folder in found[:FOLDERS_NAMED]]
     if more := found[FOLDERS_NAMED:]:
-        parts.append((more[0].level, f"So it is with {counted(len(more), 'more data folder')}.", "brokers"))
+        parts.append(part(more[0].level, "brokers", link(f"So it is with {counted(len(more), 'more data folder')}.", "brokers")))
     return parts
 
 
-def _deletion_parts(deletions: Sequence[Mapping[str, Any]]) -> list[Part]:
-    def level(deletion: Mapping[str, Any]) -> str:
-        return "notice" if deletion["waits_for"] or deletion["moving"] else "ok"
+def _deletion_parts(deletions: Mapping[str, Deletion]) -> list[Part]:
+    def level(name: str) -> Level:
+        return "notice" if deletions[name].waits_for or deletions[name].moving else "ok"
 
-    waiting_first = sorted(deletions, key=lambda d: (level(d) == "ok", d["topic"]))
-    parts: list[Part] = [(level(d), f"Topic {d['sentence']}", f"topic/{d['topic']}") for d in waiting_first[:TOPICS_NAMED]]
+    waiting_first = sorted(deletions, key=lambda name: (level(name) == "ok", name))
+    parts = [
+        part(level(name), f"topic/{name}", said("Topic "), link(name, f"topic/{name}"), said(deletions[name].sentence.removeprefix(name)))
+        for name in waiting_first[:TOPICS_NAMED]
+    ]
     if rest := waiting_first[TOPICS_NAMED:]:
-        more = f"{whole(len(rest))} more {'topic is' if len(rest) == 1 else 'topics are'} being deleted."
-        parts.append((level(rest[0]), more, "topics"))
+        words = f" {'is' if len(rest) == 1 else 'are'} being deleted."
+        parts.append(part(level(rest[0]), "topics", link(counted(len(rest), "more topic"), "topics"), said(words)))
     return parts
 
 
-def _balance_parts(counts: Mapping[str, Any]) -> list[Part]:
-    away = counts.get("not_preferred") or 0
+def _balance_parts(counts: Mapping[str, int]) -> list[Part]:
+    away = counts.get("not_preferred", 0)
     if not away:
         return []
-    led = f"{counted(away, 'partition')} {'is' if away == 1 else 'are'}"
-    return [("notice", f"{led} not led by the preferred broker.", "brokers")]
+    led = f"{counted(away, 'partition')} {'is' if away == 1 else 'are'} not led by the "
+    return [part("notice", "brokers", said(led), link("preferred broker", "brokers"), said("."))]

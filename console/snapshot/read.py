@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import redis
+from msgspec.structs import replace
 
+from broker_core.contract.live import AsOf, Broker, Cluster, Group, Lag, Partition, Point, Reader, SilentClient, Topic
+from broker_core.contract.sentences import KeptEvent
 from console.snapshot import keys
 from console.snapshot.connect import sync_client
-from console.snapshot.freshness import as_of, read_cluster, read_part
+from console.snapshot.encoding import decode, decode_all
+from console.snapshot.freshness import as_of, read_age, read_cluster
 
-Value = dict[str, Any]
+T = TypeVar("T")
 
 
 class SnapshotUnavailable(Exception):
     """Redis does not answer: nothing live can be shown; the message says where it was asked."""
 
 
-def aged(partition: Value, now_ms: int) -> Value:
+def aged(partition: Partition, now_ms: int) -> Partition:
     """A partition as it is read now: what was last seen of a replica grows old although nobody writes it anew."""
-    for replica in partition["replicas"]:
-        if replica.get("last_seen_ms") is not None:
-            replica["age_ms"] = max(now_ms - replica["last_seen_ms"], 0)
-    return partition
+    if all(replica.last_seen_ms is None for replica in partition.replicas):
+        return partition
+    seen = (r if r.last_seen_ms is None else replace(r, age_ms=max(now_ms - r.last_seen_ms, 0)) for r in partition.replicas)
+    return replace(partition, replicas=tuple(seen))
 
 
-def _read_broker(broker: Value) -> Value:
-    return {**broker, "feed": read_part(broker["feed"], _now_ms())}
+def _read_broker(broker: Broker) -> Broker:
+    return replace(broker, feed=read_age(broker.feed, _now_ms()))
 
 
 def _now_ms() -> int:
@@ -69,21 +72,19 @@ class Snapshot:
     def _name(self, name: str) -> str:
         return keys.named(self.cluster_id, name)
 
-    def get(self, key: str) -> Value | None:
-        text = self._ask("hget", *keys.place(self.cluster_id, key))
-        return json.loads(text) if text else None
+    def _one(self, key: str, kind: type[T]) -> T | None:
+        return decode(self._ask("hget", *keys.place(self.cluster_id, key)), kind)
 
-    def many(self, kind_key: Sequence[str]) -> list[Value]:
+    def _many(self, some: Sequence[str], kind: type[T]) -> list[T]:
         """The values of several keys that lie in one hash, without those that are gone."""
-        if not kind_key:
+        if not some:
             return []
-        places = [keys.place(self.cluster_id, key) for key in kind_key]
-        texts = self._ask("hmget", places[0][0], [field for _, field in places])
-        return [json.loads(text) for text in texts if text]
+        places = [keys.place(self.cluster_id, key) for key in some]
+        return decode_all(self._ask("hmget", places[0][0], [field for _, field in places]), kind)
 
-    def cluster(self) -> Value | None:
+    def cluster(self) -> Cluster | None:
         """As it is read now: with the ages of its parts, and what its owner's silence means."""
-        found = self.get(keys.CLUSTER)
+        found = self._one(keys.CLUSTER, Cluster)
         return found and read_cluster(found, self.beat_ms(), _now_ms())
 
     def beat_ms(self) -> int | None:
@@ -91,21 +92,21 @@ class Snapshot:
         text = self._ask("get", self._name("beat"))
         return int(text) if text else None
 
-    def as_of(self) -> Value:
-        """How old what is here may be: {at_ms, age_ms, stale}."""
+    def as_of(self) -> AsOf:
+        """How old what is here may be."""
         beat, oldest = self._ask("mget", [self._name("beat"), self._name("oldest")])
         return as_of(int(beat) if beat else None, int(oldest) if oldest else None, _now_ms())
 
-    def broker(self, broker_id: int) -> Value | None:
-        found = self.get(keys.broker(broker_id))
+    def broker(self, broker_id: int) -> Broker | None:
+        found = self._one(keys.broker(broker_id), Broker)
         return found and _read_broker(found)
 
-    def brokers(self) -> list[Value]:
-        found = self._ask("hgetall", self._name("brokers"))
-        return sorted((_read_broker(json.loads(text)) for text in found.values()), key=lambda b: b["broker_id"])
+    def brokers(self) -> list[Broker]:
+        found = decode_all(self._ask("hgetall", self._name("brokers")).values(), Broker)
+        return sorted(map(_read_broker, found), key=lambda b: b.broker_id)
 
-    def topic(self, name: str) -> Value | None:
-        return self.get(keys.topic(name))
+    def topic(self, name: str) -> Topic | None:
+        return self._one(keys.topic(name), Topic)
 
     def topic_names(self) -> list[str]:
         return list(self._ask("zrange", self._name("topic_names"), 0, -1))
@@ -114,11 +115,11 @@ class Snapshot:
         low = f"({after}" if after else "-"
         return list(self._ask("zrangebylex", self._name("topic_names"), low, "+", 0, count))
 
-    def topics(self, names: Iterable[str]) -> list[Value]:
-        return self.many([keys.topic(name) for name in names])
+    def topics(self, names: Iterable[str]) -> list[Topic]:
+        return self._many([keys.topic(name) for name in names], Topic)
 
-    def group(self, name: str) -> Value | None:
-        return self.get(keys.group(name))
+    def group(self, name: str) -> Group | None:
+        return self._one(keys.group(name), Group)
 
     def group_names(self) -> list[str]:
         return list(self._ask("zrange", self._name("group_names"), 0, -1))
@@ -127,39 +128,39 @@ class Snapshot:
         low = f"({after}" if after else "-"
         return list(self._ask("zrangebylex", self._name("group_names"), low, "+", 0, count))
 
-    def groups(self, names: Iterable[str]) -> list[Value]:
-        return self.many([keys.group(name) for name in names])
+    def groups(self, names: Iterable[str]) -> list[Group]:
+        return self._many([keys.group(name) for name in names], Group)
 
     def groups_behind(self, count: int) -> list[str]:
         """Those with the most lag, the longest behind in time first."""
         return list(self._ask("zrange", self._name("groups_behind"), 0, count - 1))
 
-    def readers(self, topic: str, count: int) -> tuple[list[Value], int]:
-        """`{group, lag}` of those that read the topic, the most lag first, and how many there are in all."""
+    def readers(self, topic: str, count: int) -> tuple[list[Reader], int]:
+        """Those that read the topic, the most lag first, and how many there are in all."""
         names = self._ask("zrange", self._name(f"reader_lag:{topic}"), 0, count - 1)
         total = int(self._ask("zcard", self._name(f"reader_lag:{topic}")))
-        return self.many([keys.reader(topic, name) for name in names]), total
+        return self._many([keys.reader(topic, name) for name in names], Reader), total
 
-    def lag_rows(self, group: str) -> list[Value]:
-        found = self._ask("hgetall", self._name(f"lag:{group}"))
-        return sorted((json.loads(text) for text in found.values()), key=lambda r: (r["topic"], r["partition"]))
+    def lag_rows(self, group: str) -> list[Lag]:
+        found = decode_all(self._ask("hgetall", self._name(f"lag:{group}")).values(), Lag)
+        return sorted(found, key=lambda row: (row.topic, row.partition))
 
-    def partitions(self, topic: str, first: int, last: int) -> list[Value]:
+    def partitions(self, topic: str, first: int, last: int) -> list[Partition]:
         """Partitions `first` to `last`, both included."""
         return self.some_partitions(topic, range(first, last + 1))
 
-    def partition(self, topic: str, number: int) -> Value | None:
-        found = self.get(keys.partition(topic, number))
+    def partition(self, topic: str, number: int) -> Partition | None:
+        found = self._one(keys.partition(topic, number), Partition)
         return found and aged(found, _now_ms())
 
-    def trouble(self, count: int) -> tuple[list[Value], int]:
+    def trouble(self, count: int) -> tuple[list[Partition], int]:
         """The worst partitions that are not safe, worst first, and how many there are in all."""
         names = self._ask("zrange", self._name("trouble"), 0, count - 1)
         total = self._ask("zcard", self._name("trouble"))
         numbers: dict[str, list[int]] = {}
         for topic, _, number in (name.rpartition("/") for name in names):
             numbers.setdefault(topic, []).append(int(number))
-        found = {f"{topic}/{v['partition']}": v for topic, some in numbers.items() for v in self.some_partitions(topic, some)}
+        found = {f"{topic}/{v.partition}": v for topic, some in numbers.items() for v in self.some_partitions(topic, some)}
         return [found[name] for name in names if name in found], total
 
     def troubled_topics(self) -> list[str]:
@@ -178,16 +179,16 @@ class Snapshot:
             found |= dict(some)
         return sorted((int(name.rpartition("/")[2]) for name in found), key=lambda number: (found[f"{topic}/{number}"], number))
 
-    def some_partitions(self, topic: str, numbers: Iterable[int]) -> list[Value]:
-        return [aged(value, _now_ms()) for value in self.many([keys.partition(topic, number) for number in numbers])]
+    def some_partitions(self, topic: str, numbers: Iterable[int]) -> list[Partition]:
+        return [aged(value, _now_ms()) for value in self._many([keys.partition(topic, number) for number in numbers], Partition)]
 
-    def events(self, count: int) -> list[Value]:
-        return [json.loads(text) for text in self._ask("lrange", self._name("events"), 0, count - 1)]
+    def events(self, count: int) -> list[KeptEvent]:
+        return decode_all(self._ask("lrange", self._name("events"), 0, count - 1), KeptEvent)
 
-    def silent_clients(self) -> list[Value]:
-        """`[{name, doing, sentence}]` of our own clients that get nothing done."""
-        return list(json.loads(self._ask("get", self._name("clients")) or "[]"))
+    def silent_clients(self) -> list[SilentClient]:
+        """Our own clients that get nothing done."""
+        return decode(self._ask("get", self._name("clients")), list[SilentClient]) or []
 
-    def series(self) -> list[Value]:
+    def series(self) -> list[Point]:
         """Points of the overview's plot, oldest first."""
-        return [json.loads(text) for text in reversed(self._ask("lrange", self._name("series"), 0, -1))]
+        return decode_all(reversed(self._ask("lrange", self._name("series"), 0, -1)), Point)

@@ -7,31 +7,32 @@ A value is written as JSON once, for the snapshot and the announcement; values o
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from console.rules.partitions import worst_state
+from broker_core.contract.live import Broker, Cluster, Group, Lag, Partition, PartitionState, Point, Reader, Topic
+from broker_core.contract.sentences import KeptEvent
+from console.rules.rhythm import Rhythm
 from console.snapshot import keys
+from console.snapshot.encoding import encode
 
+Value = Cluster | Broker | Topic | Partition | Group | Lag | Reader | Rhythm
 ANNOUNCE = "local seq = redis.call('INCR', KEYS[1]); redis.call('PUBLISH', KEYS[2], seq .. ' ' .. ARGV[1]); return seq"
 EVENTS_KEPT = 200
 SERIES_KEPT = 90
-RANK = {"offline": -4, "under_min_isr": -3, "under_replicated": -2, "unknown": -1}
+RANK: dict[PartitionState, int] = {"offline": -4, "under_min_isr": -3, "under_replicated": -2, "unknown": -1}
 """The score of what is not safe: the worst comes first, and names are in order within a score."""
-_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def put(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> None:
+def put(pipe: Any, cluster_id: str, values: Mapping[str, object]) -> None:
     """Queues the values (None deletes) and their announcement on a transactional pipeline."""
-    texts = store(pipe, cluster_id, values)
-    _announce(pipe, cluster_id, '{"values":{' + ",".join([f"{_json(key)}:{text}" for key, text in texts.items()]) + "}}")
+    _announce_values(pipe, cluster_id, store(pipe, cluster_id, values))
 
 
-def store(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> dict[str, str]:
+def store(pipe: Any, cluster_id: str, values: Mapping[str, object]) -> dict[str, str]:
     """Queues the values without announcing them; returns them as JSON."""
-    texts = {key: _json(value) for key, value in values.items()}
+    texts = {key: encode(value) for key, value in values.items()}
     written: dict[str, dict[str, str]] = defaultdict(dict)
     deleted: dict[str, list[str]] = defaultdict(list)
     for key, text in texts.items():
@@ -48,7 +49,7 @@ def store(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> dict[str, st
     return texts
 
 
-def _index(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> None:
+def _index(pipe: Any, cluster_id: str, values: Mapping[str, object]) -> None:
     """Names of topics and groups in order; topics and partitions that are not safe."""
     there: dict[str, dict[str, float]] = defaultdict(dict)
     gone: dict[str, list[str]] = defaultdict(list)
@@ -65,56 +66,64 @@ def _index(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> None:
 
 
 def _places(cluster_id: str, key: str, value: Any) -> list[tuple[str, str, float | None]]:
-    """(sorted set, member, score or None for none) of a value."""
+    """(sorted set, member, score or None for none) of a value, which is gone where it is None."""
     kind, _, rest = key.partition("/")
     there = None if value is None else 0
     if kind == "partition":
-        return [("trouble", rest, _rank(value["state"], rest) if value else None)]
+        return [("trouble", rest, _rank(value, rest))]
     if kind == "topic":
-        return [("topic_names", rest, there), ("trouble_topics", rest, _rank(worst_state(value), rest) if value else None)]
+        return [("topic_names", rest, there), ("trouble_topics", rest, _rank(value, rest))]
     if kind == "group":
         name = keys.place(cluster_id, key)[1]
         return [("group_names", name, there), ("groups_behind", name, _behind(value))]
     if kind == "reader":
         place, name = keys.place(cluster_id, key)
-        return [(f"reader_lag:{place.rpartition(':')[2]}", name, None if value is None else -(value["lag"] or 0))]
+        return [(f"reader_lag:{place.rpartition(':')[2]}", name, _unread(value))]
     return []
 
 
-def _behind(group: Any) -> float | None:
+def _behind(group: Group | None) -> float | None:
     """The longest behind in time comes first, and of two alike the one with more records; None for who has read all."""
-    lag = group and group["lag"]
-    return -((group["lag_s"] or 0) + lag / (lag + 1e9)) if lag else None
+    return -((group.lag_s or 0) + group.lag / (group.lag + 1e9)) if group and group.lag else None
 
 
-def _rank(state: str | None, name: str) -> int | None:
+def _unread(reader: Reader | None) -> int | None:
+    return None if reader is None else -(reader.lag or 0)
+
+
+def _rank(value: Partition | Topic | None, name: str) -> int | None:
     """The worst first; of the same state, what people made before what the system made for itself. None for what is safe."""
-    rank = RANK.get(state or "")
+    rank = None if value is None else RANK.get(value.state)
     return None if rank is None else 2 * rank + name.startswith("__")
 
 
-def announce(pipe: Any, cluster_id: str, message: Mapping[str, Any]) -> None:
-    _announce(pipe, cluster_id, _json(message))
+def announce_reset(pipe: Any, cluster_id: str) -> None:
+    """Readers are to read everything anew."""
+    _announce(pipe, cluster_id, '{"reset":true}')
+
+
+def _announce_values(pipe: Any, cluster_id: str, texts: Mapping[str, str]) -> None:
+    _announce(pipe, cluster_id, '{"values":{' + ",".join([f"{encode(key)}:{text}" for key, text in texts.items()]) + "}}")
 
 
 def _announce(pipe: Any, cluster_id: str, text: str) -> None:
     pipe.eval(ANNOUNCE, 2, keys.named(cluster_id, "seq"), keys.named(cluster_id, "changes"), text)
 
 
-def put_events(pipe: Any, cluster_id: str, events: Iterable[Mapping[str, Any]]) -> None:
+def put_events(pipe: Any, cluster_id: str, events: Iterable[KeptEvent]) -> None:
     """Events newest first in a bounded list, and announced as values."""
-    told = list(events)
+    texts = {keys.event(event.id): encode(event) for event in events}
     name = keys.named(cluster_id, "events")
-    for event in told:
-        pipe.lpush(name, _json(event))
+    for text in texts.values():
+        pipe.lpush(name, text)
     pipe.ltrim(name, 0, EVENTS_KEPT - 1)
-    announce(pipe, cluster_id, {"values": {keys.event(e["id"]): e for e in told}})
+    _announce_values(pipe, cluster_id, texts)
 
 
-def put_series(pipe: Any, cluster_id: str, point: Mapping[str, Any]) -> None:
+def put_series(pipe: Any, cluster_id: str, point: Point) -> None:
     """One point of the overview's plot (every 10 s, 15 minutes kept)."""
     name = keys.named(cluster_id, "series")
-    pipe.lpush(name, _json(point))
+    pipe.lpush(name, encode(point))
     pipe.ltrim(name, 0, SERIES_KEPT - 1)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Sized
 from typing import Any
 
 from django import template
 
+from broker_core.contract.live import Broker, Group, Lag, Topic
 from console.rules import words as say
+from console.rules.states import SURE
 from console.rules.words import THIN
 
 register = template.Library()
@@ -63,19 +65,16 @@ def seconds(value: Any) -> str:
     return DASH if number is None else duration(number * 1000)
 
 
-SURE = {"estimate": "about ", "at_least": f"≥{THIN}"}
-
-
 @register.filter
-def without_unmeasured(words: str, value: Mapping[str, Any]) -> str:
+def without_unmeasured(words: str, value: Broker | Topic) -> str:
     """A sum over the partitions whose leaders tell of their logs: where others do not, there is at least so much."""
-    return f"≥{THIN}{words}" if value.get("unmeasured") and words != DASH else words
+    return f"≥{THIN}{words}" if value.unmeasured and words != DASH else words
 
 
 @register.filter
-def time_behind(value: Mapping[str, Any]) -> str:
+def time_behind(value: Group | Lag) -> str:
     """Lag in time of a group or a row, with how sure it is: the record's own age, `about` for an estimate, `≥` for a bound."""
-    return DASH if number_of(value.get("lag_s")) is None else SURE.get(value.get("lag_basis") or "", "") + seconds(value["lag_s"])
+    return DASH if value.lag_s is None else SURE[value.lag_basis or "record"] + seconds(value.lag_s)
 
 
 @register.filter

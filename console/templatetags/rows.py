@@ -12,8 +12,11 @@ from django import template
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from broker_core.contract.live import Broker, Partition
 from console.differences import Line, differences
 from console.rules import words as say
+from console.rules.partitions import partition_sentence
+from console.snapshot.encoding import encode
 from console.snapshot.keys import SAFE
 from console.templatetags.times import moment_of
 
@@ -24,7 +27,13 @@ NO_MARKUP = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
 @register.filter
 def as_json(value: Any) -> SafeString:
     """JSON for the inside of a `<script type="application/json">`: no markup in a value can end it."""
-    return mark_safe(json.dumps(value).translate(NO_MARKUP))
+    return mark_safe(encode(value).translate(NO_MARKUP))
+
+
+@register.filter
+def in_words(partition: Partition) -> str:
+    """Why it is not safe, and what can be done."""
+    return partition_sentence(partition)
 
 
 @register.filter
@@ -78,13 +87,13 @@ def any_chosen(settings: Sequence[Mapping[str, Any]]) -> bool:
 
 
 @register.filter
-def by_request(brokers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def by_request(brokers: Sequence[Broker]) -> list[dict[str, Any]]:
     """Request rates turned round: a row a kind of request with a cell a broker, the busiest first; `busy` from one each second on."""
-    names = {name for broker in brokers for name in broker["requests"] or {}}
+    names = {name for broker in brokers for name in broker.requests}
     rows = []
     for name in names:
-        cells = [{"broker_id": b["broker_id"], "request": (b["requests"] or {}).get(name)} for b in brokers]
-        per_s = sum((cell["request"] or {}).get("per_s") or 0 for cell in cells)
+        cells = [{"broker_id": broker.broker_id, "request": broker.requests.get(name)} for broker in brokers]
+        per_s = sum(found.per_s or 0 for broker in brokers if (found := broker.requests.get(name)))
         rows.append({"name": name, "cells": cells, "per_s": per_s, "busy": per_s >= 1})
     return sorted(rows, key=lambda row: (-row["per_s"], row["name"]))
 

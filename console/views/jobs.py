@@ -63,7 +63,7 @@ def job_create(request: Any) -> HttpResponse:
 
 def _ask(request: Any, kind: JobKind, params: dict[str, Any]) -> HttpResponse:
     refuse_unknown(request.cluster, kind, params)
-    risks = kind.risks(params, Snapshot(request.cluster.pk).cluster() or {})
+    risks = kind.risks(params, Snapshot(request.cluster.pk).cluster())
     return ask_first(request, kind.question, risks, button=kind.question.rstrip("?"), back=reverse("jobs"))
 
 
@@ -77,7 +77,7 @@ def _planned(request: Any) -> dict[str, Any]:
         if now is None:
             raise Invalid("assignments", f"There is no partition {asked['topic']}-{asked['partition']}.")
         rows.append(planned(now, asked["replicas"]))
-    known = {b["broker_id"]: b["state"] for b in snapshot.brokers()}
+    known = {b.broker_id: b.state for b in snapshot.brokers()}
     named = sorted(known.keys() | {b for row in rows for b in (*row["from"], *row["to"])})
     for row in rows:
         row["cells"] = [_cell(row, broker) for broker in named]

@@ -17,7 +17,7 @@ def overview(request: Any) -> HttpResponse:
     snapshot = Snapshot(request.cluster.pk)
     trouble, more = queries.trouble(snapshot)
     behind = queries.groups_behind(snapshot)
-    live_needs(request, brokers="1", events="1", jobs="1", group_rows=encoded([g["group"] for g in behind]))
+    live_needs(request, brokers="1", events="1", jobs="1", group_rows=encoded([g.group for g in behind]))
     return show(
         request,
         "overview",

@@ -30,7 +30,7 @@ def events(request: Any) -> HttpResponse:
     rows = queries.events(request.cluster, **chosen, broker=broker, before=before, count=SHOWN)
     if before is None and not any(chosen.values()) and broker is None:
         live_needs(request, events="1")
-    last_id = rows[-1]["id"] if rows else None
+    last_id = rows[-1].id if rows else None
     context = {"rows": rows, "kinds": kinds, "chosen": {**chosen, "broker": request.GET.get("broker", "")}}
     return show(request, "events", {**context, "pages": _next_url(request, rows, last_id)})
 

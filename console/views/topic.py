@@ -44,7 +44,7 @@ def _context(request: Any, name: str) -> dict[str, Any]:
     page = (number(request, "page", 1, least=1) or 1) if request.method == "GET" else 1
     if troubled:
         found = queries.troubled_page(snapshot, topic, page, PARTITIONS_SHOWN)
-        spans = [(row["partition"], row["partition"]) for row in found.rows] or [(0, 0)]
+        spans = [(row.partition, row.partition) for row in found.rows] or [(0, 0)]
     else:
         found = queries.partitions_page(snapshot, topic, page, PARTITIONS_SHOWN)
         spans = [((found.page - 1) * PARTITIONS_SHOWN, found.page * PARTITIONS_SHOWN - 1)]
@@ -57,10 +57,10 @@ def _context(request: Any, name: str) -> dict[str, Any]:
         "rows": found.rows,
         "pages": pages(request, found.page, found.last, found.total),
         "troubled": troubled,
-        "views": switches(request, reverse("topic", args=[name]), troubled, topic.get("troubled") or 0, f"topic/{name}"),
+        "views": switches(request, reverse("topic", args=[name]), troubled, topic.troubled or 0, f"topic/{name}"),
         "configs": configs,
         "configs_error": error,
-        "unclean_risks": unclean_risks(name, without_leader(snapshot, name)) if topic.get("offline") else unclean_risks(name, []),
+        "unclean_risks": unclean_risks(name, without_leader(snapshot, name)) if topic.offline else unclean_risks(name, []),
         "groups": readers,
         "more_groups": more_readers,
         "events": queries.events(request.cluster, topic=name, count=20),
@@ -101,9 +101,11 @@ def topic_unclean(request: Any, name: str) -> HttpResponse:
 @page("POST", role=OPERATOR, doing="add partitions")
 def topic_partitions(request: Any, name: str) -> HttpResponse:
     try:
-        now = (Snapshot(request.cluster.pk).topic(name) or {}).get("partitions")
+        topic = Snapshot(request.cluster.pk).topic(name)
         count = required_number(request, "count")
-        job = add_partitions(actor_of(request), request.cluster, name, count, now, confirm=is_confirmed(request))
+        job = add_partitions(
+            actor_of(request), request.cluster, name, count, topic.partitions if topic else None, confirm=is_confirmed(request)
+        )
     except Risky as error:
         return ask_first(request, f"Add partitions to {name}?", error.risks, button="Add partitions", back=reverse("topic", args=[name]))
     except KNOWN as error:

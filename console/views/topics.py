@@ -37,7 +37,7 @@ def topics(request: Any) -> HttpResponse:
     query, troubled = request.GET.get("q", "")[:249], choice(request, "troubled", ("1",)) == "1"
     snapshot = Snapshot(request.cluster.pk)
     found = queries.topics_page(snapshot, query, number(request, "page", 1, least=1) or 1, troubled=troubled)
-    live_needs(request, topic_rows=",".join(row["topic"] for row in found.rows))
+    live_needs(request, topic_rows=",".join(row.topic for row in found.rows))
     context = {"rows": found.rows, "q": query, "troubled": troubled, "pages": pages(request, found.page, found.last, found.total)}
     return show(
         request, "topics", {**context, "views": switches(request, reverse("topics"), troubled, snapshot.troubled_topics_count(), "cluster")}

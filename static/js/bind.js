@@ -24,7 +24,6 @@ function paintField(element, value) {
   const found = read(value, element.dataset.field);
   const way = element.dataset.as || "text";
   if (way === "state") return paintState(element, found);
-  if (way === "worst") return paintState(element, format.worst(value));
   if (way === "behind") { setText(element, format.behind(value)); return; }
   if (way === "measured-whole" || way === "measured-bytes") { setText(element, format.measured(found, way.slice(9), value)); return; }
   if (way === "bar") return paintBar(element, found);
@@ -75,50 +74,29 @@ function paintLevel(element, found) {
   const [levelName] = format.state(found);
   element.dataset.level = levelName;
   const sign = element.querySelector(".sign");
-  if (sign) sign.textContent = format.SIGNS[levelName] || format.SIGNS.unknown;
+  if (sign) sign.textContent = format.sign(levelName);
 }
 
-// A verdict is {level, text, parts: [{text, about}]}, `about` as `topic/orders` or `brokers`: the word that names the thing is a link.
+// A verdict is {level, text, parts: [{pieces}]}.
 export function paintVerdict(box, verdict) {
   if (!verdict || box.dataset.text === verdict.text) return;
   box.dataset.text = verdict.text;
   box.dataset.level = verdict.level;
-  box.querySelector(".sign").textContent = format.SIGNS[verdict.level] || format.SIGNS.unknown;
+  box.querySelector(".sign").textContent = format.sign(verdict.level);
   const words = box.querySelector(".words");
-  const parts = verdict.parts?.length ? verdict.parts : [{ text: verdict.text, about: null }];
+  const parts = verdict.parts.length ? verdict.parts : [{ pieces: [{ text: verdict.text }] }];
   const held = words.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
-  words.replaceChildren(...parts.flatMap((one, index) => (index ? [" ", ...pieces(one)] : pieces(one))));
+  words.replaceChildren(...parts.flatMap(({ pieces }, index) => [...(index ? [" "] : []), ...pieces.map(piece)]));
   if (held) [...words.querySelectorAll("a")].find((link) => link.getAttribute("href") === held)?.focus({ preventScroll: true });
 }
 
-const PLACES = { topic: "/topics/", group: "/groups/" };
-const WORD = { topics: /[\d\u202f]+ partitions?|partitions?|topics/, brokers: /[Bb]rokers? \d+(?:(?:, | and )\d+)*|preferred broker/ };
-
-function pieces({ text, about }) {
-  if (!about) return [text];
-  const [kind, ...rest] = about.split("/");
-  const name = rest.join("/");
-  const found = name ? named(text, name) : WORD[kind]?.exec(text);
+// Words of a sentence: a link where they name something or are a choice.
+export function piece({ text, href }) {
+  if (!href) return text;
   const link = document.createElement("a");
-  link.href = rest.length ? PLACES[kind] + encodeURIComponent(name) : `/${kind}`;
-  link.textContent = found ? found[0] : text;
-  return found ? [text.slice(0, found.index), link, text.slice(found.index + found[0].length)] : [link];
-}
-
-// Words of an advice, {text, about, form}: a choice leads to the form that it is made in.
-export function advised({ text, about, form }) {
-  if (!about) return text;
-  const [kind, ...rest] = about.split("/");
-  const link = document.createElement("a");
-  link.href = (rest.length ? PLACES[kind] + encodeURIComponent(rest.join("/")) : `/${kind}`) + (form ? `#${form}` : "");
+  link.href = href;
   link.textContent = text;
   return link;
-}
-
-// Where a topic's or group's name stands in a text, with the partition's number if one follows.
-function named(text, name) {
-  const index = text.indexOf(name);
-  return index < 0 ? null : { index, 0: name + /^(?:-\d+)?/.exec(text.slice(index + name.length))[0] };
 }
 
 export function eventItem(event) {
@@ -130,7 +108,7 @@ export function eventItem(event) {
   time.textContent = format.clock(event.at_ms);
   const sign = document.createElement("span");
   sign.className = "sign";
-  sign.textContent = format.SIGNS[event.level] || format.SIGNS.unknown;
+  sign.textContent = format.sign(event.level);
   sign.setAttribute("aria-label", event.level);
   const words = document.createElement("p");
   words.textContent = event.sentence;

@@ -1,8 +1,7 @@
 // The websocket: one latest value per key, the age of the oldest part that what is shown rests on, and reconnecting by itself.
 
-import { clock } from "./format.js";
+import { STALE_MS, clock } from "./format.js";
 
-const STALE_MS = 3000;
 const BACKOFF_MS = [500, 10000];
 
 export class Feed extends EventTarget {
@@ -84,10 +83,11 @@ export class Feed extends EventTarget {
   // The cluster's verdict; of a feed that is silent it is what was last known. The server says so itself of an old snapshot.
   verdict() {
     const said = this.values.get("cluster")?.verdict;
-    if (!said || !this.old || "last_known_ms" in said) return said;
+    if (!said || !this.old || said.last_known_ms !== null) return said;
     const who = this.state === "reconnecting" ? "The console does not answer" : "The live feed is silent";
     const text = `${who}; last known${this.owner === null ? "" : ` at ${clock(this.now() - this.silence())}`}:`;
-    return { level: "unknown", text: `${text} ${said.text}`, parts: [{ text, about: null }, ...(said.parts?.length ? said.parts : [{ text: said.text, about: null }])] };
+    const pieces = (words) => ({ pieces: [{ text: words }] });
+    return { level: "unknown", text: `${text} ${said.text}`, parts: [pieces(text), ...(said.parts.length ? said.parts : [pieces(said.text)])] };
   }
 
   // The server's clock, in ms since 1970.

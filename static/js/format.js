@@ -1,5 +1,9 @@
 // How values are written: thin-space thousands, units, words. Unknown is a dash, never 0.
 
+// How states are called and coloured, as the server has it (console/rules/states.py).
+const { states, signs, sure, stale_ms } = JSON.parse(document.getElementById("vocabulary").textContent);
+export const STALE_MS = stale_ms;
+
 const DASH = "–";
 const THIN = "\u202f"; // the narrow no-break space
 
@@ -41,8 +45,7 @@ export function duration(ms) {
 export const seconds = (s) => (s === null || s === undefined ? DASH : duration(s * 1000));
 
 // Lag in time with how sure it is: the record's own age, an estimate, or a bound.
-const SURE = { estimate: "about ", at_least: "≥" + THIN };
-export const behind = (value) => (typeof value.lag_s === "number" ? (SURE[value.lag_basis] || "") + seconds(value.lag_s) : DASH);
+export const behind = (value) => (typeof value.lag_s === "number" ? (sure[value.lag_basis] || "") + seconds(value.lag_s) : DASH);
 
 // A sum over the partitions whose leaders tell of their logs: where others do not, there is at least so much.
 export function measured(found, way, { unmeasured }) {
@@ -71,23 +74,8 @@ export function clock(ms) {
   return ms === null || ms === undefined ? DASH : new Date(ms).toISOString().slice(11, 19);
 }
 
-// [level, words] of every state that any page shows.
-const STATES = {
-  safe: ["ok", "safe"], under_replicated: ["warn", "under-replicated"], under_min_isr: ["bad", "under min ISR"], offline: ["bad", "offline"], deleting: ["notice", "being deleted"],
-  online: ["ok", "online"], running: ["ok", "running"], starting: ["notice", "starting"], paused: ["paused", "paused"], stopped: ["off", "stopped"],
-  folder_serves: ["ok", "serves"], folder_filling: ["warn", "filling up"], folder_low: ["warn", "nearly full"], folder_offline: ["bad", "offline"],
-  Stable: ["ok", "Stable"], Empty: ["off", "Empty"], PreparingRebalance: ["notice", "PreparingRebalance"], CompletingRebalance: ["notice", "CompletingRebalance"], Dead: ["bad", "Dead"],
-  caught_up: ["ok", "caught up"], catching_up: ["notice", "catching up"], steady: ["notice", "steady"], falling_behind: ["warn", "falling behind"], stalled: ["bad", "stalled"], in_rhythm: ["ok", "in its rhythm"],
-  waiting: ["off", "waiting"], moving: ["notice", "moving"], done: ["ok", "done"], queued: ["off", "queued"], cancelling: ["notice", "cancelling"], succeeded: ["ok", "succeeded"], failed: ["bad", "failed"], cancelled: ["off", "cancelled"],
-  ok: ["ok", "ok"], notice: ["notice", "notice"], warn: ["warn", "warning"], bad: ["bad", "bad"], stall: ["bad", "stalled"], stop: ["bad", "stopped"], rewind: ["warn", "rewound"], between: ["ok", "between batches"],
-  unknown: ["off", "unknown"],
-};
+// The level and the words of a state.
+export const state = (value) => states[value] || ["off", text(value)];
 
-export function state(value) {
-  return STATES[value] || ["off", text(value)];
-}
-
-// The state of a topic's worst partition.
-export const worst = (topic) => (topic.deleting ? "deleting" : ["offline", "under_min_isr", "under_replicated", "unknown", "starting"].find((name) => topic[name]) || "safe");
-
-export const SIGNS = { ok: "●", notice: "◆", warn: "▲", bad: "■", unknown: "○" };
+// The shape that goes with a level.
+export const sign = (level) => signs[level] || signs.unknown;

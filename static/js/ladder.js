@@ -1,7 +1,7 @@
 // The replica ladder: one row a replica, leader on top; solid = below the high watermark, hatched = above it.
 
 import * as format from "./format.js";
-import { advised } from "./bind.js";
+import { piece } from "./bind.js";
 
 const LEFT_SHARE = 0.3; // of the width lies below the lowest replica's end, so that a bar is always seen
 const LEAST_SPAN = 8; // records; otherwise one record of difference would look like a gulf
@@ -134,7 +134,7 @@ export class Ladder {
     const joined = [...lines, ...(value.advice ? [value.advice.text] : [])].join(" ");
     if (box.dataset.said === joined) return;
     box.dataset.said = joined;
-    box.replaceChildren(lines.join(" "), ...(value.advice ? [" ", ...value.advice.parts.map(advised)] : []));
+    box.replaceChildren(lines.join(" "), ...(value.advice ? [" ", ...value.advice.parts.map(piece)] : []));
   }
 }
 

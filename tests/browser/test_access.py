@@ -152,7 +152,7 @@ def test_the_verdict_keeps_the_focus_when_its_words_change(page: Page, system: C
       const { paintVerdict } = await import(new URL("bind.js", document.querySelector("script[src*='console']").src));
       const box = document.querySelector("[data-verdict]"), text = "All 7 partitions are safe.";
       box.querySelector("a").dataset.old = "yes";
-      paintVerdict(box, { level: "ok", text, parts: [{ text, about: "topics" }] });
+      paintVerdict(box, { level: "ok", text, parts: [{ pieces: [{ text, href: "/topics" }] }] });
     }""")
     expect(page.locator("[data-verdict] a[data-old]")).to_have_count(0)
     expect(link).to_be_focused()

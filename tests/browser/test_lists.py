@@ -7,10 +7,12 @@ import re
 from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import Page, expect
 
+from broker_core.contract.live import Group
 from console.templatetags import figures
 from tests.support.clients import whole
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
+from tests.support.live_rows import some
 from tests.support.pages import ladder, tab_to, visit
 
 LOST = 3
@@ -68,4 +70,4 @@ def test_server_and_browser_write_numbers_alike(page: Page, system: ConsoleSyste
         for seconds in (None, 0.0, 11.0, 4_800.0)
         for basis in ("record", "estimate", "at_least", None)
     ]
-    assert page.evaluate(script, [source, "behind", late]) == [figures.time_behind(value) for value in late]
+    assert page.evaluate(script, [source, "behind", late]) == [figures.time_behind(some(Group, **value)) for value in late]

@@ -13,7 +13,7 @@ from tests.support.feed_rows import batch, group_claim
 
 
 def told(state: ClusterState, kind: str, now_ms: int = 20) -> list[tuple[str, str]]:
-    return [(e["topic"], e["sentence"]) for e in state.take(now_ms)[1] if e["kind"] == kind]
+    return [(e.topic, e.sentence) for e in state.take(now_ms)[1] if e.kind == kind]
 
 
 def topic(partitions: int, settings: dict[str, str] | None, topic_id: str = "id") -> dict[str, Any]:
@@ -67,8 +67,8 @@ def test_many_and_long_settings_are_told_in_part_and_a_throttle_by_its_job() -> 
     before = {"count": 1, "settings": {}}
     after = {"count": 1, "settings": {f"k{n}": "v" * 500 for n in range(9)} | {"leader.replication.throttled.replicas": "0:1"}}
     (event,) = topic_changes("t", before, after, 0)
-    assert len(event["sentence"]) < 500 and event["sentence"].endswith("; 4 more.")
-    assert "throttled" not in event["sentence"]
+    assert len(event.sentence) < 500 and event.sentence.endswith("; 4 more.")
+    assert "throttled" not in event.sentence
 
 
 GROUP_CASES = [

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from broker_core.contract.live import SilentClient
 from console.gateway import demo
 from console.live.clients import ClientsWatch, run_clients
 from console.rules.watch import Watch
@@ -26,11 +27,11 @@ def test_a_silence_is_told_once_and_its_end() -> None:
     watch = ClientsWatch()
     assert watch.look([client("a"), client("b")], 1) == []
     (told,) = watch.look([client("a", 60.0), client("b")], 2)
-    assert (told["kind"], told["level"], told["sentence"]) == ("client_silent", "warn", "a: 60.0")
+    assert (told.kind, told.level, told.sentence) == ("client_silent", "warn", "a: 60.0")
     assert watch.look([client("a", 70.0), client("b")], 3) == []
-    assert watch.silent() == [{"name": "a", "doing": "that does a", "sentence": "a: 70.0"}]
+    assert watch.silent() == [SilentClient("a", "that does a", "a: 70.0")]
     (back,) = watch.look([client("a"), client("b")], 4)
-    assert (back["kind"], back["level"], back["sentence"]) == ("client_back", "ok", "The client that does a gets its work done again.")
+    assert (back.kind, back.level, back.sentence) == ("client_back", "ok", "The client that does a gets its work done again.")
     assert watch.silent() == []
 
 
@@ -54,8 +55,8 @@ async def test_what_is_silent_stands_in_the_snapshot(redis: Any) -> None:
         await asyncio.sleep(0.01)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert [one["name"] for one in found] == ["a"]
-    assert [one["kind"] for one in told] == ["client_silent"]
+    assert [one.name for one in found] == ["a"]
+    assert [one.kind for one in told] == ["client_silent"]
 
 
 @pytest.fixture

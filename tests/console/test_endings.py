@@ -13,6 +13,7 @@ from broker_core.local import process_events as noted
 from broker_core.local.layout import Layout
 from console.gateway import local as gateway
 from console.live.endings import KINDS, run_endings, told_until
+from console.live.events import Happened
 from console.live.publisher import save_events
 from console.models import Cluster, Event
 from tests.support.console_world import cluster_state
@@ -48,9 +49,9 @@ async def _told(cluster_id: str, count: int) -> list[tuple[int | None, str]]:
     """What one life of `live` tells of the file, through its state and into the table."""
     state, enough = cluster_state(0), asyncio.Event()
     state.take(0)
-    told: list[dict[str, Any]] = []
+    told: list[Happened] = []
 
-    def tell(events: list[dict[str, Any]]) -> None:
+    def tell(events: list[Happened]) -> None:
         state.tell(events)
         told.extend(state.take(1)[1])
         if len(told) >= count:
@@ -61,7 +62,7 @@ async def _told(cluster_id: str, count: int) -> list[tuple[int | None, str]]:
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await database_sync_to_async(save_events)(cluster_id, told)
-    return [(event["broker_id"], event["level"]) for event in told]
+    return [(event.broker_id, event.level) for event in told]
 
 
 @pytest.mark.django_db
@@ -75,6 +76,5 @@ def test_a_full_table_without_any_has_had_them_and_they_were_trimmed(local: Clus
     assert told_until(local.pk) == 80
 
 
-def _event(kind: str, at_ms: int) -> dict[str, Any]:
-    nothing = {"broker_id": None, "topic": None, "partition": None, "group": None}
-    return {"kind": kind, "level": "ok", "sentence": "x", "at_ms": at_ms, **nothing}
+def _event(kind: str, at_ms: int) -> Happened:
+    return Happened(kind, "ok", "x", at_ms)

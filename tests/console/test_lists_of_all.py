@@ -14,6 +14,7 @@ from console.snapshot.read import Snapshot
 from tests.support.console_fixtures import AHEAD_MS
 from tests.support.console_world import add_topic, cluster_state
 from tests.support.feed_rows import batch, claim, group_claim
+from tests.support.live_rows import partition
 
 MANY = 700
 
@@ -40,11 +41,11 @@ def test_the_most_lag_is_found_among_all_groups(redis: Any, people: dict[str, Cl
     state = many_groups(redis)
     monkeypatch.setattr(Snapshot, "group_names", lambda _self: 1 / 0)
     shown = people["viewer"].get("/").context["groups_behind"]
-    assert [group["lag"] for group in shown] == [69] * 10
-    assert {group["group"] for group in shown} == {f"g{n}" for n in range(690, 700)}
+    assert [group.lag for group in shown] == [69] * 10
+    assert {group.group for group in shown} == {f"g{n}" for n in range(690, 700)}
     state.apply_batch(batch(1, [], 2000, groups=[group_claim("g699", {"orders": {0: 90}}, members=0)], removed_groups=["g698"]), 2000)
     written(redis, state, 2100)
-    names = [group["group"] for group in queries.groups_behind(Snapshot("local"))]
+    names = [group.group for group in queries.groups_behind(Snapshot("local"))]
     assert "g699" not in names and "g698" not in names and len(names) == queries.GROUPS_SHOWN
 
 
@@ -52,22 +53,22 @@ def test_read_by_looks_at_all_groups_and_tells_the_lag_here(redis: Any, people: 
     state = many_groups(redis)
     rows, more = queries.groups_reading(Snapshot("local"), "orders")
     assert (len(rows), more) == (queries.READERS_SHOWN, MANY + 1 - queries.READERS_SHOWN)
-    assert rows[0]["lag"] == 69
-    assert [row["group"] for row in queries.groups_reading(Snapshot("local"), "clicks")[0]] == ["zz"]
+    assert rows[0].lag == 69
+    assert [row.group for row in queries.groups_reading(Snapshot("local"), "clicks")[0]] == ["zz"]
     assert "651 more read it" in people["viewer"].get("/topics/orders").content.decode()
     both = group_claim("zz", {"clicks": {0: 89}, "orders": {0: 80, 1: 70}}, members=0)
     state.apply_batch(batch(1, [], 2000, groups=[both]), 2000)
     written(redis, state, 2100)
     (reader,), more = queries.groups_reading(Snapshot("local"), "clicks")
-    assert (reader["group"], reader["lag"], reader["state"], more) == ("zz", 1, "Empty", 0)
-    here = {row["group"]: row["lag"] for row in Snapshot("local").readers("orders", 1000)[0]}
+    assert (reader.group, reader.lag, reader.state, more) == ("zz", 1, "Empty", 0)
+    here = {row.group: row.lag for row in Snapshot("local").readers("orders", 1000)[0]}
     assert here["zz"] == 30
     state.apply_batch(batch(1, [], 3000, groups=[group_claim("zz", {"orders": {0: 80}}, members=0)]), 3000)
     written(redis, state, 3100)
     assert queries.groups_reading(Snapshot("local"), "clicks") == ([], 0)
     state.apply_batch(batch(1, [], 4000, removed_groups=["zz"]), 4000)
     written(redis, state, 4100)
-    assert "zz" not in {row["group"] for row in Snapshot("local").readers("orders", 1000)[0]}
+    assert "zz" not in {row.group for row in Snapshot("local").readers("orders", 1000)[0]}
 
 
 def test_the_counter_of_what_is_troubled_follows(redis: Any, people: dict[str, Client], kafka: Any) -> None:
@@ -77,7 +78,7 @@ def test_the_counter_of_what_is_troubled_follows(redis: Any, people: dict[str, C
     state.apply_batch(batch(1, [claim("strict", p, 1, [1, 2, 3], leader=1, isr=[1], end=9, leader_epoch=6) for p in range(6)], 1000), 1000)
     written(redis, state, 1100)
     topic = state.everything(1100)["topic/strict"]
-    assert (topic["troubled"], state.everything(1100)["cluster"]["troubled_topics"]) == (6, 1)
+    assert (topic.troubled, state.everything(1100)["cluster"].troubled_topics) == (6, 1)
     for path, key, field, count in (("/topics/strict", "topic/strict", "troubled", 6), ("/topics", "cluster", "troubled_topics", 1)):
         page = people["viewer"].get(path)
         assert page.context["views"][1]["count"] == count
@@ -88,12 +89,12 @@ def test_the_counter_of_what_is_troubled_follows(redis: Any, people: dict[str, C
     assert len(people["viewer"].get("/topics/strict?troubled=1").context["rows"]) == 6
     state.drop_topic("strict", 2000)
     written(redis, state, 2100)
-    assert state.everything(2100)["cluster"]["troubled_topics"] == 0
+    assert state.everything(2100)["cluster"].troubled_topics == 0
 
 
 def test_troubled_is_kept_by_difference() -> None:
     troubled = Troubled()
-    bad, good = {"state": "offline"}, {"state": "safe"}
+    bad, good = partition(state="offline"), partition(state="safe")
     assert troubled.note({("a", 0): bad, ("a", 1): bad, ("b", 0): good}) == {"a"}
     assert (troubled.of("a"), troubled.of("b"), len(troubled)) == (2, 0, 1)
     assert troubled.note({("a", 0): bad}) == set()

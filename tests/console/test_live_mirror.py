@@ -64,7 +64,7 @@ def test_what_was_published_is_what_is_known(seed: int) -> None:
     }
     for key in known:
         if key.startswith("topic/"):
-            assert mirror.values[key]["partitions"] == sum(k.startswith(f"partition/{key[6:]}/") for k in known), key
+            assert mirror.values[key].partitions == sum(k.startswith(f"partition/{key[6:]}/") for k in known), key
 
 
 def _one_fact(state: ClusterState, chance: random.Random, now: int) -> None:

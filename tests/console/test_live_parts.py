@@ -87,7 +87,7 @@ def test_what_a_member_says_it_reads_and_nobody_has_is_no_row(topic: str) -> Non
     state.apply_batch(batch(1, [], 10, groups=[group]), 10)
     changed = state.take(10)[0]
     assert [key for key in changed if key.startswith("lag/g/")] == ["lag/g/orders/0", "lag/g/orders/1"]
-    assert changed["group/g"]["topics"] == ["orders"]
+    assert changed["group/g"].topics == ("orders",)
 
 
 def test_a_row_comes_with_its_partition() -> None:
@@ -105,7 +105,7 @@ def test_a_new_topic_is_told_of_in_words(partitions: int, said: str) -> None:
     state = cluster_state(0)
     state.take(0)
     add_topic(state, "new", partitions, 10)
-    assert [event["sentence"] for event in state.take(10)[1]] == [f"topic new was created {said}"]
+    assert [event.sentence for event in state.take(10)[1]] == [f"topic new was created {said}"]
 
 
 def test_a_store_that_does_not_answer_is_said_after_a_while_and_until_it_does() -> None:
@@ -114,7 +114,7 @@ def test_a_store_that_does_not_answer_is_said_after_a_while_and_until_it_does() 
 
     def said(at_ms: int) -> bool:
         state.tick(at_ms)
-        return silent in state.take(at_ms)[0]["cluster"]["verdict"]["text"]
+        return silent in state.take(at_ms)[0]["cluster"].verdict.text
 
     assert not said(1_000)
     state.set_store(False, 2_000)

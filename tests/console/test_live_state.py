@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
+from broker_core.contract.feed import Purgatory
+from broker_core.contract.live import Claim, Deletion, Reassigning
 from console.live.partitionbook import LATER_MS
 from console.live.sight import Sight
 from console.live.state import ClusterState
@@ -43,8 +45,8 @@ def test_a_partition_has_each_replicas_own_words(state: ClusterState) -> None:
     state.apply_batch(batch(2, [claim("orders", 0, 2, ALL, leader=1, isr=[], end=115, high_watermark=100)], 1200), 1200)
     value = state.take(1200)[0]["partition/orders/0"]
     assert value is not None
-    assert (value["leader"], value["leader_epoch"], value["log_end_offset"], value["high_watermark"]) == (1, 5, 120, 110)
-    assert [(r["broker_id"], r["log_end_offset"], r["high_watermark"]) for r in value["replicas"]] == [
+    assert (value.leader, value.leader_epoch, value.log_end_offset, value.high_watermark) == (1, 5, 120, 110)
+    assert [(r.broker_id, r.log_end_offset, r.high_watermark) for r in value.replicas] == [
         (1, 120, 110),
         (2, 115, 100),
         (3, 100, 90),
@@ -76,9 +78,9 @@ def test_a_dead_replica_is_shown_where_it_was_last_seen(
     state.apply_batch(batch(1, [leader_row(200, followers=[seen], isr=[1, 2])], 10_000), 10_000)
     value = state.take(10_000)[0]["partition/orders/0"]
     assert value is not None
-    last = value["replicas"][2]
-    assert (last["broker_id"], last["in_isr"], last["reason"]) == (3, False, "broker is down")
-    assert (last["log_end_offset"], last["high_watermark"], last["age_ms"], last["last_seen_ms"]) == (end, hw, age_ms, 10_000 - age_ms)
+    last = value.replicas[2]
+    assert (last.broker_id, last.in_isr, last.reason) == (3, False, "broker is down")
+    assert (last.log_end_offset, last.high_watermark, last.age_ms, last.last_seen_ms) == (end, hw, age_ms, 10_000 - age_ms)
 
 
 def test_the_leader_tells_of_a_replica_whose_feed_is_lost(state: ClusterState) -> None:
@@ -89,8 +91,8 @@ def test_the_leader_tells_of_a_replica_whose_feed_is_lost(state: ClusterState) -
         state.tick(now)
     value = state.take(12_000)[0]["partition/orders/0"]
     assert value is not None
-    last = value["replicas"][2]
-    assert (last["log_end_offset"], last["high_watermark"], last["age_ms"], last["last_seen_ms"]) == (107, None, 40, None)
+    last = value.replicas[2]
+    assert (last.log_end_offset, last.high_watermark, last.age_ms, last.last_seen_ms) == (107, None, 40, None)
 
 
 def test_what_was_never_known_is_null(state: ClusterState) -> None:
@@ -99,8 +101,8 @@ def test_what_was_never_known_is_null(state: ClusterState) -> None:
     state.set_topic("orders", {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": moving}, 1500)
     value = state.take(1500)[0]["partition/orders/0"]
     assert value is not None
-    last = value["replicas"][3]
-    assert [last[name] for name in ("broker_id", "log_end_offset", "high_watermark", "age_ms", "last_seen_ms")] == [
+    last = value.replicas[3]
+    assert [getattr(last, name) for name in ("broker_id", "log_end_offset", "high_watermark", "age_ms", "last_seen_ms")] == [
         9,
         None,
         None,
@@ -129,13 +131,13 @@ def test_what_an_owner_before_knew_of_a_dead_broker_is_recalled() -> None:
     for name in ("orders", "clicks"):
         add_topic(state, name, 1, 1000)
     values = state.take(1000)[0]
-    last = values["partition/orders/0"]["replicas"][2]  # type: ignore[index]
-    assert (last["log_end_offset"], last["high_watermark"], last["age_ms"]) == (77, 70, 500)
-    assert values["partition/clicks/0"]["replicas"][2]["log_end_offset"] is None  # type: ignore[index]
+    last = values["partition/orders/0"].replicas[2]  # type: ignore[index]
+    assert (last.log_end_offset, last.high_watermark, last.age_ms) == (77, 70, 500)
+    assert values["partition/clicks/0"].replicas[2].log_end_offset is None  # type: ignore[index]
     state.set_brokers(BROKERS, 2000)
     state.apply_batch(batch(3, [claim("orders", 0, 3, ALL, leader=1, isr=[], end=80)], 2000, full=True), 2000)
-    last = state.take(2000)[0]["partition/orders/0"]["replicas"][2]  # type: ignore[index]
-    assert (last["log_end_offset"], last["last_seen_ms"]) == (80, None)
+    last = state.take(2000)[0]["partition/orders/0"].replicas[2]  # type: ignore[index]
+    assert (last.log_end_offset, last.last_seen_ms) == (80, None)
 
 
 @pytest.mark.spec("R3")
@@ -160,9 +162,9 @@ def test_why_a_replica_is_out(state: ClusterState, fetch_age_ms: int | None, cau
     values, events = state.take(1500)
     value = values["partition/orders/0"]
     assert value is not None
-    assert value["replicas"][2]["reason"] == reason
-    assert value["state"] == "under_replicated"
-    assert events[0]["sentence"] == f"broker 3 left the ISR of orders-0: {reason}. HW now waits for 1 and 2."
+    assert value.replicas[2].reason == reason
+    assert value.state == "under_replicated"
+    assert events[0].sentence == f"broker 3 left the ISR of orders-0: {reason}. HW now waits for 1 and 2."
 
 
 def test_the_higher_epoch_wins_whoever_says_it(state: ClusterState) -> None:
@@ -170,11 +172,11 @@ def test_the_higher_epoch_wins_whoever_says_it(state: ClusterState) -> None:
     state.set_partition("orders", 0, 2, 6, [2, 3])
     value = state.take(1500)[0]["partition/orders/0"]
     assert value is not None
-    assert (value["leader"], value["leader_epoch"], value["isr"]) == (2, 6, [2, 3])
+    assert (value.leader, value.leader_epoch, value.isr) == (2, 6, (2, 3))
     state.apply_batch(batch(2, [claim("orders", 0, 2, ALL, leader=2, isr=[2, 3], end=100, leader_epoch=6)], 1600), 1600)
     value = state.take(1600)[0]["partition/orders/0"]
     assert value is not None
-    assert value["claims"] == [{"broker_id": 1, "leader_epoch": 5}, {"broker_id": 2, "leader_epoch": 6}]
+    assert value.claims == (Claim(1, 5), Claim(2, 6))
 
 
 def test_a_broker_dies_and_returns(state: ClusterState) -> None:
@@ -184,26 +186,26 @@ def test_a_broker_dies_and_returns(state: ClusterState) -> None:
     values, events = state.take(2000)
     cluster = values["cluster"]
     assert cluster is not None
-    assert (cluster["brokers_online"], cluster["under_replicated"], cluster["offline"]) == (2, 3, 1)
-    assert cluster["verdict"]["level"] == "bad"
-    assert [(e["kind"], e["level"]) for e in events] == [("broker_died", "bad")]
+    assert (cluster.brokers_online, cluster.under_replicated, cluster.offline) == (2, 3, 1)
+    assert cluster.verdict.level == "bad"
+    assert [(e.kind, e.level) for e in events] == [("broker_died", "bad")]
     events = state.take(3500)[1]
-    kinds = [(e["kind"], e["level"]) for e in events]
+    kinds = [(e.kind, e.level) for e in events]
     assert ("leader_moved", "notice") in kinds
-    moved = next(e for e in events if e["kind"] == "leader_moved" and e["topic"] == "orders")
-    assert moved["sentence"] == "broker 2 took over orders-0 from broker 1, epoch 6: broker 1 is down."
+    moved = next(e for e in events if e.kind == "leader_moved" and e.topic == "orders")
+    assert moved.sentence == "broker 2 took over orders-0 from broker 1, epoch 6: broker 1 is down."
     state.set_brokers({**BROKERS, 1: {**BROKERS[1], "epoch": 900}}, 6000)
     state.set_partition("orders", 0, 2, 6, [2, 3, 1])
     events = state.take(6000)[1] + state.take(7500)[1]
-    assert [e["kind"] for e in events if e["broker_id"] == 1 and e["topic"] != "clicks"] == ["broker_returned", "isr_expand"]
+    assert [e.kind for e in events if e.broker_id == 1 and e.topic != "clicks"] == ["broker_returned", "isr_expand"]
 
 
 def test_what_waited_at_a_broker_goes_with_it(state: ClusterState) -> None:
     waiting = {"produce": 1, "fetch": 2, "join": 0, "heartbeat": 3}
     state.apply_batch(batch(1, [], 1500, said={"purgatory": waiting}), 1500)
-    assert (state.take(1500)[0]["broker/1"] or {})["purgatory"] == waiting
+    assert state.take(1500)[0]["broker/1"].purgatory == Purgatory(**waiting)
     state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)
-    assert (state.take(2000)[0]["broker/1"] or {})["purgatory"] is None
+    assert state.take(2000)[0]["broker/1"].purgatory is None
 
 
 def test_a_data_folder_that_went_offline_is_an_event_and_a_word_in_the_verdict(state: ClusterState) -> None:
@@ -211,26 +213,26 @@ def test_a_data_folder_that_went_offline_is_an_event_and_a_word_in_the_verdict(s
     serves = {"path": "/data", "offline_since_ms": None, "offline_why": None, "free_bytes": 50, "total_bytes": 100, "full_in_s": None}
     gone = {**serves, "offline_since_ms": 1_400, "offline_why": "flush of orders-0 failed: I/O error", "free_bytes": None}
     state.apply_batch(batch(1, [], 1300, said={"log_dir": serves}), 1300)
-    assert "data folder" not in state.take(1300)[0]["cluster"]["verdict"]["text"]  # type: ignore[index]
+    assert "data folder" not in state.take(1300)[0]["cluster"].verdict.text  # type: ignore[index]
     state.apply_batch(batch(1, [], 1500, said={"log_dir": gone}), 1500)
     values, told = state.take(1500)
-    assert [(e["kind"], e["level"], e["at_ms"], e["broker_id"]) for e in told] == [("log_dir_offline", "warn", 1_400, 1)]
+    assert [(e.kind, e.level, e.at_ms, e.broker_id) for e in told] == [("log_dir_offline", "warn", 1_400, 1)]
     broker, cluster = values["broker/1"] or {}, values["cluster"] or {}
-    assert (broker["log_dir"]["state"], broker["log_dir"]["replicas"]) == ("folder_offline", 5)
-    assert "5 replicas there serve nothing" in broker["log_dir"]["sentence"]
-    assert broker["log_dir"]["sentence"] in cluster["verdict"]["text"]
+    assert (broker.log_dir.state, broker.log_dir.replicas) == ("folder_offline", 5)
+    assert "5 replicas there serve nothing" in broker.log_dir.sentence
+    assert broker.log_dir.sentence in cluster.verdict.text
     state.set_deleting({"orders"}, 1550)
-    waits = (state.take(1550)[0]["topic/orders"] or {})["deleting"]
-    assert (waits["waits_for"], waits["sentence"]) == (
-        [1],
+    waits = state.take(1550)[0]["topic/orders"].deleting
+    assert (waits.waits_for, waits.sentence) == (
+        (1,),
         "orders is being deleted; this waits for a restart of broker 1, whose data folder is offline.",
     )
     state.apply_batch(batch(1, [], 1600, said={"log_dir": serves}), 1600)
     values, told = state.take(1600)
-    assert [e["kind"] for e in told] == ["log_dir_online"]
-    assert (values["topic/orders"] or {})["deleting"]["waits_for"] == []
+    assert [e.kind for e in told] == ["log_dir_online"]
+    assert values["topic/orders"].deleting.waits_for == ()
     state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)
-    assert (state.take(2000)[0]["broker/1"] or {})["log_dir"] is None
+    assert state.take(2000)[0]["broker/1"].log_dir is None
 
 
 def test_what_an_offline_folder_does_to_a_partition_is_told_with_its_cause(state: ClusterState) -> None:
@@ -241,11 +243,11 @@ def test_what_an_offline_folder_does_to_a_partition_is_told_with_its_cause(state
     state.set_partition("orders", 0, 2, 6, [2, 3])
     values, told = state.take(1600)
     told += state.take(3500)[1]
-    sentences = {e["kind"]: e["sentence"] for e in told}
+    sentences = {e.kind: e.sentence for e in told}
     assert sentences["leader_moved"] == "broker 2 took over orders-0 from broker 1, epoch 6: the data folder of broker 1 is offline."
     assert sentences["isr_shrink"].startswith("broker 1 left the ISR of orders-0: its data folder is offline. ")
-    replica = next(r for r in (values["partition/orders/0"] or {})["replicas"] if r["broker_id"] == 1)
-    assert (replica["reason"], replica["in_isr"]) == ("its data folder is offline", False)
+    replica = next(r for r in values["partition/orders/0"].replicas if r.broker_id == 1)
+    assert (replica.reason, replica.in_isr) == ("its data folder is offline", False)
 
 
 def test_a_partition_whose_leader_is_gone_is_offline_at_once(state: ClusterState) -> None:
@@ -253,7 +255,7 @@ def test_a_partition_whose_leader_is_gone_is_offline_at_once(state: ClusterState
     state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)
     value = state.take(2000)[0]["partition/orders/0"]
     assert value is not None
-    assert (value["leader"], value["state"]) == (None, "offline")
+    assert (value.leader, value.state) == (None, "offline")
 
 
 @pytest.mark.spec("R5")
@@ -263,8 +265,8 @@ def test_under_min_isr_names_the_effect(state: ClusterState) -> None:
     values, events = state.take(1500)
     value = values["partition/orders/0"]
     assert value is not None
-    assert value["state"] == "under_min_isr"
-    assert all("Acks=all is refused: min.insync.replicas is 2." in e["sentence"] and e["level"] == "bad" for e in events)
+    assert value.state == "under_min_isr"
+    assert all("Acks=all is refused: min.insync.replicas is 2." in e.sentence and e.level == "bad" for e in events)
 
 
 @pytest.mark.spec("R6")
@@ -274,7 +276,7 @@ def test_truncation_is_told_once(state: ClusterState) -> None:
     state.apply_batch(batch(3, [row], 2000), 2000)
     told = state.take(2000)[1]
     gone = "its 10 records at offsets 90 to 99 are gone"
-    assert [e["sentence"] for e in told] == [f"broker 3 cut orders-0 from 100 back to 90 to follow epoch 5 of broker 1: {gone}."]
+    assert [e.sentence for e in told] == [f"broker 3 cut orders-0 from 100 back to 90 to follow epoch 5 of broker 1: {gone}."]
     state.apply_batch(batch(3, [replace(row, log_end_offset=95)], 2100), 2100)
     assert state.take(2100)[1] == []
 
@@ -293,16 +295,16 @@ def test_a_partition_that_no_leader_has_reported_on_is_starting(state: ClusterSt
     fresh = {0: {"replicas": [1, 2, 3], "adding": [], "removing": []}}
     state.set_topic("fresh", {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": fresh}, 1500)
     values, _ = state.take(1500)
-    assert values["partition/fresh/0"]["state"] == "starting"  # type: ignore[index]
-    assert [values["topic/fresh"][name] for name in ("partitions", "starting", "offline")] == [1, 1, 0]  # type: ignore[index]
+    assert values["partition/fresh/0"].state == "starting"  # type: ignore[index]
+    assert [getattr(values["topic/fresh"], name) for name in ("partitions", "starting", "offline")] == [1, 1, 0]  # type: ignore[index]
     state.set_partition("fresh", 0, 1, 0, ALL)
     state.apply_batch(batch(2, [claim("fresh", 0, 2, ALL, leader=1, isr=[], end=0)], 1550), 1550)
     values, _ = state.take(1600)
-    assert (values["partition/fresh/0"]["leader"], values["partition/fresh/0"]["state"]) == (1, "starting")  # type: ignore[index]
-    assert "1 partition is starting: its leader has not reported yet. The other 5 are safe." in values["cluster"]["verdict"]["text"]  # type: ignore[index]
+    assert (values["partition/fresh/0"].leader, values["partition/fresh/0"].state) == (1, "starting")  # type: ignore[index]
+    assert "1 partition is starting: its leader has not reported yet. The other 5 are safe." in values["cluster"].verdict.text  # type: ignore[index]
     state.apply_batch(batch(1, [claim("fresh", 0, 1, ALL, leader=1, isr=ALL, end=0, leader_epoch=0)], 1700), 1700)
     values, events = state.take(1700)
-    assert (values["partition/fresh/0"]["state"], values["topic/fresh"]["starting"]) == ("safe", 0)  # type: ignore[index]
+    assert (values["partition/fresh/0"].state, values["topic/fresh"].starting) == ("safe", 0)  # type: ignore[index]
     assert events == []
 
 
@@ -311,7 +313,7 @@ def test_what_a_broker_says_before_the_topic_is_known_is_kept(state: ClusterStat
     state.apply_batch(batch(1, [claim("fresh", 0, 1, ALL, leader=1, isr=ALL, end=7)], 1500), 1500)
     assert "partition/fresh/0" not in state.take(1500)[0]
     add_topic(state, "fresh", 1, 1600)
-    assert state.take(1600)[0]["partition/fresh/0"]["log_end_offset"] == 7  # type: ignore[index]
+    assert state.take(1600)[0]["partition/fresh/0"].log_end_offset == 7  # type: ignore[index]
 
 
 @pytest.mark.spec("Z2")
@@ -323,18 +325,18 @@ def test_the_controller_moves(state: ClusterState) -> None:
     state.set_controller(3, 15, 2000)
     state.set_brokers({b: BROKERS[b] for b in (1, 3)}, 2100)
     values, events = state.take(2100)
-    assert [e["kind"] for e in events] == ["broker_died"]
-    assert values["broker/3"]["is_controller"] is True  # type: ignore[index]
-    assert values["broker/2"]["is_controller"] is False  # type: ignore[index]
+    assert [e.kind for e in events] == ["broker_died"]
+    assert values["broker/3"].is_controller is True  # type: ignore[index]
+    assert values["broker/2"].is_controller is False  # type: ignore[index]
     state.tick(2600)
-    said = [e for e in state.take(2600)[1] if e["kind"] == "controller_moved"]
-    assert [e["sentence"] for e in said] == ["broker 3 is the controller now, epoch 15 (was broker 2): broker 2 is down."]
+    said = [e for e in state.take(2600)[1] if e.kind == "controller_moved"]
+    assert [e.sentence for e in said] == ["broker 3 is the controller now, epoch 15 (was broker 2): broker 2 is down."]
     state.set_controller(1, 16, 5000)
     state.tick(6000)
-    said = [e for e in state.take(6000)[1] if e["kind"] == "controller_moved"]
-    assert [e["sentence"] for e in said] == ["broker 1 is the controller now, epoch 16 (was broker 3): broker 3 resigned."]
+    said = [e for e in state.take(6000)[1] if e.kind == "controller_moved"]
+    assert [e.sentence for e in said] == ["broker 1 is the controller now, epoch 16 (was broker 3): broker 3 resigned."]
     state.tick(7000)
-    assert not [e for e in state.take(7000)[1] if e["kind"] == "controller_moved"]
+    assert not [e for e in state.take(7000)[1] if e.kind == "controller_moved"]
 
 
 def test_a_full_batch_forgets_what_it_does_not_name(state: ClusterState) -> None:
@@ -342,24 +344,24 @@ def test_a_full_batch_forgets_what_it_does_not_name(state: ClusterState) -> None
     state.apply_batch(batch(3, [], 1500, full=True), 1500)
     value = state.take(1500)[0]["partition/orders/0"]
     assert value is not None
-    assert value["replicas"][2]["log_end_offset"] is None
+    assert value.replicas[2].log_end_offset is None
 
 
 def test_counts_are_kept_by_difference() -> None:
     state = cluster_state(1000, {"wide": 1000})
     values = state.take(1000)[0]
-    assert values["cluster"]["partitions"] == 1000  # type: ignore[index]
+    assert values["cluster"].partitions == 1000  # type: ignore[index]
     state.apply_batch(batch(1, [claim("wide", 0, 1, ALL, leader=1, isr=[1, 2], end=150)], 1100), 1100)
     values = state.take(1100)[0]
     assert {key for key in values if key.startswith("partition")} == {"partition/wide/0"}
-    assert values["cluster"]["under_replicated"] == 1  # type: ignore[index]
-    assert values["topic/wide"]["messages"] == 100_050  # type: ignore[index]
+    assert values["cluster"].under_replicated == 1  # type: ignore[index]
+    assert values["topic/wide"].messages == 100_050  # type: ignore[index]
     state.drop_topic("wide", 1200)
     values, events = state.take(1200)
     assert values["topic/wide"] is None
     assert values["partition/wide/999"] is None
-    assert values["cluster"]["partitions"] == values["cluster"]["under_replicated"] == 0  # type: ignore[index]
-    assert events[0]["kind"] == "topic_deleted"
+    assert values["cluster"].partitions == values["cluster"].under_replicated == 0  # type: ignore[index]
+    assert events[0].kind == "topic_deleted"
 
 
 def leaders_of_orders(end: int, at_ms: int, state: ClusterState) -> None:
@@ -374,12 +376,12 @@ def test_records_that_no_leader_tells_of_are_not_none(state: ClusterState) -> No
     state.set_brokers({1: BROKERS[1], 2: BROKERS[2]}, 2000)
     orders = state.take(2000)[0]["topic/orders"]
     assert orders is not None
-    assert (orders["offline"], orders["unmeasured"], orders["messages"], orders["size_bytes"]) == (1, 1, 200, 2000)
+    assert (orders.offline, orders.unmeasured, orders.messages, orders.size_bytes) == (1, 1, 200, 2000)
     state.set_brokers({}, 2500)
     values = state.take(2500)[0]
-    assert {values[key]["unmeasured"] for key in ("topic/orders", "broker/1")} == {3, 5}  # type: ignore[index]
-    assert {values[key]["size_bytes"] for key in ("topic/orders", "broker/1")} == {None}  # type: ignore[index]
-    assert values["topic/orders"]["messages"] is None  # type: ignore[index]
+    assert {values[key].unmeasured for key in ("topic/orders", "broker/1")} == {3, 5}  # type: ignore[index]
+    assert {values[key].size_bytes for key in ("topic/orders", "broker/1")} == {None}  # type: ignore[index]
+    assert values["topic/orders"].messages is None  # type: ignore[index]
 
 
 def test_records_that_are_known_again_have_not_just_arrived(state: ClusterState) -> None:
@@ -394,7 +396,7 @@ def test_records_that_are_known_again_have_not_just_arrived(state: ClusterState)
     state.tick(6000)
     orders = state.take(6000)[0]["topic/orders"]
     assert orders is not None
-    assert (orders["unmeasured"], orders["messages_per_s"]) == (0, 0)
+    assert (orders.unmeasured, orders.messages_per_s) == (0, 0)
 
 
 @pytest.mark.spec("Z4")
@@ -404,24 +406,26 @@ def test_a_topic_that_is_being_deleted_is_no_alarm(state: ClusterState) -> None:
     for partition, leader in enumerate((3, -1, -1)):
         state.set_partition("orders", partition, leader, 6, [3])
     values, events = state.take(1500)
-    assert [e["sentence"] for e in events] == ["topic orders is being deleted."]
+    assert [e.sentence for e in events] == ["topic orders is being deleted."]
     cluster, topic = values["cluster"], values["topic/orders"]
     assert cluster is not None
     assert topic is not None
-    assert values["partition/orders/0"]["state"] == "deleting"  # type: ignore[index]
-    assert (cluster["deleting"], cluster["partitions"]) == (3, 5)
-    assert not any(cluster[name] for name in ("offline", "under_min_isr", "under_replicated", "out_of_sync_replicas", "not_preferred"))
-    assert cluster["verdict"]["text"] == "All 2 partitions are safe. Topic orders is being deleted."
-    assert topic["deleting"] == {"waits_for": [], "moving": False, "sentence": "orders is being deleted."}
+    assert values["partition/orders/0"].state == "deleting"  # type: ignore[index]
+    assert (cluster.deleting, cluster.partitions) == (3, 5)
+    assert not any(
+        getattr(cluster, name) for name in ("offline", "under_min_isr", "under_replicated", "out_of_sync_replicas", "not_preferred")
+    )
+    assert cluster.verdict.text == "All 2 partitions are safe. Topic orders is being deleted."
+    assert topic.deleting == Deletion((), False, "orders is being deleted.")
     state.set_brokers({b: BROKERS[b] for b in (1, 3)}, 2000)
     topic = state.take(2000)[0]["topic/orders"]
     assert topic is not None
-    assert topic["deleting"]["waits_for"] == [2]
+    assert topic.deleting.waits_for == (2,)
     state.drop_topic("orders", 3000)
     state.set_deleting(set(), 3000)
     values, events = state.take(4000)
-    assert (values["topic/orders"], values["cluster"]["deleting"]) == (None, 0)  # type: ignore[index]
-    assert [e["sentence"] for e in events if e["topic"] == "orders"] == ["topic orders was deleted."]
+    assert (values["topic/orders"], values["cluster"].deleting) == (None, 0)  # type: ignore[index]
+    assert [e.sentence for e in events if e.topic == "orders"] == ["topic orders was deleted."]
 
 
 def test_a_deletion_that_is_taken_back_leaves_the_topic_as_it_is(state: ClusterState) -> None:
@@ -429,7 +433,7 @@ def test_a_deletion_that_is_taken_back_leaves_the_topic_as_it_is(state: ClusterS
     state.take(1500)
     state.set_deleting(set(), 1600)
     values, events = state.take(1600)
-    assert (values["partition/orders/0"]["state"], values["topic/orders"]["deleting"]) == ("safe", None)  # type: ignore[index]
+    assert (values["partition/orders/0"].state, values["topic/orders"].deleting) == ("safe", None)  # type: ignore[index]
     assert events == []
 
 
@@ -468,7 +472,7 @@ def test_the_other_copies_of_a_dead_broker_are_told_later(state: ClusterState) -
     assert state.has_more(2000 + LATER_MS)
     value = state.take(2000 + LATER_MS, 100)[0]["partition/orders/0"]
     assert value is not None
-    assert value["replicas"][2]["reason"] == "broker is down"
+    assert value.replicas[2].reason == "broker is down"
     assert not state.has_more(9000)
 
 
@@ -482,16 +486,16 @@ def test_what_a_broker_says_of_its_loop_is_told_while_it_is_heard(state: Cluster
     state.apply_batch(batch(1, [], 1500, said=said), 1500)
     value = state.take(1500)[0]["broker/1"]
     assert value is not None
-    assert {name: value[name] for name in said} == said
+    assert {name: getattr(value, name) for name in said} == said
     state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)
     gone = state.take(2000)[0]["broker/1"]
     assert gone is not None
-    assert {gone[name] for name in said} == {None}
+    assert {getattr(gone, name) for name in said} == {None}
 
 
 def test_a_new_topic_is_told(state: ClusterState) -> None:
     add_topic(state, "fresh", 2, 1500)
-    assert [e["sentence"] for e in state.take(1500)[1]] == ["topic fresh was created with 2 partitions."]
+    assert [e.sentence for e in state.take(1500)[1]] == ["topic fresh was created with 2 partitions."]
 
 
 def test_a_reassignment_shows_what_is_added_and_removed(state: ClusterState) -> None:
@@ -499,8 +503,8 @@ def test_a_reassignment_shows_what_is_added_and_removed(state: ClusterState) -> 
     state.set_topic("orders", {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": moving}, 1500)
     value = state.take(1500)[0]["partition/orders/0"]
     assert value is not None
-    assert value["reassigning"] == {"adding": [4], "removing": [1]}
-    assert [r["broker_id"] for r in value["replicas"]] == [1, 4, 2, 3]
+    assert value.reassigning == Reassigning((4,), (1,))
+    assert [r.broker_id for r in value.replicas] == [1, 4, 2, 3]
 
 
 @pytest.mark.spec("O1")
@@ -514,13 +518,13 @@ def test_a_healthy_reassignment_is_not_under_replicated(state: ClusterState) -> 
     values = state.take(1500)[0]
     partition, whole, cluster = values["partition/orders/0"], values["topic/orders"], values["cluster"]
     assert partition is not None and whole is not None and cluster is not None
-    assert partition["state"] == "safe"
-    copying = next(r for r in partition["replicas"] if r["broker_id"] == 4)
-    assert (copying["in_isr"], copying["reason"]) == (False, "a new copy: has not fetched yet")
+    assert partition.state == "safe"
+    copying = next(r for r in partition.replicas if r.broker_id == 4)
+    assert (copying.in_isr, copying.reason) == (False, "a new copy: has not fetched yet")
     for value in (whole, cluster):
-        assert (value["under_replicated"], value["out_of_sync_replicas"]) == (0, 0)
-    assert values["broker/4"]["out_of_sync"] == 0  # type: ignore[index]
-    assert cluster["verdict"]["level"] == "ok"
+        assert (value.under_replicated, value.out_of_sync_replicas) == (0, 0)
+    assert values["broker/4"].out_of_sync == 0  # type: ignore[index]
+    assert cluster.verdict.level == "ok"
 
 
 def test_a_move_to_more_copies_than_min_isr_is_told_once(state: ClusterState) -> None:
@@ -532,23 +536,23 @@ def test_a_move_to_more_copies_than_min_isr_is_told_once(state: ClusterState) ->
     state.set_partition("orders", 0, 1, 6, [1, 2])
     cluster = state.take(1600)[0]["cluster"]
     assert cluster is not None
-    assert (cluster["under_min_isr"], cluster["under_replicated"]) == (1, 1)
-    assert cluster["verdict"]["text"].startswith("1 partition refuses acks=all writes; 1 partition has fewer copies than wanted.")
+    assert (cluster.under_min_isr, cluster.under_replicated) == (1, 1)
+    assert cluster.verdict.text.startswith("1 partition refuses acks=all writes; 1 partition has fewer copies than wanted.")
 
 
 def test_a_reassignment_is_told_when_it_begins_and_ends(state: ClusterState) -> None:
     topic = {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False}
     state.set_topic("orders", {**topic, "partitions": {0: {"replicas": [4, 1, 2, 3], "adding": [4], "removing": [1]}}}, 1500)
-    assert [e["sentence"] for e in state.take(1500)[1]] == ["orders-0 is being moved: joining 4, leaving 1."]
+    assert [e.sentence for e in state.take(1500)[1]] == ["orders-0 is being moved: joining 4, leaving 1."]
     state.set_topic("orders", {**topic, "partitions": {0: {"replicas": [4, 2, 3], "adding": [], "removing": []}}}, 1600)
-    assert [e["sentence"] for e in state.take(1600)[1]] == ["the move of orders-0 is over: its replicas are 4, 2, 3."]
+    assert [e.sentence for e in state.take(1600)[1]] == ["the move of orders-0 is over: its replicas are 4, 2, 3."]
 
 
 def test_a_broker_whose_session_ended_is_not_called_slow(state: ClusterState) -> None:
     """The controller took it out in a new epoch; it may be registered again before anybody looks."""
     state.set_partition("orders", 0, 2, 6, [2, 3])
-    shrink = next(e for e in state.take(1500)[1] if e["kind"] == "isr_shrink")
-    assert shrink["sentence"] == "broker 1 left the ISR of orders-0: its session had ended. HW now waits for 2 and 3."
+    shrink = next(e for e in state.take(1500)[1] if e.kind == "isr_shrink")
+    assert shrink.sentence == "broker 1 left the ISR of orders-0: its session had ended. HW now waits for 2 and 3."
 
 
 def test_a_move_is_no_fault(state: ClusterState) -> None:
@@ -558,7 +562,7 @@ def test_a_move_is_no_fault(state: ClusterState) -> None:
     state.set_topic("orders", {**known, "partitions": moving}, 1400)
     state.take(1400)
     state.set_partition("orders", 0, 1, 6, [1, 3, 4])
-    said = [e["sentence"] for e in state.take(1500)[1] if e["kind"].startswith("isr")]
+    said = [e.sentence for e in state.take(1500)[1] if e.kind.startswith("isr")]
     assert said == ["broker 4 joined the ISR of orders-0 at unknown: its new copy is complete. In sync: 1, 3 and 4."]
 
 
@@ -568,13 +572,13 @@ def test_a_feed_that_falls_silent_is_told_and_its_words_are_old(state: ClusterSt
         state.apply_batch(batch(2, [], now), now)
         state.tick(now)
     values, events = state.take(13_000)
-    assert [e["kind"] for e in events] == ["feed_lost"]
-    assert values["cluster"]["feed"]["state"] == "partial"  # type: ignore[index]
-    silent = values["partition/orders/0"]["replicas"][2]  # type: ignore[index]
-    assert (silent["log_end_offset"], silent["last_seen_ms"]) == (100, 1000)
+    assert [e.kind for e in events] == ["feed_lost"]
+    assert values["cluster"].feed.state == "partial"  # type: ignore[index]
+    silent = values["partition/orders/0"].replicas[2]  # type: ignore[index]
+    assert (silent.log_end_offset, silent.last_seen_ms) == (100, 1000)
     state.apply_batch(batch(3, [], 13_500), 13_500)
     state.tick(13_600)
-    assert [e["kind"] for e in state.take(13_600)[1]] == ["feed_back"]
+    assert [e.kind for e in state.take(13_600)[1]] == ["feed_back"]
 
 
 def test_rates_come_from_totals(state: ClusterState) -> None:
@@ -589,11 +593,11 @@ def test_rates_come_from_totals(state: ClusterState) -> None:
             }
             state.apply_batch(batch(broker, [], now, said=told), now)
     values = state.take(6000)[0]
-    assert values["broker/1"]["bytes_in_per_s"] == 1000.0  # type: ignore[index]
-    assert values["broker/1"]["requests"]["Produce"]["per_s"] == 5.0  # type: ignore[index]
-    assert values["cluster"]["produce_bytes_per_s"] == 3000.0  # type: ignore[index]
+    assert values["broker/1"].bytes_in_per_s == 1000.0  # type: ignore[index]
+    assert values["broker/1"].requests["Produce"].per_s == 5.0  # type: ignore[index]
+    assert values["cluster"].produce_bytes_per_s == 3000.0  # type: ignore[index]
     state.apply_batch(batch(1, [], 7000, said={"produced_bytes": 0, "fetched_bytes": 0, "messages_in": 0}), 7000)
-    assert state.take(7000)[0]["broker/1"]["bytes_in_per_s"] is None  # type: ignore[index]
+    assert state.take(7000)[0]["broker/1"].bytes_in_per_s is None  # type: ignore[index]
 
 
 @pytest.mark.spec("O1")
@@ -604,12 +608,12 @@ def test_group_lag_follows_commits_and_ends(state: ClusterState) -> None:
     row, group = values["lag/billing/orders/0"], values["group/billing"]
     assert row is not None
     assert group is not None
-    assert (row["committed"], row["high_watermark"], row["lag"], row["client_id"]) == (50, 190, 140, "c")
-    assert (group["lag"], group["state"], group["topics"], group["coordinator"]) == (140, "Stable", ["orders"], 1)
+    assert (row.committed, row.high_watermark, row.lag, row.client_id) == (50, 190, 140, "c")
+    assert (group.lag, group.state, group.topics, group.coordinator) == (140, "Stable", ("orders",), 1)
     state.apply_batch(batch(1, [], 2100, groups=[group_claim("billing", {"orders": {0: 190}}, commit_ms=2100)]), 2100)
     values = state.take(2100)[0]
-    assert values["lag/billing/orders/0"]["lag"] == 0  # type: ignore[index]
-    assert values["group/billing"]["sentence"] == "Group billing has caught up."  # type: ignore[index]
+    assert values["lag/billing/orders/0"].lag == 0  # type: ignore[index]
+    assert values["group/billing"].sentence == "Group billing has caught up."  # type: ignore[index]
 
 
 def test_a_rebalance_seen_step_by_step_is_told_once(state: ClusterState) -> None:
@@ -623,7 +627,7 @@ def test_a_rebalance_seen_step_by_step_is_told_once(state: ClusterState) -> None
     ):
         claim = group_claim("billing", {"orders": {0: 60}}, generation=generation, state=step)
         state.apply_batch(batch(1, [], at_ms, groups=[claim]), at_ms)
-        said += [e["sentence"] for e in state.take(at_ms)[1] if e["kind"] == "group_rebalance"]
+        said += [e.sentence for e in state.take(at_ms)[1] if e.kind == "group_rebalance"]
     assert said == ["group billing rebalanced to generation 2: its members rejoined; 1 member."]
 
 
@@ -632,13 +636,13 @@ def test_a_group_moves_to_another_coordinator(state: ClusterState) -> None:
     state.apply_batch(batch(2, [], 2000, groups=[group_claim("billing", {"orders": {0: 60}}, generation=2)]), 2000)
     state.apply_batch(batch(1, [], 2010, removed_groups=["billing"]), 2010)
     values, events = state.take(2010)
-    assert values["group/billing"]["coordinator"] == 2  # type: ignore[index]
-    assert [e["sentence"] for e in events] == ["group billing rebalanced to generation 2: its members rejoined; 1 member."]
+    assert values["group/billing"].coordinator == 2  # type: ignore[index]
+    assert [e.sentence for e in events] == ["group billing rebalanced to generation 2: its members rejoined; 1 member."]
     state.apply_batch(batch(2, [], 2020, full=True), 2020)
     values = state.take(2020)[0]
     assert values["group/billing"] is None
     assert values["lag/billing/orders/0"] is None
-    assert values["cluster"]["groups"] == 0  # type: ignore[index]
+    assert values["cluster"].groups == 0  # type: ignore[index]
 
 
 def test_lag_in_seconds_grows_while_a_group_stands_still(state: ClusterState) -> None:
@@ -650,9 +654,9 @@ def test_lag_in_seconds_grows_while_a_group_stands_still(state: ClusterState) ->
         values = state.take(now)[0]
     group = values["group/billing"]
     assert group is not None
-    assert group["lag"] == 640
-    assert (group["lag_s"], group["lag_basis"], group["attention"]) == (59.0, "at_least", "notice")
-    assert group["trend"] in ("stalled", "falling_behind")
+    assert group.lag == 640
+    assert (group.lag_s, group.lag_basis, group.attention) == (59.0, "at_least", "notice")
+    assert group.trend in ("stalled", "falling_behind")
 
 
 def test_lag_in_time_is_the_age_of_the_record_wherever_it_is_told(state: ClusterState) -> None:
@@ -669,12 +673,12 @@ def test_lag_in_time_is_the_age_of_the_record_wherever_it_is_told(state: Cluster
     row, group = values["lag/billing/orders/0"], values["group/billing"]
     assert row is not None
     assert group is not None
-    assert {(v["lag_s"], v["lag_basis"]) for v in (row, group)} == {(4_800.0, "record")}
-    assert "80\u202fmin behind" in group["sentence"]
-    assert "80\u202fmin behind" in values["cluster"]["verdict"]["text"]  # type: ignore[index]
+    assert {(v.lag_s, v.lag_basis) for v in (row, group)} == {(4_800.0, "record")}
+    assert "80\u202fmin behind" in group.sentence
+    assert "80\u202fmin behind" in values["cluster"].verdict.text  # type: ignore[index]
     assert state.untimed(10) == {}
     state.apply_batch(batch(1, [], 22_000, groups=[group_claim("billing", {"orders": {0: 60}})]), 22_000)
-    assert state.take(22_000)[0]["group/billing"]["lag_basis"] == "estimate"  # type: ignore[index]
+    assert state.take(22_000)[0]["group/billing"].lag_basis == "estimate"  # type: ignore[index]
     assert state.untimed(10) == {("127.0.0.1", 9092): [("billing", ("orders", 0), 60)]}
     state.apply_batch(batch(1, [], 23_000, removed_groups=["billing"]), 23_000)
     assert state.untimed(10) == {}
@@ -692,13 +696,13 @@ def test_a_batch_reader_does_not_turn_the_page_yellow(state: ClusterState) -> No
         for quiet in (2, 3):
             state.apply_batch(batch(quiet, [], now), now)
         values = state.take(now)[0]
-        levels.append(values["cluster"]["verdict"]["level"])  # type: ignore[index]
-        rows.append(state.groups.rows["billing"]["orders", 0]["status"])
+        levels.append(values["cluster"].verdict.level)  # type: ignore[index]
+        rows.append(state.groups.rows["billing"]["orders", 0].status)
     assert "warn" not in levels
     assert set(levels[300:]) == {"ok"}
     assert set(rows[300:]) == {"ok", "between"}
-    assert state.groups.values["billing"]["trend"] == "in_rhythm"
-    assert "as usual: it catches up about every" in state.groups.values["billing"]["sentence"]
+    assert state.groups.values["billing"].trend == "in_rhythm"
+    assert "as usual: it catches up about every" in state.groups.values["billing"].sentence
 
 
 def test_many_of_a_kind_become_one_sentence() -> None:
@@ -709,8 +713,8 @@ def test_many_of_a_kind_become_one_sentence() -> None:
         replicas = [(p + i) % 3 + 1 for i in range(3)]
         left = [b for b in replicas if b != 3]
         state.set_partition("wide", p, left[0], 6, left)
-    assert [e["kind"] for e in state.take(2000)[1]] == ["broker_died"]
-    said = [e["sentence"] for e in state.take(3500)[1]]
+    assert [e.kind for e in state.take(2000)[1]] == ["broker_died"]
+    said = [e.sentence for e in state.take(3500)[1]]
     assert len(said) == 2
     assert "30 leaders moved: broker 1 leads 30 (wide-11, wide-14, wide-17, …): broker 3 is down." in said
     assert any("left the ISR of 90 partitions" in text and "broker is down" in text for text in said)
@@ -719,7 +723,7 @@ def test_many_of_a_kind_become_one_sentence() -> None:
 def test_local_processes_are_shown(state: ClusterState) -> None:
     state.set_processes({1: "running", 2: "paused"})
     values = state.take(1500)[0]
-    assert values["broker/2"]["process"] == "paused"  # type: ignore[index]
+    assert values["broker/2"].process == "paused"  # type: ignore[index]
     state.set_processes({1: "running", 2: "paused"})
     assert "broker/2" not in state.take(1600)[0]
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from msgspec.structs import replace
 
+from broker_core.contract.live import Deletion
 from console.gateway.errors import from_code
 from console.models import AuditEntry, Job
 from console.snapshot import read
@@ -110,7 +112,7 @@ def test_a_deletion_that_is_seen_going_on_is_followed(tokens: Any, kafka: Any, m
     """The brokers answered at once, and ten thousand partitions are still being removed."""
     topic = read.Snapshot("local").topic("orders")
     assert topic is not None
-    going = {**topic, "deleting": {"waits_for": [], "moving": False, "sentence": "It is being deleted."}}
+    going = replace(topic, deleting=Deletion((), False, "It is being deleted."))
     monkeypatch.setattr("console.snapshot.read.Snapshot.topic", lambda _self, _name: going)
     answer = ask(tokens["admin"], "DELETE", f"{BASE}/orders")
     assert (answer.status_code, answer.json()["kind"]) == (202, "topic_deletion")

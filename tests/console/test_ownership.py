@@ -197,7 +197,7 @@ async def test_a_snapshot_that_names_other_things_is_written_anew_and_that_is_to
     redis.hset(keys.named("local", "topics"), "gone", "{}")
     await owner.publisher.compare()
     told = [owner.publisher._events.get_nowait() for _ in range(owner.publisher._events.qsize())]
-    assert "the live snapshot named 2 things otherwise than is known: it is written anew." in [e["sentence"] for e in told]
+    assert "the live snapshot named 2 things otherwise than is known: it is written anew." in [e.sentence for e in told]
     await until(lambda: owner.publisher._fresh)
     assert redis.hlen(keys.named("local", "partitions:orders")) == 3
     assert set(redis.hkeys(keys.named("local", "topics"))) == {"orders", "clicks"}

@@ -11,15 +11,17 @@ from urllib.parse import unquote
 import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
-from django.urls import reverse
+from django.urls import resolve, reverse
 
 from broker_core.contract.feed import Member
-from console.context import _url
 from console.models import AuditEntry, HealthReport, Job
-from console.rules.report import report
+from console.rules.pieces import link
+from console.rules.report import Facts, report
+from console.snapshot import keys
 from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS
 from tests.support.feed_rows import batch, group_claim
+from tests.support.live_rows import partition
 
 pytestmark = pytest.mark.spec("O1")
 
@@ -116,9 +118,16 @@ def test_a_page_names_what_it_needs_live(people: dict[str, Client]) -> None:
 
 def test_the_overview_says_the_verdict_first(people: dict[str, Client]) -> None:
     context = people["viewer"].get("/").context
-    assert context["verdict"]["text"].startswith("All 5 partitions are safe.")
-    assert context["live"]["controller_epoch"] == 14
-    assert [b["broker_id"] for b in context["brokers"]] == [1, 2, 3]
+    assert context["verdict"].text.startswith("All 5 partitions are safe.")
+    assert context["live"].controller_epoch == 14
+    assert [b.broker_id for b in context["brokers"]] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("about", "view"), [("brokers", "brokers"), ("topics", "topics"), ("groups", "groups"), ("topic/a.b", "topic")])
+def test_what_a_sentence_names_is_where_its_link_leads(about: str, view: str) -> None:
+    """The addresses are made without Django, which has its own table of them."""
+    found = resolve(link("words", about).href)
+    assert (found.url_name, found.kwargs) == (view, {"name": "a.b"} if view == "topic" else {})
 
 
 @pytest.mark.parametrize("path", ["/topics/nothing", "/groups/nothing", "/jobs/99", "/topics/%3Cscript%3Ealert(1)%3C%2Fscript%3E"])
@@ -157,9 +166,9 @@ def test_a_group_may_be_called_anything(people: dict[str, Client], shown: Any, r
         answer = people["admin"].get(path)
         assert answer.status_code == 200, path
         assert f'href="{own}"' in answer.content.decode(), path
-    assert people["admin"].get(own).context["group"]["group"] == name
+    assert people["admin"].get(own).context["group"].group == name
     assert people["operator"].post(reverse("group_offsets", args=[name]), {"topic": "orders", "to": "latest"}).status_code == 303
-    assert _url(f"group/{name}") == own
+    assert people["admin"].get(link(name, f"group/{name}").href).context["group"].group == name
 
 
 @pytest.mark.spec("P1", "P2")
@@ -269,7 +278,7 @@ def test_a_list_is_cut_into_pages(people: dict[str, Client], redis: Any) -> None
     assert len(first.context["rows"]) == 50
     assert first.context["pages"] == {"page": 1, "last": 3, "total": 123, "prev_url": None, "next_url": "?page=2"}
     wide = people["viewer"].get("/topics/wide?page=3")
-    assert [row["partition"] for row in wide.context["rows"]][:2] == [100, 101]
+    assert [row.partition for row in wide.context["rows"]][:2] == [100, 101]
     assert people["viewer"].get("/topics?q=t11").context["pages"]["total"] == 10
 
 
@@ -306,10 +315,10 @@ def publish_changes(redis: Any, state: Any, now_ms: int) -> None:
 
 def test_troubled_topics_are_listed_alone_the_worst_first(people: dict[str, Client], torn: Any) -> None:
     found = people["viewer"].get("/topics?troubled=1").context
-    assert [row["topic"] for row in found["rows"]] == ["t005", "wide", "t003", "t007", "__own"]
+    assert [row.topic for row in found["rows"]] == ["t005", "wide", "t003", "t007", "__own"]
     assert [(v["label"], v["chosen"], v["count"]) for v in found["views"]] == [("All", False, None), ("Troubled only", True, 5)]
     assert "topic_rows=t005,wide,t003,t007,__own" in found["ws_url"]
-    assert [row["topic"] for row in people["viewer"].get("/topics?troubled=1&q=T00").context["rows"]] == ["t005", "t003", "t007"]
+    assert [row.topic for row in people["viewer"].get("/topics?troubled=1&q=T00").context["rows"]] == ["t005", "t003", "t007"]
     some = people["viewer"].get("/topics?q=t1&page=2").context
     assert [v["url"] for v in some["views"]] == ["/topics?q=t1", "/topics?q=t1&troubled=1"]
     assert some["pages"]["prev_url"] == "?q=t1&page=1"
@@ -325,7 +334,7 @@ def test_troubled_partitions_are_listed_alone_and_followed_live(people: dict[str
     from console.live.subscription import parse
 
     first = people["viewer"].get("/topics/wide?troubled=1").context
-    numbers = [row["partition"] for row in first["rows"]]
+    numbers = [row.partition for row in first["rows"]]
     assert numbers == [99, *range(30, 79)]
     assert (first["pages"]["last"], first["pages"]["next_url"]) == (2, "?troubled=1&page=2")
     wanted = parse(first["ws_url"].partition("?")[2])
@@ -334,16 +343,15 @@ def test_troubled_partitions_are_listed_alone_and_followed_live(people: dict[str
     assert "Troubled only" in people["viewer"].get("/topics/wide").content.decode()
     torn.drop_topic("wide", 2000)
     publish_changes(redis, torn, 2000)
-    assert "wide" not in [row["topic"] for row in people["viewer"].get("/topics?troubled=1").context["rows"]]
+    assert "wide" not in [row.topic for row in people["viewer"].get("/topics?troubled=1").context["rows"]]
 
 
 def test_a_health_report_says_how_many_it_found_and_how_many_it_lists(people: dict[str, Client], local: Any) -> None:
-    trouble = [{"state": "offline", "sentence": f"wide-{n} has no leader."} for n in range(1_500)]
-    made = report({"trouble": trouble, "leaders": {}, "preferred": {}})
+    made = report(Facts(trouble=[partition("wide", n, "offline") for n in range(1_500)]))
     HealthReport.objects.create(cluster=local, level=made["level"], sentence=made["sentence"], checks=made["checks"])
     page = people["viewer"].get("/health").content.decode()
     assert "<summary>1\u202f500 found; the first 200 are listed.</summary>" in page
-    assert [n for n in (0, 199, 200) if f"<li>wide-{n} has no leader.</li>" in page] == [0, 199]
+    assert [n for n in (0, 199, 200) if f"<li>wide-{n} has no leader: it takes no reads and no writes.</li>" in page] == [0, 199]
 
 
 def test_whoever_may_not_see_tokens_is_not_told_that_there_are_none(people: dict[str, Client], tokens: Any) -> None:
@@ -364,3 +372,15 @@ def test_audit_rows_are_paged(people: dict[str, Client]) -> None:
     first = people["admin"].get("/audit")
     assert len(first.context["rows"]) == 50
     assert len(people["admin"].get("/audit" + first.context["pages"]["next_url"]).context["rows"]) == 10
+
+
+@pytest.mark.parametrize("text", ["{", '{"broker_id": "one"}'], ids=["no JSON", "of another version"])
+def test_a_value_that_cannot_be_read_is_as_good_as_absent(
+    people: dict[str, Client], shown: Any, redis: Any, caplog: pytest.LogCaptureFixture, text: str
+) -> None:
+    for key in ("cluster", "broker/1", "topic/orders", "partition/clicks/0", "group/billing"):
+        redis.hset(*keys.place("local", key), text)
+    assert [broker.broker_id for broker in people["viewer"].get("/").context["brokers"]] == [2, 3]
+    assert [people["viewer"].get(path).status_code for path in ("/topics/orders", "/groups/billing", "/topics/clicks")] == [404, 404, 200]
+    left_out = {record.args[0] for record in caplog.records if "left out" in record.msg and record.args}
+    assert left_out == {"Cluster", "Broker", "Topic", "Partition", "Group"}

@@ -149,12 +149,12 @@ def test_one_after_the_other_needs_the_last(cluster: BrokerCluster) -> None:
     assert leaderless(cluster) == 2
     choice = "start broker 2, or elect broker 1 unclean and lose what only broker 2 had."
     assert page.sentence() == GONE + f"Only broker 2 has all its committed records: {choice}"
-    assert page.look()["advice"]["candidates"] == [1]
+    assert page.look().advice.candidates == (1,)
     cluster.start(2)
     led(cluster, 2, {1, 2})
     assert cluster.consume("t") == ["both have it"]
     cluster.produce_until_acked("t", "again")
-    assert page.look()["advice"] is None
+    assert page.look().advice is None
 
 
 @pytest.mark.spec("R9")
@@ -211,9 +211,9 @@ def test_an_unclean_election_brings_back_reads_and_says_what_it_cost(cluster: Br
     assert answer.replica_election_results[0].partition_result[0].error_code == ErrorCode.NONE, answer
     led(cluster, 1, {1})
     assert cluster.consume("t") == ["both have it"]
-    assert page.look()["unclean"]["in_sync"] == [2]
+    assert page.look().unclean.in_sync == (2,)
     cluster.world.run_for(2_000)
     page.look()
-    told = [e for e in page.events if e["kind"] == "unclean_election"]
-    assert [e["level"] for e in told] == ["bad"]
-    assert told[0]["sentence"].endswith("Acknowledged records that it did not have are lost: at least 1 record, as last seen.")
+    told = [e for e in page.events if e.kind == "unclean_election"]
+    assert [e.level for e in told] == ["bad"]
+    assert told[0].sentence.endswith("Acknowledged records that it did not have are lost: at least 1 record, as last seen.")

@@ -2,61 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from console.live.events import broker_events, event
-from console.live.telling import HOLD_MS, Telling, moved
+from console.live.events import Happened, broker_events, moved
+from console.live.telling import HOLD_MS, Telling
 
 
-def shrink(partition: int, at_ms: int, broker: int = 2) -> dict[str, Any]:
+def shrink(partition: int, at_ms: int, broker: int = 2) -> Happened:
     text = f"broker {broker} left the ISR of t-{partition}"
-    return event("isr_shrink", "warn", text, at_ms, broker_id=broker, topic="t", partition=partition, cause="no fetch for 10.0 s")
+    return Happened("isr_shrink", "warn", text, at_ms, broker_id=broker, topic="t", partition=partition, cause="no fetch for 10.0 s")
 
 
-def lost(partition: int, at_ms: int) -> dict[str, Any]:
-    return event("leader_moved", "bad", f"t-{partition} lost", at_ms, broker_id=2, topic="t", partition=partition, old=2, epoch=4)
+def lost(partition: int, at_ms: int) -> Happened:
+    return Happened("leader_moved", "bad", f"t-{partition} lost", at_ms, broker_id=2, topic="t", partition=partition, old=2, epoch=4)
 
 
-def found(partition: int, at_ms: int, broker: int) -> dict[str, Any]:
+def found(partition: int, at_ms: int, broker: int) -> Happened:
     text = f"broker {broker} leads t-{partition}"
-    return event("leader_moved", "ok", text, at_ms, broker_id=broker, topic="t", partition=partition, new=broker, epoch=5)
+    return Happened("leader_moved", "ok", text, at_ms, broker_id=broker, topic="t", partition=partition, new=broker, epoch=5)
 
 
-def death(at_ms: int) -> list[dict[str, Any]]:
+def death(at_ms: int) -> list[Happened]:
     return broker_events({2: {"epoch": 1}}, {}, at_ms)
 
 
 def test_the_first_is_said_at_once_and_the_rest_of_the_burst_counted() -> None:
     telling = Telling()
-    assert [e["partition"] for e in telling.tell([shrink(0, 1000)], 1000)] == [0]
+    assert [e.partition for e in telling.tell([shrink(0, 1000)], 1000)] == [0]
     for n in range(1, 40):
         assert telling.tell([shrink(n, 1000 + n)], 1000 + n) == []
     said = telling.tell([], 1000 + HOLD_MS)
-    assert [e["sentence"] for e in said] == ["broker 2 left the ISR of 39 partitions (t-1, t-10, t-11, …): no fetch for 10.0 s."]
-    assert (said[0]["partition"], said[0]["topic"], said[0]["broker_id"]) == (None, "t", 2)
+    assert [e.sentence for e in said] == ["broker 2 left the ISR of 39 partitions (t-1, t-10, t-11, …): no fetch for 10.0 s."]
+    assert (said[0].partition, said[0].topic, said[0].broker_id) == (None, "t", 2)
     assert telling.tell([], 10_000) == []
-    assert [e["partition"] for e in telling.tell([shrink(7, 20_000)], 20_000)] == [7]
+    assert [e.partition for e in telling.tell([shrink(7, 20_000)], 20_000)] == [7]
 
 
 def test_few_are_said_one_by_one() -> None:
     telling = Telling()
     telling.tell([shrink(0, 1000)], 1000)
     telling.tell([shrink(1, 1100), shrink(2, 1100)], 1100)
-    assert [e["partition"] for e in telling.tell([], 3000)] == [1, 2]
+    assert [e.partition for e in telling.tell([], 3000)] == [1, 2]
 
 
 def test_a_death_is_told_in_a_handful_of_sentences() -> None:
     """75 partitions, 25 of them led by the dead broker, in steps as the controller writes them."""
     telling = Telling()
     said = telling.tell(death(1000), 1000)
-    assert [e["kind"] for e in said] == ["broker_died"]
+    assert [e.kind for e in said] == ["broker_died"]
     said += telling.tell([lost(n, 1050) for n in range(25)], 1050)
     for n in range(25):
         said += telling.tell([found(n, 1100 + n, 1 + 2 * (n % 2)), shrink(n, 1100 + n)], 1100 + n)
     said += telling.tell([shrink(n, 1500) for n in range(25, 75)], 1500)
     assert len(said) == 1
     said = telling.tell([], 1000 + HOLD_MS)
-    assert sorted(e["sentence"] for e in said) == [
+    assert sorted(e.sentence for e in said) == [
         "25 leaders moved: broker 1 leads 13 and broker 3 leads 12 (t-0, t-1, t-10, …): broker 2 is down.",
         "broker 2 left the ISR of 75 partitions (t-0, t-1, t-10, …): no fetch for 10.0 s.",
     ]
@@ -67,7 +65,7 @@ def test_a_leader_that_nobody_replaces_is_lost() -> None:
     telling.tell([*death(1000), lost(0, 1000), lost(1, 1000)], 1000)
     telling.tell([found(1, 1200, 3)], 1200)
     said = telling.tell([], 1000 + HOLD_MS)
-    assert sorted((e["level"], e["sentence"]) for e in said) == [
+    assert sorted((e.level, e.sentence) for e in said) == [
         ("bad", "t-0 lost"),
         ("notice", "broker 3 took over t-1 from broker 2, epoch 5: broker 2 is down."),
     ]
@@ -80,8 +78,7 @@ def test_another_broker_s_fall_is_not_held_by_a_death() -> None:
 
 
 def test_moves_are_named_by_their_cause() -> None:
-    base = event("leader_moved", "notice", "", 5, broker_id=1, topic="t", partition=0, old=2, new=1, epoch=9)
+    base = Happened("leader_moved", "notice", "", 5, broker_id=1, topic="t", partition=0, old=2, new=1, epoch=9)
     assert (
-        moved(base, "it is the preferred leader")["sentence"]
-        == "broker 1 took over t-0 from broker 2, epoch 9: it is the preferred leader."
+        moved(base, "it is the preferred leader").sentence == "broker 1 took over t-0 from broker 2, epoch 9: it is the preferred leader."
     )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from broker_core.contract.live import UncleanElection
 from console.live.state import ClusterState
 from console.models import AuditEntry
 from tests.support.console_fixtures import publish
@@ -48,23 +49,23 @@ def test_an_unclean_election_says_what_is_lost(state: ClusterState) -> None:
     state.take(1200)
     state.set_partition("orders", 0, 2, 7, [2])
     state.apply_batch(batch(2, [claim("orders", 0, 2, ALL, leader=2, isr=[2], end=90, leader_epoch=7)], 1300), 1300)
-    told = [e for e in events(state, 1300) if (e["topic"], e["partition"], e["new"]) == ("orders", 0, 2)]
-    assert [(e["kind"], e["level"]) for e in told] == [("unclean_election", "bad")]
-    assert told[0]["sentence"] == (
+    told = [e for e in events(state, 1300) if (e.topic, e.partition, e.new) == ("orders", 0, 2)]
+    assert [(e.kind, e.level) for e in told] == [("unclean_election", "bad")]
+    assert told[0].sentence == (
         "broker 2 leads orders-0 in epoch 7 by an unclean election: it was not in sync, 1 was. "
         "Acknowledged records that it did not have are lost: at least 10 records, as last seen."
     )
-    assert state.values["orders", 0]["unclean"] == {"leader_epoch": 7, "in_sync": [1]}
+    assert state.values["orders", 0].unclean == UncleanElection(7, (1,))
     state.set_partition("orders", 0, 2, 8, [2, 1])
     state.take(1400)
-    assert state.values["orders", 0]["unclean"] is None, "another epoch, another election"
+    assert state.values["orders", 0].unclean is None, "another epoch, another election"
 
 
 def test_whoever_was_in_sync_is_elected_clean(state: ClusterState) -> None:
     state.take(1200)
     state.set_brokers({1: BROKERS[1], 2: BROKERS[2]}, 1250)
     state.set_partition("orders", 0, 1, 7, [1])
-    kinds = {e["kind"] for e in events(state, 1300) if (e["topic"], e["new"]) == ("orders", 1)}
+    kinds = {e.kind for e in events(state, 1300) if (e.topic, e.new) == ("orders", 1)}
     assert kinds == {"leader_moved"}
 
 
@@ -76,7 +77,7 @@ def test_who_joined_the_isr_by_the_leaders_own_word_was_in_sync() -> None:
     state.apply_batch(batch(1, [claim("orders", 0, 1, ALL, leader=1, isr=[1, 2], end=100, leader_epoch=6)], 1100), 1100)
     state.set_brokers({2: BROKERS[2], 3: BROKERS[3]}, 1200)
     state.set_partition("orders", 0, 2, 7, [2])
-    assert not [e for e in events(state, 1300) if e["kind"] == "unclean_election"]
+    assert not [e for e in events(state, 1300) if e.kind == "unclean_election"]
 
 
 def test_a_thousand_at_once_are_one_event() -> None:
@@ -88,9 +89,9 @@ def test_a_thousand_at_once_are_one_event() -> None:
     state.take(1100)
     for number in range(60):
         state.set_partition("wide", number, 2, 7, [2])
-    told = [e for e in events(state, 1200) if e["kind"] == "unclean_election"]
+    told = [e for e in events(state, 1200) if e.kind == "unclean_election"]
     assert len(told) == 1
-    assert told[0]["sentence"].startswith("60 partitions are led by brokers that were not in sync, elected unclean (wide-0, ")
+    assert told[0].sentence.startswith("60 partitions are led by brokers that were not in sync, elected unclean (wide-0, ")
 
 
 def test_a_lost_leader_is_told_without_a_guess(state: ClusterState) -> None:
@@ -99,7 +100,7 @@ def test_a_lost_leader_is_told_without_a_guess(state: ClusterState) -> None:
     fresh.take(1000)
     fresh.set_brokers({3: BROKERS[3]}, 1100)
     fresh.set_partition("orders", 0, 1, 5, [1, 2])
-    told = [e["sentence"] for e in events(fresh, 1100) if e["kind"] == "leader_moved" and e["topic"] == "orders" and e["partition"] == 0]
+    told = [e.sentence for e in events(fresh, 1100) if e.kind == "leader_moved" and e.topic == "orders" and e.partition == 0]
     assert told == ["orders-0 lost its leader, broker 1: no reads, no writes until a replica that was in sync is back: none of them runs."]
 
 
@@ -107,7 +108,7 @@ def test_the_process_of_a_broker_changes_the_advice(state: ClusterState) -> None
     state.take(1200)
     state.set_processes({1: "paused", 2: "running"})
     state.take(1300)
-    assert "resume broker 1" in state.values["orders", 0]["advice"]["text"]
+    assert "resume broker 1" in state.values["orders", 0].advice.text
 
 
 # --- the form and REST

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from broker_core.contract.live import Age, Partition
 from broker_core.coordination.layout import DELETE_TOPICS, config_path, deletion_path, ensure_layout, partitions_path, state_path
 from broker_core.coordination.store import SessionExpired
 from broker_core.coordination.znode_data import TopicAssignment, encode_config, encode_partition_state, encode_topic
@@ -108,7 +109,7 @@ async def test_all_partitions_of_a_change_are_followed(store: MemoryStore, sink:
     wide = {("wide", p) for p in range(READS_AT_ONCE * 2 + 50)}
 
     def epochs() -> set[int | None]:
-        return {value["leader_epoch"] for value in sink.state.take(1000)[0].values() if value and "leader_epoch" in value}
+        return {value.leader_epoch for value in sink.state.take(1000)[0].values() if isinstance(value, Partition)}
 
     await sink.until(lambda: sink.state.partitions.facts.keys() == wide and all(f.store for f in sink.state.partitions.facts.values()))
     assert epochs() == {1}
@@ -177,12 +178,12 @@ async def test_what_changed_untold_is_found_and_read_again(store: MemoryStore) -
     await sink.until(lambda: sink.state.topics.keys() == {"orders", "late"} and sink.state.deleting == {"orders"})
     await sink.until(lambda: sink.state.partitions.facts[("orders", 1)].store == (2, 7, [2, 3]))
     await sink.until(lambda: sink.state.topics["orders"]["min_insync_replicas"] == 1)
-    told = [event for event in sink.state.take(2000)[1] if event["kind"] == "view_mended"]
+    told = [event for event in sink.state.take(2000)[1] if event.kind == "view_mended"]
     assert len(told) == 1
-    assert "without word of a change" in told[0]["sentence"]
+    assert "without word of a change" in told[0].sentence
     await sink.until(lambda: view._watched.is_idle() and view._watched.true_ms() > 0)
     await view.check()
-    assert not [event for event in sink.state.take(3000)[1] if event["kind"] == "view_mended"]
+    assert not [event for event in sink.state.take(3000)[1] if event.kind == "view_mended"]
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
     await reader.close()
@@ -198,12 +199,12 @@ async def test_the_view_is_as_old_as_the_oldest_change_that_waits(store: MemoryS
     await reader.connect(1000)
     await view._read_all()
     await view.pulse()
-    assert sink.state.parts(1_000_500)["store"] == {"state": "live", "age_ms": 500, "at_ms": 1_000_000}
+    assert sink.state.parts(1_000_500).store == Age("live", 500, 1_000_000)
     await store.create(deletion_path("orders"), b"")
     await view.pulse()
     clock[0] += 20_000
     await view.pulse()
-    assert sink.state.parts(clock[0])["store"] == {"state": "lost", "age_ms": 20_000, "at_ms": 1_000_000}
+    assert sink.state.parts(clock[0]).store == Age("lost", 20_000, 1_000_000)
     assert sink.state.oldest_ms(clock[0]) == 1_000_000
     clock[0] += 60_000
     with pytest.raises(SessionExpired):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from console.models import HealthReport, Job, trim
-from console.rules.partitions import partition_sentence
-from console.rules.report import changes, report
+from console.rules.report import Facts, changes, report
 from console.rules.words import duration
 from console.snapshot.read import Snapshot
 from workers.kinds.step import Step
@@ -43,24 +41,14 @@ def _wait(job: Job, age_ms: int | None) -> Step:
     return Step("start", {"tries": tries}, 0, 1, "reports", f"Waiting: {why}.")
 
 
-def facts(snapshot: Snapshot) -> dict[str, Any]:
-    """What the report's rules judge."""
-    found, _ = snapshot.trouble(TROUBLE_LIMIT)
-    online = [b for b in snapshot.brokers() if b["state"] == "online"]
-    acks: dict[str, int] = {}
-    for broker in online:
-        for name, count in (broker.get("produce_by_acks") or {}).items():
-            acks[name] = acks.get(name, 0) + count
-    return {
-        "trouble": [{**v, "sentence": partition_sentence(v)} for v in found],
-        "leaders": {b["broker_id"]: b["leaders"] for b in online},
-        "preferred": {b["broker_id"]: b["preferred"] for b in online},
-        "groups": snapshot.groups(snapshot.group_names()),
-        "topics": [topic for topic in snapshot.topics(snapshot.topic_names()) if not topic["deleting"]],
-        "produce_by_acks": acks or None,
-        "brokers": online,
-        "clients": snapshot.silent_clients(),
-    }
+def facts(snapshot: Snapshot) -> Facts:
+    return Facts(
+        trouble=snapshot.trouble(TROUBLE_LIMIT)[0],
+        brokers=[b for b in snapshot.brokers() if b.state == "online"],
+        topics=[topic for topic in snapshot.topics(snapshot.topic_names()) if topic.deleting is None],
+        groups=snapshot.groups(snapshot.group_names()),
+        clients=snapshot.silent_clients(),
+    )
 
 
 def cancel(job: Job) -> Step:

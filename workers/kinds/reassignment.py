@@ -13,6 +13,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from broker_core.contract.live import Partition
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Job
 from console.rules.moves import progress, settle
@@ -168,15 +169,15 @@ def _measure(cluster_id: str, rows: list[Row]) -> None:
             value = snapshot.partition(*_tp(row))
         except SnapshotUnavailable:
             return
-        if value and value["log_end_offset"] is not None:
-            row.update(_records(row, value))
+        if value and value.log_end_offset is not None:
+            row.update(_records(row, value, value.log_end_offset))
 
 
-def _records(row: Row, value: Mapping[str, Any]) -> dict[str, int]:
+def _records(row: Row, value: Partition, end: int) -> dict[str, int]:
     added = [b for b in row["to"] if b not in row["from"]]
-    ends = {r["broker_id"]: r["log_end_offset"] for r in value["replicas"]}
-    start = value["log_start_offset"] or 0
-    length = value["log_end_offset"] - start
+    ends = {r.broker_id: r.log_end_offset for r in value.replicas}
+    start = value.log_start_offset or 0
+    length = end - start
     return {"done": sum(min(max((ends.get(b) or start) - start, 0), length) for b in added), "total": length * len(added)}
 
 

@@ -44,9 +44,9 @@ def _deletion(job: Job, left: int) -> Step:
     if not left and shown is None:
         said = f"{name} is deleted."
         return Step("end", job.plan, total, total, message=said, said=said, state=Job.SUCCEEDED, result={"partitions": total})
-    deleting = (shown or {}).get("deleting") or {}
-    if deleting.get("waits_for") or deleting.get("moving"):
-        return Step("follow", {"since": _now()}, total - left, total, message=deleting["sentence"])
+    deleting = shown and shown.deleting
+    if deleting and (deleting.waits_for or deleting.moving):
+        return Step("follow", {"since": _now()}, total - left, total, message=deleting.sentence)
     said = (
         f"Brokers still serve {counted(left, 'partition')} of {name}."
         if left

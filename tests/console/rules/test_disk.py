@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec import to_builtins
 
 from broker_core.contract import live
 from broker_core.contract.feed import LogDir
 from console.rules import disk
-from console.rules.report import changes, report
+from console.rules.pieces import text_of
+from console.rules.report import Facts, changes, report
 from console.rules.verdict import verdict
+from tests.support.live_rows import some
 
 GIB = 1 << 30
 COUNTS = {"brokers_online": 3, "partitions": 7}
-FACTS: dict[str, Any] = {"leaders": {}, "preferred": {}}
 
 
 def folder(**said: Any) -> LogDir:
@@ -28,7 +28,8 @@ OFFLINE = folder(
 
 
 def test_an_offline_folder_is_told_with_when_why_what_and_what_to_do() -> None:
-    assert disk.finding(2, OFFLINE, 25) == (
+    found = disk.finding(2, OFFLINE, 25)
+    assert (found.state, found.level, text_of(found.pieces)) == (
         disk.OFFLINE,
         "warn",
         "The data folder of broker 2 is offline since 14 Nov 22:13:20 UTC (append of t-0 failed: [Errno 28] No space left on device). "
@@ -51,7 +52,7 @@ def test_a_forecast_is_as_bad_as_it_is_near(full_in_s: int | None, state: str, l
 
 
 def test_the_forecast_is_a_sentence() -> None:
-    words = disk.finding(2, folder(full_in_s=3 * 3600))[2].replace("\u202f", " ")
+    words = text_of(disk.finding(2, folder(full_in_s=3 * 3600)).pieces).replace("\u202f", " ")
     assert words == "The disk of broker 2 is full in about 3 h at the present rate (50.0 GiB of 100 GiB free)."
 
 
@@ -62,7 +63,7 @@ def test_little_room_is_told_without_a_forecast(free: float, level: str) -> None
 
 
 def test_unknown_room_is_not_judged() -> None:
-    assert disk.finding(2, folder(free_bytes=None, total_bytes=None)) == (disk.SERVES, "ok", "")
+    assert disk.finding(2, folder(free_bytes=None, total_bytes=None)) == (disk.SERVES, "ok", ())
 
 
 def _judged(*folders: LogDir) -> list[live.LogDir]:
@@ -74,25 +75,25 @@ def test_the_verdict_says_it_after_what_it_does_to_partitions() -> None:
     said = verdict(
         counts, [], [], None, folders=[disk.judged(n, each, 25) for n, each in enumerate((folder(), OFFLINE, folder(full_in_s=60)), 1)]
     )
-    assert said["level"] == "bad"
-    assert [part["level"] for part in said["parts"]] == ["warn", "bad", "warn"]
-    assert "broker 3 is full in about" in said["parts"][1]["text"]
-    assert "broker 2 is offline since" in said["parts"][2]["text"]
-    assert {part["about"] for part in said["parts"][1:]} == {"brokers"}
+    assert said.level == "bad"
+    assert [part.level for part in said.parts] == ["warn", "bad", "warn"]
+    assert "broker 3 is full in about" in said.parts[1].text
+    assert "broker 2 is offline since" in said.parts[2].text
+    assert {part.about for part in said.parts[1:]} == {"brokers"}
     many = verdict(COUNTS, [], [], None, folders=_judged(*[OFFLINE] * 8))
-    assert len(many["parts"]) == 2 + 3
-    assert many["parts"][-1]["text"] == "So it is with 5 more data folders.".replace(" more", " more")
+    assert len(many.parts) == 2 + 3
+    assert many.parts[-1].text == "So it is with 5 more data folders.".replace(" more", " more")
 
 
-def _online(broker: int, said: LogDir) -> dict[str, Any]:
-    return {"broker_id": broker, "log_dir": to_builtins(disk.judged(broker, said, 25))}
+def _online(broker: int, said: LogDir) -> live.Broker:
+    return some(live.Broker, broker_id=broker, log_dir=disk.judged(broker, said, 25))
 
 
 def test_the_report_has_a_check_whose_items_stay_the_same() -> None:
     online = [_online(n, each) for n, each in enumerate((folder(), OFFLINE, folder(full_in_s=60)), 1)]
-    made = report({**FACTS, "brokers": online})
+    made = report(Facts(brokers=online))
     check = next(each for each in made["checks"] if each["id"] == "data_folders")
     assert (check["level"], len(check["items"])) == ("bad", 2)
-    later = report({**FACTS, "brokers": [*online[:2], _online(3, folder(full_in_s=50))]})
+    later = report(Facts(brokers=[*online[:2], _online(3, folder(full_in_s=50))]))
     assert changes(made, later) == {"new": [], "gone": []}
-    assert next(each for each in report({**FACTS, "brokers": []})["checks"] if each["id"] == "data_folders")["level"] == "ok"
+    assert next(each for each in report(Facts())["checks"] if each["id"] == "data_folders")["level"] == "ok"

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from console.rules.recovery import Who, records_lost, text_of, under_min_isr, without_leader
+from broker_core.contract.live import Partition, Replica
+from console.rules.pieces import text_of
+from console.rules.recovery import Who, records_lost, under_min_isr, without_leader
 from console.rules.verdict import verdict
+from tests.support.live_rows import partition, some
 
 pytestmark = pytest.mark.spec("R8")
 
 
-def value(isr: Sequence[int], ends: Mapping[int, int | None] | None = None) -> dict[str, Any]:
-    replicas = [{"broker_id": b, "log_end_offset": (ends or {}).get(b)} for b in (0, 1, 2)]
-    return {"isr": isr, "assignment": [0, 1, 2], "replicas": replicas}
+def value(isr: Sequence[int], ends: Mapping[int, int | None] | None = None) -> Partition:
+    replicas = [some(Replica, broker_id=b, log_end_offset=(ends or {}).get(b)) for b in (0, 1, 2)]
+    return partition("orders", 0, "offline", isr=isr, assignment=(0, 1, 2), replicas=replicas)
 
 
 def said(isr: Sequence[int], who: Who, *, unclean: bool = False, ends: Mapping[int, int | None] | None = None) -> str:
-    return text_of(without_leader("orders", value(isr, ends), who, unclean=unclean)["parts"])
+    found = without_leader(value(isr, ends), who, unclean=unclean)
+    assert found.text == text_of(found.parts)
+    return found.text
 
 
 ONLY_1 = "Only broker 1 has all its committed records: "
@@ -60,23 +65,21 @@ def test_where_the_topic_lets_anybody_lead_the_order_of_starting_matters() -> No
 
 
 def test_what_would_be_lost_is_counted_where_it_is_known() -> None:
-    found = without_leader("orders", value([1], {0: 90, 1: 1_302, 2: 1_000}), Who([2, 0]), unclean=False)
-    assert (found["can_lead"], found["candidates"], found["lost"]) == ([1], [0, 2], 1_212)
-    assert text_of(found["parts"]).endswith("elect broker 0 unclean and lose what only broker 1 had, at least 1\u202f212 records.")
-    assert records_lost(value([1], {0: 90, 1: None})["replicas"], [1], 0) is None
-    assert records_lost(value([1], {0: 90, 1: 80})["replicas"], [1], 0) is None, "it may have other records than broker 1"
+    found = without_leader(value([1], {0: 90, 1: 1_302, 2: 1_000}), Who([2, 0]), unclean=False)
+    assert (found.can_lead, found.candidates, found.lost) == ((1,), (0, 2), 1_212)
+    assert found.text.endswith("elect broker 0 unclean and lose what only broker 1 had, at least 1\u202f212 records.")
+    assert records_lost(value([1], {0: 90, 1: None}).replicas, [1], 0) is None
+    assert records_lost(value([1], {0: 90, 1: 80}).replicas, [1], 0) is None, "it may have other records than broker 1"
 
 
 def test_each_choice_leads_to_its_form() -> None:
-    found = without_leader("orders", value([1]), Who([0]), unclean=False)
-    assert [(p["text"], p["about"], p["form"]) for p in found["parts"] if p["about"]] == [
-        ("start broker 1", "brokers", "to-start-1"),
-        ("elect broker 0 unclean", "topic/orders", "elect-unclean"),
+    found = without_leader(value([1]), Who([0]), unclean=False)
+    assert [(p.text, p.about, p.form, p.href) for p in found.parts if p.about] == [
+        ("start broker 1", "brokers", "to-start-1", "/brokers#to-start-1"),
+        ("elect broker 0 unclean", "topic/orders", "elect-unclean", "/topics/orders#elect-unclean"),
     ]
-    found = under_min_isr("orders", value([1]), Who([1]))
-    assert ("lower min.insync.replicas to 1", "topic/orders", "s-min.insync.replicas") in [
-        (p["text"], p["about"], p["form"]) for p in found["parts"]
-    ]
+    found = under_min_isr(value([1]), Who([1]))
+    assert ("lower min.insync.replicas to 1", "topic/orders", "s-min.insync.replicas") in [(p.text, p.about, p.form) for p in found.parts]
 
 
 @pytest.mark.spec("R5")
@@ -98,15 +101,16 @@ def test_each_choice_leads_to_its_form() -> None:
     ],
 )
 def test_under_min_isr_the_choices_are_named(isr: list[int], who: Who, text: str) -> None:
-    assert text_of(under_min_isr("orders", value(isr), who)["parts"]) == text
+    assert under_min_isr(value(isr), who).text == text
 
 
 def test_the_verdict_names_who_can_lead_among_the_dead() -> None:
     """With two brokers down the reader has to know which of them is the one."""
     counts = {"brokers_online": 1, "partitions": 10, "offline": 1, "under_min_isr": 0, "under_replicated": 0, "not_preferred": 0}
-    worst = {"topic": "orders", "state": "offline", "sentence": f"orders-0 has no leader. {ONLY_1}start broker 1."}
+    worst = replace(value([1]), advice=without_leader(value([1]), Who([]), unclean=True))
     found = verdict(counts, [0, 1], [], worst)
-    assert found["text"] == (
-        f"Brokers 0 and 1 are down: 1 partition has no leader, so no reads and no writes. orders-0 has no leader. {ONLY_1}start broker 1."
+    assert found.text == (
+        "Brokers 0 and 1 are down: 1 partition has no leader, so no reads and no writes. "
+        f"orders-0 has no leader: it takes no reads and no writes. {worst.advice.text}"
     )
-    assert [part["about"] for part in found["parts"]] == ["brokers", "topic/orders"]
+    assert [part.about for part in found.parts] == ["brokers", "topic/orders"]

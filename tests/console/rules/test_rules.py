@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from broker_core.contract.live import Advice, Broker, Deletion, Group, Reassigning, Topic
 from console.rules import imbalance, lag, moves, no_loss
 from console.rules.lag import Behind, Commit, RecordTime, Sample
-from console.rules.partitions import deletion_sentence, missing, not_preferred, partition_sentence, partition_state
-from console.rules.report import changes, report
-from console.rules.verdict import verdict
+from console.rules.partitions import deletion_words, missing, not_preferred, partition_sentence, partition_state
+from console.rules.report import Facts, changes, report
+from console.rules.verdict import Silence, verdict
+from tests.support.live_rows import partition, some
 
 
 @pytest.mark.spec("R5", "R8")
@@ -48,21 +51,20 @@ def test_what_a_reassignment_adds_is_not_missing(isr: list[int], assignment: lis
 
 
 def test_of_a_moving_partition_only_who_is_missing_is_named() -> None:
-    value = {"topic": "t", "partition": 0, "state": "under_replicated", "isr": [1, 2], "assignment": [4, 1, 2, 3], "min_insync_replicas": 1}
-    said = partition_sentence({**value, "reassigning": {"adding": [4], "removing": [1]}})
-    assert said == "t-0 has fewer copies than wanted: broker 3 out of the ISR."
+    value = partition("t", 0, "under_replicated", isr=(1, 2), assignment=(4, 1, 2, 3), reassigning=Reassigning((4,), (1,)))
+    assert partition_sentence(value) == "t-0 has fewer copies than wanted: broker 3 out of the ISR."
 
 
 def test_a_partitions_sentence_says_where_and_why() -> None:
-    value = {"topic": "orders", "partition": 3, "state": "under_min_isr", "isr": [1], "assignment": [1, 2], "min_insync_replicas": 2}
+    value = partition("orders", 3, "under_min_isr", isr=(1,), assignment=(1, 2), min_insync_replicas=2)
     assert partition_sentence(value) == "orders-3 refuses acks=all: broker 2 out of the ISR and min.insync.replicas is 2."
 
 
 def test_without_a_leader_the_sentence_is_followed_by_the_advice() -> None:
-    value = {"topic": "t", "partition": 0, "state": "offline", "isr": [2], "assignment": [1, 2, 3], "min_insync_replicas": 1}
+    value = partition("t", 0, "offline", isr=(2,), assignment=(1, 2, 3))
     assert partition_sentence(value) == "t-0 has no leader: it takes no reads and no writes."
-    advised = {**value, "advice": {"text": "Only broker 2 has all its committed records: start broker 2."}}
-    assert partition_sentence(advised).endswith("no writes. Only broker 2 has all its committed records: start broker 2.")
+    advice = some(Advice, text="Only broker 2 has all its committed records: start broker 2.")
+    assert partition_sentence(replace(value, advice=advice)).endswith(f"no writes. {advice.text}")
 
 
 COMMITS = [Commit(n * 1000, n * 10, 100) for n in range(10)]
@@ -136,7 +138,7 @@ def test_a_groups_lag_in_time_is_its_worst_partitions() -> None:
     assert lag.worst_behind(rows) == (80.0, "estimate")
     assert lag.worst_behind([*rows, Behind(10.0, "at_least")]) == (80.0, "at_least")
     assert lag.worst_behind([None]) is None
-    assert lag.behind_of({"lag_s": 3.0, "lag_basis": "estimate"}) == (3.0, "estimate")
+    assert lag.behind_of(some(Group, lag_s=3.0, lag_basis="estimate")) == (3.0, "estimate")
 
 
 @pytest.mark.parametrize(
@@ -157,10 +159,8 @@ def test_trends(values: list[int], active: bool, word: str, eta: float | None) -
 def test_a_group_within_its_commit_interval_keeps_up() -> None:
     samples = [Sample(0, 10), Sample(10_000, 40)]
     assert lag.trend(samples, 10_000, active=True, lag_s=0.9) == ("steady", None)
-    assert (
-        lag.group_sentence("billing", 40, Behind(0.04, "estimate"), "steady", None) == "Group billing keeps up, less than 1\u202fs behind."
-    )
-    assert lag.group_sentence("billing", 40, Behind(7.0, "estimate"), "falling_behind", None) == "Group billing keeps up, 7\u202fs behind."
+    assert lag.group_words(40, Behind(0.04, "estimate"), "steady", None) == "keeps up, less than 1\u202fs behind."
+    assert lag.group_words(40, Behind(7.0, "estimate"), "falling_behind", None) == "keeps up, 7\u202fs behind."
 
 
 @pytest.mark.parametrize(
@@ -173,14 +173,11 @@ def test_a_group_within_its_commit_interval_keeps_up() -> None:
     ],
 )
 def test_a_groups_sentence_says_how_sure_it_is(basis: str, word: str, said: str) -> None:
-    assert lag.group_sentence("etl", 9, Behind(4_800.0, basis), word, None, every_s=7_200.0) == f"Group etl {said}"
+    assert lag.group_words(9, Behind(4_800.0, basis), word, None, every_s=7_200.0) == said
 
 
 def test_a_groups_sentence() -> None:
-    assert (
-        lag.group_sentence("billing", 500, Behind(12.0, "record"), "catching_up", 40.0)
-        == "Group billing is 12\u202fs behind and is catching up (about 40\u202fs)."
-    )
+    assert lag.group_words(500, Behind(12.0, "record"), "catching_up", 40.0) == "is 12\u202fs behind and is catching up (about 40\u202fs)."
 
 
 @pytest.mark.spec("O2")
@@ -193,7 +190,7 @@ def test_no_loss_settings() -> None:
     assert no_loss.producer_findings({"-1": 9, "1": 2, "0": 0}) == [
         "Producers have written with acks=1 since the brokers started: such a record can be lost with one broker."
     ]
-    assert no_loss.findings([{"topic": "__x", "internal": True, "replication_factor": 1}]) == []
+    assert no_loss.findings([some(Topic, topic="__x", internal=True, replication_factor=1)], {}) == []
 
 
 @pytest.mark.spec("O3")
@@ -210,6 +207,8 @@ def test_skew_is_a_fraction_of_the_share() -> None:
     assert imbalance.skew(0, {1: 0}) is None
 
 
+WORST = partition("orders", 3, "under_replicated", isr=(1,), assignment=(1, 2))
+SAID = "orders-3 has fewer copies than wanted: broker 2 out of the ISR."
 GOOD = {"brokers_online": 3, "partitions": 180, "offline": 0, "under_min_isr": 0, "under_replicated": 0, "not_preferred": 0}
 
 
@@ -234,32 +233,27 @@ GOOD = {"brokers_online": 3, "partitions": 180, "offline": 0, "under_min_isr": 0
             "3 partitions have fewer copies than wanted.",
         ),
         (GOOD, [1], [], "warn", "Broker 1 is down: all 180 partitions have all the copies they want."),
-        (GOOD | {"offline": 1}, [], [], "bad", "1 partition has no leader, so no reads and no writes. orders-3 …"),
+        (GOOD | {"offline": 1}, [], [], "bad", f"1 partition has no leader, so no reads and no writes. {SAID}"),
         (
             GOOD | {"under_replicated": 1},
             [],
             [],
             "warn",
-            "1 partition has fewer copies than wanted; it accepts reads and writes. orders-3 …",
+            f"1 partition has fewer copies than wanted; it accepts reads and writes. {SAID}",
         ),
         (GOOD | {"not_preferred": 2}, [], [], "notice", "All 180 partitions are safe. 2 partitions are not led by the preferred broker."),
         (
             GOOD,
             [],
-            [{"group": "billing", "lag": 9, "lag_s": 12.0, "trend": "catching_up", "eta_s": 40.0, "attention": "notice"}],
+            [some(Group, group="billing", lag=9, lag_s=12.0, trend="catching_up", eta_s=40.0, attention="notice")],
             "notice",
             "All 180 partitions are safe. Group billing is 12\u202fs behind and is catching up (about 40\u202fs).",
         ),
     ],
 )
-def test_the_verdict(counts: dict[str, int], dead: list[int], groups: list[dict[str, object]], level: str, text: str) -> None:
-    worst = {"topic": "orders", "sentence": "orders-3 …"}
-    found = verdict(counts, dead, groups, worst)
-    assert (found["level"], found["text"]) == (level, text)
-
-
-def silence(broker: int, silent_s: float | None, leads: int, hosts: int) -> dict[str, object]:
-    return {"broker_id": broker, "silent_s": silent_s, "leads": leads, "hosts": hosts}
+def test_the_verdict(counts: dict[str, int], dead: list[int], groups: list[Group], level: str, text: str) -> None:
+    found = verdict(counts, dead, groups, WORST)
+    assert (found.level, found.text) == (level, text)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +262,7 @@ def silence(broker: int, silent_s: float | None, leads: int, hosts: int) -> dict
         (
             {"partitions": 82},
             [],
-            [silence(2, 3.4, 25, 82)],
+            [Silence(2, 3.4, 25, 82)],
             "warn",
             "Broker 2 has been silent for 3\u202fs: the state of its 25 partitions is unknown. "
             "By their leaders' word all copies of the other 57 partitions are in sync.",
@@ -276,31 +270,31 @@ def silence(broker: int, silent_s: float | None, leads: int, hosts: int) -> dict
         (
             {"partitions": 3, "unknown": 3},
             [],
-            [silence(1, 0.1, 3, 3)],
+            [Silence(1, 0.1, 3, 3)],
             "warn",
             "Broker 1 has been silent for 1\u202fs: the state of its 3 partitions is unknown.",
         ),
         (
             {"partitions": 82},
             [],
-            [silence(2, None, 0, 40)],
+            [Silence(2, None, 0, 40)],
             "warn",
             "Broker 2 has not reported yet: of its copies of 40 partitions only their leaders tell. "
             "By their leaders' word all copies of the 82 partitions are in sync.",
         ),
-        ({"partitions": 82}, [], [silence(2, 4, 0, 0)], "notice", "Broker 2 has been silent for 4\u202fs. All 82 partitions are safe."),
+        ({"partitions": 82}, [], [Silence(2, 4, 0, 0)], "notice", "Broker 2 has been silent for 4\u202fs. All 82 partitions are safe."),
         (
             {"partitions": 82, "offline": 2},
             [],
-            [silence(2, 4, 25, 82)],
+            [Silence(2, 4, 25, 82)],
             "bad",
             "Broker 2 has been silent for 4\u202fs: the state of its 25 partitions is unknown. "
-            "2 partitions have no leader, so no reads and no writes. orders-3 …",
+            f"2 partitions have no leader, so no reads and no writes. {SAID}",
         ),
         (
             {"partitions": 82},
             [3],
-            [silence(2, 4, 25, 82)],
+            [Silence(2, 4, 25, 82)],
             "warn",
             "Broker 2 has been silent for 4\u202fs: the state of its 25 partitions is unknown. "
             "Broker 3 is down: the other 57 partitions have all the copies they want.",
@@ -316,66 +310,66 @@ def silence(broker: int, silent_s: float | None, leads: int, hosts: int) -> dict
     ],
 )
 def test_the_verdict_calls_nothing_safe_that_nobody_tells_of(
-    counts: dict[str, int], dead: list[int], silent: list[dict[str, object]], level: str, text: str
+    counts: dict[str, int], dead: list[int], silent: list[Silence], level: str, text: str
 ) -> None:
-    found = verdict(GOOD | counts, dead, [], {"topic": "orders", "sentence": "orders-3 …"}, silent=silent)
-    assert (found["level"], found["text"]) == (level, text)
+    found = verdict(GOOD | counts, dead, [], WORST, silent=silent)
+    assert (found.level, found.text) == (level, text)
 
 
 @pytest.mark.parametrize(("groups", "text"), [(3, "1 more group is behind."), (4, "2 more groups are behind.")])
 def test_the_verdict_names_two_groups_and_counts_the_others(groups: int, text: str) -> None:
-    late = [{"group": f"g{n}", "lag": 9, "lag_s": 12.0 + n, "trend": "stalled", "eta_s": None, "attention": "warn"} for n in range(groups)]
+    late = [some(Group, group=f"g{n}", lag=9, lag_s=12.0 + n, trend="stalled", attention="warn") for n in range(groups)]
     found = verdict(GOOD, [], late, None)
-    assert found["text"].endswith(text)
-    assert f"g{groups - 1}" in found["text"]
-    assert "g0" not in found["text"]
+    assert found.text.endswith(text)
+    assert f"g{groups - 1}" in found.text
+    assert "g0" not in found.text
 
 
 def test_the_verdict_takes_deletions_for_no_alarm() -> None:
     """The one that waits is named first, with what it waits for; partitions that go are not counted among those that are safe."""
-    going = [{"topic": name, "waits_for": [], "moving": False, "sentence": f"{name} is being deleted."} for name in ("a", "b", "c")]
-    held = {"topic": "z", "waits_for": [2], "moving": False, "sentence": deletion_sentence("z", [2], moving=False)}
+    going = {name: Deletion((), False, f"{name} is being deleted.") for name in ("a", "b", "c")}
+    held = Deletion((2,), False, f"z {deletion_words([2], moving=False)}")
     found = verdict(GOOD | {"deleting": 30}, [], [], None, going)
     said = "All 150 partitions are safe. Topic a is being deleted. Topic b is being deleted. 1 more topic is being deleted."
-    assert (found["level"], found["text"]) == ("ok", said)
-    found = verdict(GOOD, [], [], None, [*going, held])
-    assert found["level"] == "notice"
-    assert [part["about"] for part in found["parts"]] == ["topics", "topic/z", "topic/a", "topics"]
-    assert found["parts"][1]["text"] == "Topic z is being deleted; this waits for broker 2, which is down and holds copies of it."
+    assert (found.level, found.text) == ("ok", said)
+    found = verdict(GOOD, [], [], None, {**going, "z": held})
+    assert found.level == "notice"
+    assert [part.about for part in found.parts] == ["topics", "topic/z", "topic/a", "topics"]
+    assert found.parts[1].text == "Topic z is being deleted; this waits for broker 2, which is down and holds copies of it."
 
 
 @pytest.mark.spec("Z4")
 @pytest.mark.parametrize(
     ("dead", "moving", "text"),
     [
-        ([], False, "t is being deleted."),
-        ([1, 2], False, "t is being deleted; this waits for brokers 1 and 2, which are down and hold copies of it."),
-        ([], True, "t is being deleted; this waits for the move of its partitions to end."),
+        ([], False, "is being deleted."),
+        ([1, 2], False, "is being deleted; this waits for brokers 1 and 2, which are down and hold copies of it."),
+        ([], True, "is being deleted; this waits for the move of its partitions to end."),
     ],
 )
 def test_why_a_deletion_waits(dead: list[int], moving: bool, text: str) -> None:
-    assert deletion_sentence("t", dead, moving=moving) == text
+    assert deletion_words(dead, moving=moving) == text
 
 
 def test_a_partition_under_min_isr_is_counted_once_in_the_verdict() -> None:
-    found = verdict(GOOD | {"under_min_isr": 3, "under_replicated": 3}, [2], [], {"topic": "orders", "sentence": "orders-3 …"})
-    assert found["text"] == "Broker 2 is down: 3 partitions refuse acks=all writes."
+    found = verdict(GOOD | {"under_min_isr": 3, "under_replicated": 3}, [2], [], WORST)
+    assert found.text == "Broker 2 is down: 3 partitions refuse acks=all writes."
 
 
-FACTS = {"trouble": [], "leaders": {1: 1, 2: 1}, "preferred": {1: 1, 2: 1}, "groups": [], "topics": []}
+RUNNING = [some(Broker, broker_id=n, leaders=1, preferred=1) for n in (1, 2)]
 
 
 def test_a_clean_report() -> None:
-    made = report(FACTS)
+    made = report(Facts(brokers=RUNNING))
     assert (made["level"], made["sentence"], len(made["checks"])) == ("ok", "All checks are clean.", 9)
 
 
 def test_a_report_and_what_changed_since() -> None:
-    before = report({**FACTS, "topics": [{"topic": "t", "replication_factor": 1, "min_insync_replicas": 1, "unclean": False}]})
-    after = report({**FACTS, "trouble": [{"state": "offline", "sentence": "t-0 has no leader."}]})
+    before = report(Facts(topics=[some(Topic, topic="t", replication_factor=1, min_insync_replicas=1, unclean=False)]))
+    after = report(Facts(trouble=[partition("t", 0, "offline")]))
     assert after["level"] == "bad"
     found = changes(before, after)
-    assert found["new"] == ["t-0 has no leader."]
+    assert found["new"] == ["t-0 has no leader: it takes no reads and no writes."]
     assert len(found["gone"]) == 2
     assert changes(None, after) == {"new": [], "gone": []}
 
@@ -383,7 +377,7 @@ def test_a_report_and_what_changed_since() -> None:
 @pytest.mark.spec("O2")
 def test_weak_producers_that_go_on_are_no_news() -> None:
     """More requests of the same kind do not make another finding."""
-    before, after = (report({**FACTS, "produce_by_acks": {"-1": 10, "1": count}}) for count in (2, 5_000))
+    before, after = (report(Facts(brokers=[some(Broker, broker_id=1, produce_by_acks={"-1": 10, "1": count})])) for count in (2, 5_000))
     assert before["level"] == "notice"
     assert changes(before, after) == {"new": [], "gone": []}
 
@@ -399,7 +393,7 @@ def test_moves_end_as_the_cluster_says() -> None:
     assert moves.progress([{"state": "done"}, {"state": "moving"}]) == (1, 2, "partitions")
 
 
-NOW = {"topic": "orders", "partition": 0, "assignment": [1, 2], "leader": 1, "size_bytes": 1000}
+NOW = partition("orders", 0, assignment=(1, 2), leader=1, size_bytes=1000)
 
 
 @pytest.mark.parametrize(
@@ -433,4 +427,4 @@ def test_a_plan_says_what_a_move_would_do(
     row = moves.planned(NOW, wanted)
     assert (row["adding"], row["removing"], row["leader_then"], row["copy_bytes"]) == (adding, removing, leader_then, copy_bytes)
     assert moves.plan_sentence([row]) == sentence
-    assert moves.planned({**NOW, "size_bytes": None}, wanted)["copy_bytes"] is None
+    assert moves.planned(replace(NOW, size_bytes=None), wanted)["copy_bytes"] is None

@@ -7,6 +7,7 @@ import pytest
 from console.rules import imbalance, lag, moves, report
 from console.rules.verdict import verdict
 from console.rules.words import counted, duration, size, whole
+from tests.support.live_rows import partition
 
 
 @pytest.mark.parametrize(("number", "said"), [(0, "0"), (999, "999"), (18_204_331, "18 204 331"), (-1_500, "−1 500"), (2_999.6, "3 000")])
@@ -46,13 +47,13 @@ def test_size(number: float, said: str) -> None:
 def test_sentences_about_thousands_have_them() -> None:
     counts = {"partitions": 10_000, "offline": 1_000, "under_min_isr": 2_000, "under_replicated": 5_000, "not_preferred": 4_000}
     said = [
-        verdict(counts, [2], [], None)["text"],
-        verdict({"partitions": 10_000}, [2], [], None)["text"],
-        verdict({"brokers_online": 3, "partitions": 10_000, "not_preferred": 4_000}, [], [], None)["text"],
-        lag.group_sentence("g", 10_000, None, "stalled", None),
+        verdict(counts, [2], [], None).text,
+        verdict({"partitions": 10_000}, [2], [], None).text,
+        verdict({"brokers_online": 3, "partitions": 10_000, "not_preferred": 4_000}, [], [], None).text,
+        lag.group_words(10_000, None, "stalled", None),
         moves.plan_sentence([_row()] * 1_000),
         *imbalance.leader_findings({1: 1_000}, {1: 3_000}),
-        report.report({"leaders": {}, "preferred": {}, "trouble": [_trouble(n) for n in range(1_000)]})["checks"][2]["sentence"],
+        report.report(report.Facts(trouble=[partition("t", n, "under_replicated") for n in range(1_000)]))["checks"][2]["sentence"],
     ]
     text = " ".join(said).replace("\u202f", " ")
     for words in (
@@ -72,7 +73,3 @@ def test_sentences_about_thousands_have_them() -> None:
 
 def _row() -> dict[str, object]:
     return {"from": [1], "to": [2], "adding": [2], "leader": 1, "leader_then": 2, "thinner": False}
-
-
-def _trouble(number: int) -> dict[str, object]:
-    return {"topic": "t", "partition": number, "state": "under_replicated", "sentence": f"t-{number}"}
