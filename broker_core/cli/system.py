@@ -8,18 +8,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
 from broker_core.errors import HighwaterError
+from broker_core.local.control import Say
 from broker_core.local.layout import Layout
 from broker_core.local.process import LocalProcess, ProcessError
 from broker_core.local.services import check_port_free, redis_process, start_redis, tail, wait_ready
 
-Progress = Callable[[str], None]
 ROOT = Path(__file__).resolve().parent.parent.parent
 CONSOLE_READY_SECONDS = 60.0
 LOG_LIMIT_BYTES = 10 * 1024 * 1024
@@ -88,26 +87,26 @@ def wait_console(layout: Layout) -> None:
     wait_ready(process_of(layout, "console"), lambda: _answers(layout), CONSOLE_READY_SECONDS, layout.log_file("console"))
 
 
-def start_side(layout: Layout, progress: Progress) -> str:
+def start_side(layout: Layout, say: Say) -> str:
     """Redis and the console's database, which do not need the cluster; returns the bootstrap's words."""
-    progress("Redis …")
+    say("Redis …")
     start_redis(layout)
-    progress("database, secrets, first admin …")
+    say("database, secrets, first admin …")
     return bootstrap(layout)
 
 
-def stop_all(layout: Layout, progress: Progress) -> None:
+def stop_all(layout: Layout, say: Say) -> None:
     """Stops every program, then Redis; what does not run is fine."""
     for program in reversed(programs(layout, demo=True)):
         if process_of(layout, program.name).stop():
-            progress(f"{program.name} stopped")
+            say(f"{program.name} stopped")
     if process_of(layout, "analytics").stop():
-        progress("analytics stopped")
+        say("analytics stopped")
     if redis_process(layout).stop():
-        progress("Redis stopped")
+        say("Redis stopped")
 
 
-def restart_dead(layout: Layout, *, demo: bool, progress: Progress) -> None:
+def restart_dead(layout: Layout, *, demo: bool, say: Say) -> None:
     """Starts again whatever ended by itself, Redis first, saying so with the end of its log; what cannot be started is told and tried
     again at the next look. ZooKeeper and brokers are `watch.py`'s."""
     starts = {"redis": partial(start_redis, layout)}
@@ -115,11 +114,11 @@ def restart_dead(layout: Layout, *, demo: bool, progress: Progress) -> None:
     for name, start in starts.items():
         if process_of(layout, name).alive():
             continue
-        progress(f"{name} ended and is started again; the end of its log:\n{tail(layout.log_file(name), 800)}")
+        say(f"{name} ended and is started again; the end of its log:\n{tail(layout.log_file(name), 800)}")
         try:
             start()
         except (HighwaterError, OSError) as error:
-            progress(f"{name} could not be started: {error}")
+            say(f"{name} could not be started: {error}")
 
 
 def trim_logs(layout: Layout) -> None:

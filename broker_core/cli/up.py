@@ -43,7 +43,7 @@ def run(data: Path, *, demo: bool) -> int:
             watch = Watch(layout, say)
             while not stop.wait(LOOK_SECONDS):
                 watch.look()
-                system.restart_dead(layout, demo=demo, progress=say)
+                system.restart_dead(layout, demo=demo, say=say)
                 system.trim_logs(layout)
         finally:
             say("stopping …")

@@ -11,13 +11,12 @@ from msgspec import Struct
 
 from broker_core.errors import HighwaterError
 from broker_core.local import brokers, control, process_events
+from broker_core.local.control import Say
 from broker_core.local.layout import BROKER_IDS, Layout
 from broker_core.local.orders import ordered_down
 from broker_core.local.process import Busy, LocalProcess
 from broker_core.local.revival import Revival, how_it_ended
 from broker_core.local.services import launch_zookeeper, zookeeper_process
-
-Progress = Callable[[str], None]
 
 
 class Watched(Struct, frozen=True):
@@ -33,9 +32,9 @@ class Watched(Struct, frozen=True):
 class Watch:
     """`look` is called every few seconds; a start in one look, its success or next end is seen at the next ones."""
 
-    def __init__(self, layout: Layout, progress: Progress) -> None:
+    def __init__(self, layout: Layout, say: Say) -> None:
         self._layout = layout
-        self._progress = progress
+        self._say = say
         self._watched = [Watched(zookeeper_process(layout), "ZooKeeper", None, partial(launch_zookeeper, layout), Revival())]
         for broker_id in BROKER_IDS:
             process, start = brokers.broker_process(layout, broker_id), partial(brokers.launch, layout, broker_id)
@@ -80,8 +79,8 @@ class Watch:
 
     def _tell(self, watched: Watched, kind: str, level: str, words: str) -> None:
         sentence = f"{watched.title} {words}"
-        self._progress(sentence)
+        self._say(sentence)
         try:
             process_events.note(self._layout, watched.process.name, watched.broker_id, kind=kind, level=level, sentence=sentence)
         except OSError as error:
-            self._progress(f"this could not be noted for the console: {error}")
+            self._say(f"this could not be noted for the console: {error}")

@@ -10,7 +10,7 @@ from broker_core.errors import ConfigError, ErrorCode, KafkaError
 from broker_core.handlers.access import Operation
 from broker_core.handlers.registry import Request
 from broker_core.model import TopicPartition
-from broker_core.protocol.hot import NodeEndpoint
+from broker_core.protocol.hot_common import NodeEndpoint
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from broker_core.handlers.common import leader_endpoints
 from broker_core.handlers.registry import CLUSTER, Action, Answer, Frame, Operation, Request, Resource, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
-from broker_core.protocol.hot import FetchPartitionResult, encode_fetch_response
+from broker_core.protocol.hot_fetch import FetchPartitionResult, encode_fetch_response
 from broker_core.records.budget import Budget, BudgetSpent, refusal
 from broker_core.records.legacy import down_converting
 from broker_core.replication.serving.fetch_params import FetchParams

@@ -16,7 +16,7 @@ from broker_core.handlers.registry import Action, Answer, Operation, Request, Re
 from broker_core.model import NO_LEADER, TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
-from broker_core.protocol.hot import ProducedPartition, encode_produce_response
+from broker_core.protocol.hot_produce import ProducedPartition, encode_produce_response
 from broker_core.records.budget import Budget, refusal
 from broker_core.records.compression import Codec
 from broker_core.records.header import TRANSACTIONAL_BIT
@@ -25,7 +25,7 @@ from broker_core.replication.appending import VALID_ACKS
 from broker_core.storage.log import AppendOrigin
 
 if TYPE_CHECKING:
-    from broker_core.replication.manager import AppendResult
+    from broker_core.replication.appending import AppendResult
 
 BATCHES_ONLY_SINCE = 3
 ZSTD_SINCE = 7

@@ -14,7 +14,7 @@ from broker_core.local.orders import Order, forget, order_down, ordered_down
 from broker_core.local.process import ProcessError, exclusive
 from broker_core.local.services import redis_process, start_zookeeper, zookeeper_process
 
-Progress = Callable[[str], None]
+Say = Callable[[str], None]
 
 CHANGE_LOCK = "change.lock"
 HAND_OVER_SECONDS = 5.0
@@ -70,15 +70,15 @@ def resume_broker(data: Path, broker_id: int) -> None:
         brokers.resume(layout, broker_id)
 
 
-def cluster_up(data: Path, progress: Progress, broker_ids: Sequence[int] = BROKER_IDS) -> None:
+def cluster_up(data: Path, say: Say, broker_ids: Sequence[int] = BROKER_IDS) -> None:
     """Starts ZooKeeper and those of the brokers that do not run, whoever stopped them, and waits until they serve."""
     layout = Layout.from_environment(data)
     layout.prepare()
     with _changing(layout, "the start of the cluster"):
-        progress("ZooKeeper …")
+        say("ZooKeeper …")
         start_zookeeper(layout)
         forget(layout, zookeeper_process(layout).name)
-        progress(f"brokers {', '.join(map(str, broker_ids))} …" if broker_ids else "no broker")
+        say(f"brokers {', '.join(map(str, broker_ids))} …" if broker_ids else "no broker")
         for broker_id in broker_ids:
             process = brokers.broker_process(layout, broker_id)
             if not process.alive():
@@ -88,7 +88,7 @@ def cluster_up(data: Path, progress: Progress, broker_ids: Sequence[int] = BROKE
         brokers.wait_broker(layout, broker_id)
 
 
-def cluster_down(data: Path, progress: Progress, *, ordered: bool = True) -> None:
+def cluster_down(data: Path, say: Say, *, ordered: bool = True) -> None:
     """Stops the brokers (all at once, paused ones too), then ZooKeeper; what does not run is fine. Unless the stop is not
     `ordered` by anybody, all stays down until it is started."""
     layout = Layout.from_environment(data)
@@ -97,11 +97,11 @@ def cluster_down(data: Path, progress: Progress, *, ordered: bool = True) -> Non
             _order_all_down(layout)
         running = [p for p in (brokers.broker_process(layout, i) for i in BROKER_IDS) if p.alive()]
         if running:
-            progress(f"stopping {', '.join(p.name for p in running)} …")
+            say(f"stopping {', '.join(p.name for p in running)} …")
             with ThreadPoolExecutor(len(running)) as pool:
                 list(pool.map(lambda process: process.stop(insist_after=TOGETHER_SECONDS), running))
         if zookeeper_process(layout).stop():
-            progress("ZooKeeper stopped")
+            say("ZooKeeper stopped")
 
 
 def _order_all_down(layout: Layout) -> None:

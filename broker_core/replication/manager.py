@@ -23,7 +23,7 @@ from broker_core.errors import CloseConnection, ErrorCode
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.codec import field
-from broker_core.replication.appending import Appending, AppendResult
+from broker_core.replication.appending import Appending
 from broker_core.replication.control_requests import leader_and_isr_payload, leader_orders, stop_orders, stop_replica_payload
 from broker_core.replication.control_work import ControlWork
 from broker_core.replication.delayed_operations import DelayedOperations, topic_of
@@ -49,8 +49,6 @@ from broker_core.storage.folder.log_dir import LogDirFailure
 from broker_core.storage.manager import LogManager
 
 log = logging.getLogger(__name__)
-
-__all__ = ["AppendResult", "ReplicaManager"]
 
 
 class ReplicaManager:

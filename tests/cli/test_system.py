@@ -49,10 +49,10 @@ def test_the_console_believes_no_header_of_a_stranger(tmp_path: Path) -> None:
 def test_what_ended_is_started_again_redis_too(layout: Layout) -> None:
     said: list[str] = []
     redis_process(layout).kill()
-    system.restart_dead(layout, demo=False, progress=said.append)
+    system.restart_dead(layout, demo=False, say=said.append)
     assert redis_process(layout).alive()
     assert [words.partition(" ")[0] for words in said] == ["redis", "console", "worker"]
-    system.restart_dead(layout, demo=False, progress=said.append)
+    system.restart_dead(layout, demo=False, say=said.append)
     assert len(said) == 3, "all live"
 
 
@@ -60,8 +60,8 @@ def test_what_cannot_be_started_again_stops_nothing_else(layout: Layout) -> None
     """Nor the brokers, which an error out of here would end; it is tried again at the next look."""
     said: list[str] = []
     with socket.create_server(("127.0.0.1", layout.console_port)):
-        system.restart_dead(layout, demo=False, progress=said.append)
+        system.restart_dead(layout, demo=False, say=said.append)
     assert str(layout.console_port) in said[1]
     assert system.process_of(layout, "worker").alive()
-    system.restart_dead(layout, demo=False, progress=said.append)
+    system.restart_dead(layout, demo=False, say=said.append)
     assert system.process_of(layout, "console").alive()

@@ -13,7 +13,7 @@ from broker_core.errors import ErrorCode
 from broker_core.handlers import fetch, produce
 from broker_core.handlers.registry import ApiHandler, Request
 from broker_core.model import TopicPartition
-from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.protocol.hot_fetch import FetchPartitionResult
 from broker_core.records.batch import Codec, Record, build_batch, iter_headers, read_records
 from broker_core.records.legacy import build_message_set
 from broker_core.replication.appending import AppendResult

@@ -162,7 +162,7 @@ def test_a_mistyped_name_is_found() -> None:
 
 def test_nothing_of_kio_is_loaded_before_a_message_needs_it() -> None:
     script = (
-        "import sys, broker_core.protocol.codec as codec, broker_core.protocol.headers, broker_core.protocol.hot\n"
+        "import sys, broker_core.protocol.codec as codec, broker_core.protocol.headers, broker_core.protocol.hot_fetch\n"
         "assert not [name for name in sys.modules if name.startswith('kio')]\n"
         "codec.encode_request(3, 12, {})\n"
         "assert 'kio.schema.metadata.v12.request' in sys.modules and 'kio.schema.fetch' not in sys.modules\n"

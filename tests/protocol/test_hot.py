@@ -11,16 +11,9 @@ from broker_core.errors import ErrorCode
 from broker_core.protocol import codec
 from broker_core.protocol.api import MAX_VERSION_3_9, ApiKey
 from broker_core.protocol.headers import encode_request_frame, response_header
-from broker_core.protocol.hot import (
-    FetchPartitionResult,
-    FetchPosition,
-    FollowerFetch,
-    NodeEndpoint,
-    ProducedPartition,
-    encode_fetch_request,
-    encode_fetch_response,
-    encode_produce_response,
-)
+from broker_core.protocol.hot_common import NodeEndpoint
+from broker_core.protocol.hot_fetch import FetchPartitionResult, FetchPosition, FollowerFetch, encode_fetch_request, encode_fetch_response
+from broker_core.protocol.hot_produce import ProducedPartition, encode_produce_response
 from broker_core.seams import FileRange
 
 TOPIC_ID = uuid.UUID(int=77)

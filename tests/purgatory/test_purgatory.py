@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker_core.purgatory import DelayedOperation, Purgatory, Timer
+from broker_core.purgatory.purgatory import DelayedOperation, Purgatory
+from broker_core.purgatory.timer import Timer
 from broker_core.seams import TimerHandle
 
 

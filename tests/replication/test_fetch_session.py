@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from broker_core.errors import ErrorCode
-from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.protocol.hot_fetch import FetchPartitionResult
 from broker_core.replication.serving.fetch_session import Answer, FetchContext, FetchSession, SessionWatch, WantedPartition
 from broker_core.replication.serving.fetch_session_cache import EVICTION_MS, FetchSessionCache
 

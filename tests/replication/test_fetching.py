@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from broker_core.errors import ErrorCode
-from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.protocol.hot_fetch import FetchPartitionResult
 from broker_core.records.batch import Record, build_batch
 from broker_core.replication.serving.fetch_params import FetchParams
 from broker_core.replication.serving.fetch_session import Reply, WantedPartition

@@ -9,7 +9,7 @@ from typing import Any, cast
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
-from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.protocol.hot_fetch import FetchPartitionResult
 from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.serving.fetch_params import FetchParams
 from broker_core.replication.serving.fetch_session import (

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
-from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.protocol.hot_fetch import FetchPartitionResult
 from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.serving.fetch_session import Answer, FetchSession, SessionWatch, WantedPartition
 from broker_core.replication.serving.fetch_session_cache import FetchSessionCache

@@ -6,7 +6,7 @@ import itertools
 from uuid import UUID
 
 from broker_core.errors import ErrorCode
-from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.protocol.hot_fetch import FetchPartitionResult
 from broker_core.replication.serving.fetch_session import Answer, FetchSession, SessionWatch, WantedPartition
 from broker_core.replication.serving.fetch_session_cache import FetchSessionCache
 

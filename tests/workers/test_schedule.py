@@ -8,6 +8,7 @@ from celery.schedules import crontab
 
 from broker_core.cli.system import programs
 from broker_core.local.layout import Layout
+from console.jobs.registry import KINDS
 from console.models import Cluster, Job
 from workers.app import ADVANCE_EVERY_S, app
 from workers.tasks.health import daily
@@ -34,6 +35,7 @@ def test_every_queue_is_heard_and_every_task_known(tmp_path: Any) -> None:
     app.loader.import_default_modules()
     worker = next(p for p in programs(Layout.from_environment(tmp_path), demo=False) if p.name == "worker")
     heard = set(worker.arguments[worker.arguments.index("-Q") + 1].split(","))
+    assert heard >= {kind.queue for kind in KINDS.values()}
     for entry in SCHEDULE.values():
         assert entry["options"]["queue"] in heard
         assert entry["task"] in app.tasks

@@ -17,7 +17,7 @@ from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_response
 from broker_core.protocol.headers import parse_response_header
-from broker_core.protocol.hot import FetchPosition, FollowerFetch, encode_fetch_request
+from broker_core.protocol.hot_fetch import FetchPosition, FollowerFetch, encode_fetch_request
 from broker_core.replication.following.fetch_session_handler import FetchRequestData, FetchSessionHandler, PartitionFetchState, Position
 from broker_core.replication.following.follower import Fetched, cut_diverging, following, restart, store_fetched
 from broker_core.replication.following.truncation import UNDEFINED_EPOCH, EpochEnd

@@ -26,7 +26,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from broker_core.errors import ErrorCode
-from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.protocol.hot_fetch import FetchPartitionResult
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0

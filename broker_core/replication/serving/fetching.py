@@ -9,7 +9,7 @@ from typing import Protocol
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode
 from broker_core.model import NO_EPOCH, TopicPartition
-from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.protocol.hot_fetch import FetchPartitionResult
 from broker_core.replication.delayed_operations import DelayedOperations, FetchKey
 from broker_core.replication.delayed_requests import DelayedFetch
 from broker_core.replication.serving.fetch_params import FetchParams

@@ -15,7 +15,7 @@ from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import NO_EPOCH, NO_LEADER, TopicPartition
-from broker_core.protocol.hot import FetchPartitionResult
+from broker_core.protocol.hot_fetch import FetchPartitionResult
 from broker_core.replication.delayed_operations import DelayedOperations, topic_of
 from broker_core.replication.following.truncation import Comparison, EpochEnd, compare_position
 from broker_core.replication.leader_state import Acknowledgement
