@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from broker_core.admin.names import CONFIG_CHANGE_PREFIX, TOPIC_NAME_LENGTH_MAX, check_topic_name, collisions, is_topic_name
 from broker_core.config import ConfigHolder, validate_topic_overrides
-from broker_core.controller.assignment import PlacementBroker, place, place_more, random_start
+from broker_core.controller.deciders.assignment import PlacementBroker, place, place_more, random_start
 from broker_core.coordination import layout
 from broker_core.coordination.store import BadVersion, Check, ConnectionLoss, Create, NodeExists, NoNode, SessionExpired, SetData, TooLarge
 from broker_core.coordination.znode_data import TopicAssignment, decode_topic, encode_config, encode_config_change, encode_topic

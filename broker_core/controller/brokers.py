@@ -6,14 +6,14 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from broker_core.controller.channel_manager import ControllerChannelManager
+from broker_core.controller.channels.channel_manager import ControllerChannelManager
+from broker_core.controller.channels.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, ControlRequest
 from broker_core.controller.context import ControllerContext, Replica
-from broker_core.controller.election import Strategy
-from broker_core.controller.membership import compare
-from broker_core.controller.partition_states import PartitionState
+from broker_core.controller.deciders.election import Strategy
+from broker_core.controller.deciders.membership import compare
+from broker_core.controller.deciders.partition_states import PartitionState
+from broker_core.controller.deciders.replica_states import ReplicaState
 from broker_core.controller.reassignments import Reassignments
-from broker_core.controller.replica_states import ReplicaState
-from broker_core.controller.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, ControlRequest
 from broker_core.controller.state_changes import StateChanges
 from broker_core.controller.topic_deletion_manager import TopicDeletionManager
 from broker_core.errors import ErrorCode, KafkaError

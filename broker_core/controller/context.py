@@ -12,9 +12,9 @@ from uuid import UUID
 
 from msgspec import Struct, field
 
-from broker_core.controller.partition_states import PartitionState
-from broker_core.controller.reassignment import NOT_ASSIGNED, ReplicaAssignment
-from broker_core.controller.replica_states import ReplicaState
+from broker_core.controller.deciders.partition_states import PartitionState
+from broker_core.controller.deciders.reassignment import NOT_ASSIGNED, ReplicaAssignment
+from broker_core.controller.deciders.replica_states import ReplicaState
 from broker_core.model import BrokerInfo, LeaderAndIsr, TopicPartition
 
 EPOCH_DURING_DELETE = -2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from broker_core.controller.requests import ControlRequest
+from broker_core.controller.channels.requests import ControlRequest
 from broker_core.model import TopicPartition
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import enum
 import logging
 from collections.abc import Sequence
 
-from broker_core.controller.balance import partitions_to_move
 from broker_core.controller.context import ControllerContext
-from broker_core.controller.election import Strategy
-from broker_core.controller.partition_states import PartitionState
+from broker_core.controller.deciders.balance import partitions_to_move
+from broker_core.controller.deciders.election import Strategy
+from broker_core.controller.deciders.partition_states import PartitionState
 from broker_core.controller.reassignments import Outcome
 from broker_core.controller.state_changes import ElectionResult, StateChanges
-from broker_core.controller.znodes import Znodes
+from broker_core.controller.store.znodes import Znodes
 from broker_core.coordination.layout import PREFERRED_ELECTION
 from broker_core.coordination.store import StoreError, Watcher
 from broker_core.coordination.znode_data import decode_preferred_election

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 from broker_core.config import ConfigHolder
 from broker_core.contract import feed
-from broker_core.controller.balance import FIRST_CHECK_MS
-from broker_core.controller.channel_manager import ControlSender
-from broker_core.controller.elector import Elector, Won
+from broker_core.controller.channels.channel_manager import ControlSender
+from broker_core.controller.deciders.balance import FIRST_CHECK_MS
+from broker_core.controller.deciders.reassignment import ReplicaAssignment
 from broker_core.controller.events import (
     Answered,
     BalanceDue,
@@ -29,14 +29,14 @@ from broker_core.controller.events import (
     Reconnected,
     UncleanEnabled,
 )
-from broker_core.controller.guarded_store import ControllerMoved
 from broker_core.controller.inbox import Inbox
 from broker_core.controller.leader_elections import ElectionType
-from broker_core.controller.reassignment import ReplicaAssignment
 from broker_core.controller.reassignments import Outcome
 from broker_core.controller.snapshot import ControllerSnapshot, ahead, take_snapshot
+from broker_core.controller.store.elector import Elector, Won
+from broker_core.controller.store.guarded_store import ControllerMoved
+from broker_core.controller.store.watches import Watches
 from broker_core.controller.term import TERM_EVENTS, Term
-from broker_core.controller.watches import Watches
 from broker_core.coordination.store import Malformed, SessionExpired, SessionState
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from broker_core.controller.context import ControllerContext, Leadership, Replica
-from broker_core.controller.partition_states import PartitionState
-from broker_core.controller.reassignment import ReplicaAssignment, completed_state, requested, start_state
-from broker_core.controller.replica_states import ReplicaState
+from broker_core.controller.deciders.partition_states import PartitionState
+from broker_core.controller.deciders.reassignment import ReplicaAssignment, completed_state, requested, start_state
+from broker_core.controller.deciders.replica_states import ReplicaState
 from broker_core.controller.state_changes import StateChanges
+from broker_core.controller.store.znodes import Znodes
 from broker_core.controller.topic_deletion_manager import TopicDeletionManager
-from broker_core.controller.znodes import Znodes
 from broker_core.coordination.layout import REASSIGN_PARTITIONS
 from broker_core.coordination.store import BadVersion, Delete, NoNode, SetData, StoreError, TooLarge, Watcher
 from broker_core.coordination.znode_data import decode_reassignment, encode_reassignment

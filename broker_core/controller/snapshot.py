@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import field, structs
 
 from broker_core.contract import feed
-from broker_core.controller.balance import imbalance_ratios
+from broker_core.controller.deciders.balance import imbalance_ratios
 from broker_core.controller.inbox import Inbox
 from broker_core.controller.term import Term
 

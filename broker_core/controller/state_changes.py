@@ -12,14 +12,14 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from broker_core.config import ConfigHolder, TopicConfig
-from broker_core.controller import partition_states, replica_states
 from broker_core.controller.backlog import replica_slices, slices, topic_slices
+from broker_core.controller.channels.requests import BrokerRequestBatch, ControlRequest
 from broker_core.controller.context import ControllerContext, Leadership, Replica
-from broker_core.controller.election import Election, Strategy, elect, first_leader, has_live_in_sync_replica
-from broker_core.controller.partition_states import PartitionState
-from broker_core.controller.replica_states import ReplicaState, without_replica
-from broker_core.controller.requests import BrokerRequestBatch, ControlRequest
-from broker_core.controller.znodes import Znodes
+from broker_core.controller.deciders import partition_states, replica_states
+from broker_core.controller.deciders.election import Election, Strategy, elect, first_leader, has_live_in_sync_replica
+from broker_core.controller.deciders.partition_states import PartitionState
+from broker_core.controller.deciders.replica_states import ReplicaState, without_replica
+from broker_core.controller.store.znodes import Znodes
 from broker_core.errors import ConfigError, ErrorCode, KafkaError
 from broker_core.model import LeaderAndIsr, TopicPartition
 from broker_core.seams import Clock

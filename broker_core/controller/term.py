@@ -14,9 +14,13 @@ from typing import Any
 from broker_core.config import ConfigHolder
 from broker_core.controller.backlog import Backlog, slices
 from broker_core.controller.brokers import Brokers
-from broker_core.controller.channel_manager import ControllerChannelManager, ControlSender
+from broker_core.controller.channels.channel_manager import ControllerChannelManager, ControlSender
+from broker_core.controller.channels.requests import ControlRequest
 from broker_core.controller.context import ControllerContext, Replica
-from broker_core.controller.elector import Won
+from broker_core.controller.deciders.membership import restarted_unseen
+from broker_core.controller.deciders.partition_states import PartitionState
+from broker_core.controller.deciders.replica_states import ReplicaState
+from broker_core.controller.deciders.topic_deletion import ineligible_at_start
 from broker_core.controller.events import (
     Answered,
     BacklogDue,
@@ -31,19 +35,15 @@ from broker_core.controller.events import (
     ReassignmentRequested,
     TopicChange,
 )
-from broker_core.controller.guarded_store import GuardedStore
 from broker_core.controller.leader_elections import LeaderElections
-from broker_core.controller.membership import restarted_unseen
-from broker_core.controller.partition_states import PartitionState
 from broker_core.controller.reassignments import Reassignments
-from broker_core.controller.replica_states import ReplicaState
-from broker_core.controller.requests import ControlRequest
 from broker_core.controller.state_changes import StateChanges
-from broker_core.controller.topic_deletion import ineligible_at_start
+from broker_core.controller.store.elector import Won
+from broker_core.controller.store.guarded_store import GuardedStore
+from broker_core.controller.store.watches import Watches
+from broker_core.controller.store.znodes import Znodes
 from broker_core.controller.topic_deletion_manager import TopicDeletionManager
 from broker_core.controller.topics import Topics
-from broker_core.controller.watches import Watches
-from broker_core.controller.znodes import Znodes
 from broker_core.coordination.layout import ISR_CHANGES, LOG_DIR_EVENTS
 from broker_core.coordination.store import StoreError
 from broker_core.coordination.znode_data import decode_isr_change, decode_log_dir_event

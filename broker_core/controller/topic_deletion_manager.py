@@ -9,12 +9,12 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 
 from broker_core.controller import backlog as work
-from broker_core.controller import topic_deletion
 from broker_core.controller.context import ControllerContext, Replica
-from broker_core.controller.partition_states import PartitionState
-from broker_core.controller.replica_states import ReplicaState
+from broker_core.controller.deciders import topic_deletion
+from broker_core.controller.deciders.partition_states import PartitionState
+from broker_core.controller.deciders.replica_states import ReplicaState
 from broker_core.controller.state_changes import StateChanges
-from broker_core.controller.znodes import Znodes
+from broker_core.controller.store.znodes import Znodes
 from broker_core.coordination.layout import deletion_path
 from broker_core.model import TopicPartition
 

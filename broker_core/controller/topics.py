@@ -11,9 +11,9 @@ from broker_core.controller import backlog as work
 from broker_core.controller.context import ControllerContext
 from broker_core.controller.events import DeletionRequested, PartitionChange, TopicChange
 from broker_core.controller.state_changes import StateChanges
+from broker_core.controller.store.watches import Watches
+from broker_core.controller.store.znodes import Topic, Znodes
 from broker_core.controller.topic_deletion_manager import TopicDeletionManager
-from broker_core.controller.watches import Watches
-from broker_core.controller.znodes import Topic, Znodes
 from broker_core.coordination.layout import DELETE_TOPICS
 from broker_core.coordination.store import BadVersion
 from broker_core.model import TopicPartition

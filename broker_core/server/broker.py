@@ -21,8 +21,8 @@ from broker_core.admin.service import AdminService
 from broker_core.client.pool import ChannelPool
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.contract.feed import LogDir
+from broker_core.controller.channels.sender import ChannelSender
 from broker_core.controller.loop import Controller
-from broker_core.controller.sender import ChannelSender
 from broker_core.controller.snapshot import ControllerSnapshot
 from broker_core.coordination.layout import ensure_cluster_id, ensure_layout
 from broker_core.coordination.registration import Registration
@@ -38,7 +38,7 @@ from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.manager import ReplicaManager
 from broker_core.seams import Listener, Node
 from broker_core.server.connection import Connection
-from broker_core.server.handover import hand_over
+from broker_core.server.controlled_shutdown import hand_over
 from broker_core.server.pipeline import Pipeline
 from broker_core.server.strangers import Strangers
 from broker_core.storage.manager import LogManager

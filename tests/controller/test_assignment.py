@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from broker_core.controller.assignment import PlacementBroker, Start, alternate_racks, place, place_more, random_start
+from broker_core.controller.deciders.assignment import PlacementBroker, Start, alternate_racks, place, place_more, random_start
 from broker_core.errors import ErrorCode, KafkaError
 
 FIVE = [PlacementBroker(broker_id) for broker_id in range(5)]

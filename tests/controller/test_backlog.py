@@ -11,9 +11,9 @@ import pytest
 
 from broker_core.controller import backlog as work
 from broker_core.controller.backlog import Backlog, replica_slices, topic_slices
-from broker_core.controller.channel_manager import ROOM
+from broker_core.controller.channels.channel_manager import ROOM
+from broker_core.controller.channels.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY, ControlRequest
 from broker_core.controller.context import Replica
-from broker_core.controller.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY, ControlRequest
 from broker_core.coordination import layout
 from broker_core.model import LEADER_DURING_DELETE, NO_LEADER, BrokerInfo, TopicPartition
 from tests.support.controller_world import ManualClock, World

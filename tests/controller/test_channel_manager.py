@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from broker_core.controller import channel_manager as module
-from broker_core.controller.channel_manager import ControllerChannelManager
+from broker_core.controller.channels import channel_manager as module
+from broker_core.controller.channels.channel_manager import ControllerChannelManager
+from broker_core.controller.channels.requests import ControlRequest
 from broker_core.controller.events import BrokerChange, Call, PartitionChange
 from broker_core.controller.inbox import CALLS_LIMIT, Inbox
-from broker_core.controller.requests import ControlRequest
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import BrokerInfo, Endpoint
 from tests.support.controller_world import ManualClock, spawn

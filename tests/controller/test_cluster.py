@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from broker_core.controller.channels.requests import STOP_REPLICA_KEY
 from broker_core.controller.context import Leadership
-from broker_core.controller.reassignment import ReplicaAssignment
-from broker_core.controller.replica_states import ReplicaState
-from broker_core.controller.requests import STOP_REPLICA_KEY
+from broker_core.controller.deciders.reassignment import ReplicaAssignment
+from broker_core.controller.deciders.replica_states import ReplicaState
 from broker_core.coordination import layout
 from broker_core.coordination.store import Create, Delete
 from broker_core.model import LeaderAndIsr, TopicPartition

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from broker_core.controller.channels.requests import STOP_REPLICA_KEY
 from broker_core.controller.context import ControllerContext, Replica
-from broker_core.controller.guarded_store import RETRY_MS, GuardedStore
-from broker_core.controller.reassignment import ReplicaAssignment
-from broker_core.controller.replica_states import ReplicaState
-from broker_core.controller.requests import STOP_REPLICA_KEY
-from broker_core.controller.topic_deletion import plan
-from broker_core.controller.znodes import Znodes
+from broker_core.controller.deciders.reassignment import ReplicaAssignment
+from broker_core.controller.deciders.replica_states import ReplicaState
+from broker_core.controller.deciders.topic_deletion import plan
+from broker_core.controller.store.guarded_store import RETRY_MS, GuardedStore
+from broker_core.controller.store.znodes import Znodes
 from broker_core.coordination import layout
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition

@@ -7,14 +7,14 @@ from itertools import product
 import pytest
 from msgspec import structs
 
-from broker_core.controller import partition_states, replica_states
-from broker_core.controller.balance import imbalance_ratios, partitions_to_move
 from broker_core.controller.context import ControllerContext, Leadership
-from broker_core.controller.election import Strategy, elect, first_leader
-from broker_core.controller.membership import compare
-from broker_core.controller.partition_states import PartitionState
-from broker_core.controller.reassignment import ReplicaAssignment
-from broker_core.controller.replica_states import ReplicaState, without_replica
+from broker_core.controller.deciders import partition_states, replica_states
+from broker_core.controller.deciders.balance import imbalance_ratios, partitions_to_move
+from broker_core.controller.deciders.election import Strategy, elect, first_leader
+from broker_core.controller.deciders.membership import compare
+from broker_core.controller.deciders.partition_states import PartitionState
+from broker_core.controller.deciders.reassignment import ReplicaAssignment
+from broker_core.controller.deciders.replica_states import ReplicaState, without_replica
 from broker_core.model import BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
 
 T0 = TopicPartition("t", 0)

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from broker_core.controller.elector import Elector
-from broker_core.controller.guarded_store import ControllerMoved, GuardedStore
+from broker_core.controller.store.elector import Elector
+from broker_core.controller.store.guarded_store import ControllerMoved, GuardedStore
 from broker_core.coordination import layout
 from broker_core.coordination.store import Create, Op, OpResult, SessionExpired
 from broker_core.coordination.znode_data import encode_controller

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from broker_core.controller.reassignment import ReplicaAssignment, completed_state, is_complete, requested, start_state
-from broker_core.controller.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY
+from broker_core.controller.channels.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY
+from broker_core.controller.deciders.reassignment import ReplicaAssignment, completed_state, is_complete, requested, start_state
 from broker_core.coordination import layout, store
 from broker_core.coordination.znode_data import encode_reassignment
 from broker_core.errors import ErrorCode, KafkaError

@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
+from broker_core.controller.channels.requests import BrokerRequestBatch, ControlRequest
 from broker_core.controller.context import ControllerContext, Leadership
-from broker_core.controller.reassignment import ReplicaAssignment
-from broker_core.controller.requests import BrokerRequestBatch, ControlRequest
+from broker_core.controller.deciders.reassignment import ReplicaAssignment
 from broker_core.model import BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
 from broker_core.protocol.codec import decode_request, encode_request
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from broker_core.controller.context import Leadership
-from broker_core.controller.membership import restarted_unseen
+from broker_core.controller.deciders.membership import restarted_unseen
 from broker_core.coordination import layout
 from broker_core.coordination.znode_data import decode_broker_epochs
 from broker_core.model import BrokerInfo, LeaderAndIsr

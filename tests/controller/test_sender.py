@@ -10,8 +10,8 @@ import pytest
 
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.controller import backlog
-from broker_core.controller.requests import LEADER_AND_ISR_KEY, UPDATE_METADATA_KEY, ControlRequest
-from broker_core.controller.sender import ChannelSender
+from broker_core.controller.channels.requests import LEADER_AND_ISR_KEY, UPDATE_METADATA_KEY, ControlRequest
+from broker_core.controller.channels.sender import ChannelSender
 from broker_core.model import BrokerInfo, Endpoint
 from broker_core.protocol.codec import encode_request
 from broker_core.storage import slices

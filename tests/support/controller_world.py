@@ -10,8 +10,8 @@ from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from broker_core.config import BrokerConfig, ConfigHolder
+from broker_core.controller.channels.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY, ControlRequest
 from broker_core.controller.loop import Controller
-from broker_core.controller.requests import LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY, ControlRequest
 from broker_core.coordination import layout
 from broker_core.coordination.registration import Registration
 from broker_core.coordination.store import NoNode

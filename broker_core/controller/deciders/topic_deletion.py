@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from broker_core.controller.context import ControllerContext, Replica
-from broker_core.controller.replica_states import ReplicaState
+from broker_core.controller.deciders.replica_states import ReplicaState
 from broker_core.model import TopicPartition
 
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from broker_core.controller.backlog import slices, topic_slices
 from broker_core.controller.context import ControllerContext, Leadership
-from broker_core.controller.reassignment import ReplicaAssignment
+from broker_core.controller.deciders.reassignment import ReplicaAssignment
 from broker_core.model import LEADER_DURING_DELETE, NO_EPOCH, NO_LEADER, BrokerInfo, LeaderAndIsr, TopicPartition
 
 LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY = 4, 5, 6

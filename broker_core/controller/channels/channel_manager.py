@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from broker_core.controller.requests import ControlRequest
+from broker_core.controller.channels.requests import ControlRequest
 from broker_core.model import BrokerInfo
 from broker_core.seams import Clock, Spawn
 

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from broker_core.config.key import INT_MAX
 from broker_core.controller.context import Leadership
-from broker_core.controller.guarded_store import CHANGED_MEANWHILE, OPERATION_FAILED, OPS_PER_MULTI_LIMIT, GuardedStore
-from broker_core.controller.reassignment import ReplicaAssignment
+from broker_core.controller.deciders.reassignment import ReplicaAssignment
+from broker_core.controller.store.guarded_store import CHANGED_MEANWHILE, OPERATION_FAILED, OPS_PER_MULTI_LIMIT, GuardedStore
 from broker_core.coordination import layout
 from broker_core.coordination.store import Create, Delete, NodeExists, NoNode, NotEmpty, Op, SetData, Stat, StoreError, Watcher
 from broker_core.coordination.znode_data import (

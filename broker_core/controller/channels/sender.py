@@ -11,7 +11,7 @@ from typing import Any
 from broker_core.client.pool import ChannelPool
 from broker_core.config import ConfigHolder
 from broker_core.controller.backlog import slices
-from broker_core.controller.requests import UPDATE_METADATA_KEY, ControlRequest, Payload
+from broker_core.controller.channels.requests import UPDATE_METADATA_KEY, ControlRequest, Payload
 from broker_core.errors import ProtocolViolation
 from broker_core.model import BrokerInfo
 from broker_core.protocol.schema import Side

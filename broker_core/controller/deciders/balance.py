@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker_core.controller.context import ControllerContext
-from broker_core.controller.election import Strategy, elect
+from broker_core.controller.deciders.election import Strategy, elect
 from broker_core.model import TopicPartition
 
 FIRST_CHECK_MS = 5_000
