@@ -176,7 +176,7 @@ class Advice(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Partition(Struct, frozen=True, kw_only=True, gc=False):
-    """`leader` is null where there is none or it is not known."""
+    """`leader` is null where there is none or it is not known; `remarks` are what is said of it beside the figures, the advice last."""
 
     topic: str
     partition: int
@@ -196,6 +196,7 @@ class Partition(Struct, frozen=True, kw_only=True, gc=False):
     unclean: UncleanElection | None
     advice: Advice | None
     claims: tuple[Claim, ...] | None
+    remarks: tuple[Piece, ...]
     at_ms: int
 
     @property

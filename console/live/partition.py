@@ -18,6 +18,7 @@ from broker_core.contract.feed import Follower
 from console.live.sight import FETCHES_MS, Sight, last_words, sight
 from console.rules import recovery
 from console.rules.partitions import OFFLINE, UNDER_MIN_ISR, partition_state
+from console.rules.remarks import remarks
 from console.rules.words import duration
 
 TRUNCATION_SHOWN_MS = 60_000
@@ -150,9 +151,13 @@ def merge_partition(
         unclean=facts.unclean,
         advice=None,
         claims=rival_claims(facts, brokers.heard),
+        remarks=(),
         at_ms=now_ms,
     )
-    return replace(value, advice=_advice(value, facts, brokers, unclean=unclean)) if state in (OFFLINE, UNDER_MIN_ISR) else value
+    if state in (OFFLINE, UNDER_MIN_ISR):
+        value = replace(value, advice=_advice(value, facts, brokers, unclean=unclean))
+    said = remarks(value)
+    return replace(value, remarks=said) if said else value
 
 
 def _advice(value: live.Partition, facts: PartitionFacts, brokers: Brokers, *, unclean: bool) -> live.Advice:

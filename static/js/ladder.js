@@ -13,7 +13,6 @@ export class Ladder {
     this.rungs = new Map();
     this.epochs = []; // [{epoch, offset}] of the leader changes seen on this page
     this.last = null;
-    this.cuts = new Map();
   }
 
   show(value) {
@@ -40,12 +39,6 @@ export class Ladder {
     if (value.leader_epoch > this.last.leader_epoch && value.high_watermark !== null) {
       this.epochs.push({ epoch: value.leader_epoch, offset: value.high_watermark });
       this.epochs = this.epochs.slice(-5);
-    }
-    for (const replica of value.replicas) {
-      const before = this.last.replicas.find((other) => other.broker_id === replica.broker_id);
-      if (before && before.log_end_offset !== null && replica.log_end_offset !== null && replica.log_end_offset < before.log_end_offset) {
-        this.cuts.set(replica.broker_id, { from: before.log_end_offset, to: replica.log_end_offset, at_ms: value.at_ms });
-      }
     }
   }
 
@@ -119,22 +112,11 @@ export class Ladder {
   }
 
   words(value) {
-    const lines = [];
-    for (const replica of value.replicas) {
-      const cut = replica.truncated || this.cuts.get(replica.broker_id);
-      if (cut && value.at_ms - cut.at_ms < 60000) lines.push(`Broker ${replica.broker_id} cut its log from ${format.whole(cut.from)} to ${format.whole(cut.to)} to match the leader.`);
-    }
-    if (value.unclean) lines.push(`Broker ${value.leader ?? "that led"} was elected unclean in epoch ${format.whole(value.unclean.leader_epoch)}, not being in sync (in sync: ${format.list(value.unclean.in_sync)}): acknowledged records that it did not have are lost.`);
-    if (value.claims?.length > 1) lines.push(`Two brokers claim to lead: ${value.claims.map((claim) => `${claim.broker_id} (epoch ${claim.leader_epoch})`).join(", ")}.`);
-    if (value.reassigning) lines.push(`Being moved: adding ${format.list(value.reassigning.adding)}, removing ${format.list(value.reassigning.removing)}.`);
-    if (value.state === "deleting") lines.push("Its topic is being deleted.");
-    else if (value.state === "offline") lines.push("No leader: nothing can be read or written.");
-    else if (value.state === "under_min_isr") lines.push(`Writes with acks=all are refused: ${value.isr.length} in sync, min.insync.replicas is ${value.min_insync_replicas}.`);
     const box = this.element.querySelector(".words");
-    const joined = [...lines, ...(value.advice ? [value.advice.text] : [])].join(" ");
+    const joined = value.remarks.map((one) => one.text).join("");
     if (box.dataset.said === joined) return;
     box.dataset.said = joined;
-    box.replaceChildren(lines.join(" "), ...(value.advice ? [" ", ...value.advice.parts.map(piece)] : []));
+    box.replaceChildren(...value.remarks.map(piece));
   }
 }
 

@@ -13,6 +13,7 @@ from console.live.partitionbook import LATER_MS
 from console.live.sight import Sight
 from console.live.state import ClusterState
 from console.rules.lag import RecordTime
+from console.rules.pieces import text_of
 from tests.support.console_world import BROKERS, add_topic, cluster_state
 from tests.support.feed_rows import batch, claim, group_claim, requests
 
@@ -266,6 +267,8 @@ def test_under_min_isr_names_the_effect(state: ClusterState) -> None:
     value = values["partition/orders/0"]
     assert value is not None
     assert value.state == "under_min_isr"
+    refused = "Writes with acks=all are refused: 1 in sync, min.insync.replicas is 2."
+    assert text_of(value.remarks) == f"{refused} {value.advice.text}"
     assert all("Acks=all is refused: min.insync.replicas is 2." in e.sentence and e.level == "bad" for e in events)
 
 
