@@ -17,8 +17,9 @@ import logging
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
+from broker_core.contract.stored import Assignment, Registration, Topic
 from broker_core.coordination.layout import DELETE_TOPICS
 from broker_core.coordination.store import ConnectionLoss, NoNode, SessionExpired, SessionState, Store, StoreError, WatchEvent
 from broker_core.coordination.znode_data import (
@@ -59,9 +60,9 @@ class Sink(Protocol):
 
     def controller(self, broker: int | None, epoch: int | None) -> None: ...
 
-    def brokers(self, brokers: Mapping[int, dict[str, Any]]) -> None: ...
+    def brokers(self, brokers: Mapping[int, Registration]) -> None: ...
 
-    def topic(self, name: str, topic: Mapping[str, Any]) -> None: ...
+    def topic(self, name: str, topic: Topic) -> None: ...
 
     def partition(self, topic: str, partition: int, leader: int, leader_epoch: int, isr: list[int]) -> None: ...
 
@@ -94,7 +95,8 @@ class ZooKeeperView:
         self._store, self._sink, self._defaults = store, sink, defaults
         self._watched = Watched(now_ms)
         self._changed = asyncio.Event()
-        self._topics: dict[str, dict[str, Any]] = {}
+        self._topics: dict[str, tuple[str | None, dict[int, Assignment]]] = {}
+        """Topic id and partitions by name."""
         self._overrides: dict[str, dict[str, str]] = {}
         self._controller: tuple[int | None, int | None] = (None, None)
         self._loop = asyncio.get_running_loop()
@@ -231,7 +233,7 @@ class ZooKeeperView:
             self._sink.controller(None, None)
 
     async def _read_brokers(self) -> None:
-        found: dict[int, dict[str, Any]] = {}
+        found: dict[int, Registration] = {}
         for name in await self._children("/brokers/ids"):
             try:
                 data, stat = await self._store.get(f"/brokers/ids/{name}")
@@ -243,7 +245,7 @@ class ZooKeeperView:
             except (StoreError, ValueError, IndexError) as error:
                 log.warning("broker %s is not understood: %s", name, error)
                 continue
-            found[info.broker_id] = {"host": endpoint.host, "port": endpoint.port, "rack": info.rack, "epoch": info.epoch}
+            found[info.broker_id] = Registration(endpoint.host, endpoint.port, info.rack, info.epoch)
         self._sink.brokers(found)
 
     async def _read_topics(self, *, again: bool) -> None:
@@ -269,12 +271,12 @@ class ZooKeeperView:
         except StoreError as error:
             log.warning("topic %s is not understood: %s", name, error)
             return
-        known = {} if states_too else self._topics.get(name, {}).get("partitions", {})
+        known = self._topics[name][1] if name in self._topics and not states_too else {}
         partitions = {
-            p: {"replicas": list(r), "adding": list(assignment.adding.get(p, ())), "removing": list(assignment.removing.get(p, ()))}
+            p: Assignment(tuple(r), tuple(assignment.adding.get(p, ())), tuple(assignment.removing.get(p, ())))
             for p, r in assignment.partitions.items()
         }
-        self._topics[name] = {"topic_id": topic_id_text(assignment.topic_id) if assignment.topic_id else None, "partitions": partitions}
+        self._topics[name] = (topic_id_text(assignment.topic_id) if assignment.topic_id else None, partitions)
         self._tell_topic(name)
         await asyncio.gather(*(self._read_state(name, p) for p in sorted(partitions.keys() - known.keys())))
 
@@ -282,16 +284,16 @@ class ZooKeeperView:
         settings = {**self._defaults(), **self._overrides.get(name, {})}
         least = settings.get("min.insync.replicas", "")
         unclean = settings.get("unclean.leader.election.enable")
-        self._sink.topic(
-            name,
-            {
-                **self._topics[name],
-                "internal": name.startswith("__"),
-                "settings": self._overrides.get(name),
-                "min_insync_replicas": int(least) if SMALL_NUMBER.fullmatch(least) else None,
-                "unclean": None if unclean is None else unclean == "true",
-            },
+        topic_id, partitions = self._topics[name]
+        topic = Topic(
+            topic_id,
+            internal=name.startswith("__"),
+            min_insync_replicas=int(least) if SMALL_NUMBER.fullmatch(least) else None,
+            unclean=None if unclean is None else unclean == "true",
+            partitions=partitions,
+            settings=self._overrides.get(name),
         )
+        self._sink.topic(name, topic)
 
     async def _read_state(self, topic: str, partition: int) -> None:
         found = await self._read_if_there(f"/brokers/topics/{topic}/partitions/{partition}/state")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from broker_core.contract import feed
+from broker_core.contract.stored import Topic
 from console.live.events import Happened
 from console.rules.words import counted, whole
 
@@ -16,14 +16,14 @@ THROTTLED = ("leader.replication.throttled.replicas", "follower.replication.thro
 Offsets = Mapping[tuple[str, int], int]
 
 
-def topic_changes(name: str, before: Mapping[str, Any], after: Mapping[str, Any], at_ms: int) -> list[Happened]:
-    """From what is known of the same topic before and after: `{count, settings: {name: value} or None where they are not known}`."""
+def topic_changes(name: str, before: Topic, after: Topic, at_ms: int) -> list[Happened]:
+    """From what is known of the same topic before and after."""
     told = []
-    was, now = before["count"], after["count"]
+    was, now = len(before.partitions), len(after.partitions)
     if now > was:
         text = f"topic {name} grew from {whole(was)} to {counted(now, 'partition')}; records with a key may go to another one from now on."
         told.append(Happened("topic_grew", "notice", text, at_ms, topic=name))
-    old, new = before["settings"], after["settings"]
+    old, new = before.settings, after.settings
     changed = [] if old is None or new is None else [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
     changed = [key for key in changed if key not in THROTTLED]
     if changed and old is not None and new is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
 from broker_core.contract import feed
 from broker_core.contract.live import Group, Partition, Reassigning
 from broker_core.contract.sentences import Event
+from broker_core.contract.stored import Registration
 from console.live.partition import FOLDER_OFFLINE
 from console.rules.disk import finding
 from console.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, and_list
@@ -175,7 +175,7 @@ def _moves(before: Partition, after: Partition) -> list[Happened]:
     return []
 
 
-def broker_events(before: Mapping[int, Mapping[str, Any]], after: Mapping[int, Mapping[str, Any]], at_ms: int) -> list[Happened]:
+def broker_events(before: Mapping[int, Registration], after: Mapping[int, Registration], at_ms: int) -> list[Happened]:
     """Brokers that came or went, from the registrations before and after."""
     gone = [
         Happened(
@@ -191,7 +191,7 @@ def broker_events(before: Mapping[int, Mapping[str, Any]], after: Mapping[int, M
         Happened(
             "broker_returned",
             "ok",
-            f"broker {b} is registered at {after[b].get('host')}:{after[b].get('port')}. Its replicas catch up now.",
+            f"broker {b} is registered at {after[b].host}:{after[b].port}. Its replicas catch up now.",
             at_ms,
             broker_id=b,
         )
@@ -201,12 +201,12 @@ def broker_events(before: Mapping[int, Mapping[str, Any]], after: Mapping[int, M
         Happened(
             "broker_returned",
             "warn",
-            f"broker {b} registered anew (epoch {after[b]['epoch']}): it restarted or lost its session.",
+            f"broker {b} registered anew (epoch {after[b].epoch}): it restarted or lost its session.",
             at_ms,
             broker_id=b,
         )
         for b in sorted(before.keys() & after.keys())
-        if before[b].get("epoch") != after[b].get("epoch")
+        if before[b].epoch != after[b].epoch
     ]
     return gone + come + again
 

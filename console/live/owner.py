@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any
 
 from msgspec import convert
 
 from broker_core.contract.feed import Answer
 from broker_core.contract.live import Point
+from broker_core.contract.stored import Registration, Topic
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.record_times import Asked
@@ -57,12 +57,12 @@ class LiveOwner:
         self.state.set_controller(broker, epoch, now_ms())
         self._poke()
 
-    def brokers(self, brokers: Mapping[int, dict[str, Any]]) -> None:
+    def brokers(self, brokers: Mapping[int, Registration]) -> None:
         self.state.set_brokers(brokers, now_ms())
         self._follow_feeds(brokers)
         self._poke()
 
-    def topic(self, name: str, topic: Mapping[str, Any]) -> None:
+    def topic(self, name: str, topic: Topic) -> None:
         self.state.set_topic(name, topic, now_ms())
         self._poke()
 
@@ -99,18 +99,18 @@ class LiveOwner:
 
     # --- feeds
 
-    def _follow_feeds(self, brokers: Mapping[int, dict[str, Any]]) -> None:
+    def _follow_feeds(self, brokers: Mapping[int, Registration]) -> None:
         """One task for each registered broker; a restarted broker (another epoch) gets a new connection at once."""
         for broker_id in self._feeds.keys() - brokers.keys():
             self._feeds.pop(broker_id)[1].cancel()
         for broker_id, broker in brokers.items():
-            address = (broker["host"], broker["port"], broker["epoch"])
+            address = (broker.host, broker.port, broker.epoch)
             known = self._feeds.get(broker_id)
             if known and known[0] == address:
                 continue
             if known:
                 known[1].cancel()
-            task = asyncio.create_task(self._read_feed(broker_id, broker["host"], broker["port"]), name=f"feed-{broker_id}")
+            task = asyncio.create_task(self._read_feed(broker_id, broker.host, broker.port), name=f"feed-{broker_id}")
             self._feeds[broker_id] = (address, task)
 
     async def _read_feed(self, broker_id: int, host: str, port: int) -> None:

@@ -15,12 +15,14 @@ from msgspec.structs import replace
 
 from broker_core.contract import feed, live
 from broker_core.contract.feed import Follower
+from broker_core.contract.stored import Assignment, Topic
 from console.live.sight import FETCHES_MS, Sight, last_words, sight
 from console.rules import recovery
 from console.rules.partitions import OFFLINE, UNDER_MIN_ISR, partition_state
 from console.rules.remarks import remarks
 from console.rules.words import duration
 
+NOWHERE = Assignment(())
 TRUNCATION_SHOWN_MS = 60_000
 FOLDER_OFFLINE = "its data folder is offline"
 """Why a replica is out of the ISR although its broker runs: an I/O error."""
@@ -42,9 +44,7 @@ class PartitionFacts:
 
     topic: str
     partition: int
-    assignment: list[int] = field(default_factory=list)
-    adding: list[int] = field(default_factory=list)
-    removing: list[int] = field(default_factory=list)
+    assigned: Assignment = NOWHERE
     store: tuple[int, int, list[int]] | None = None
     claims: dict[int, Claim] = field(default_factory=dict)
     truncated: dict[int, live.SeenCut] = field(default_factory=dict)
@@ -110,24 +110,24 @@ class Led:
     seen: dict[int, Follower]
 
 
-def merge_partition(
-    facts: PartitionFacts, brokers: Brokers, min_isr: int | None, now_ms: int, *, deleting: bool = False, unclean: bool = False
-) -> live.Partition:
-    """The partition as it is shown. `unclean`: its topic lets the controller elect who was not in sync."""
+def merge_partition(facts: PartitionFacts, brokers: Brokers, topic: Topic | None, now_ms: int, *, deleting: bool = False) -> live.Partition:
+    """The partition as it is shown."""
+    min_isr = topic.min_insync_replicas if topic else None
     leader, epoch, isr = leadership(facts, brokers.heard)
     if leader is not None and leader not in brokers.alive:
         leader = None
     claim = facts.claims.get(leader) if leader is not None else None
     own = claim.row if claim else None
-    assignment = facts.assignment or list((own and own.replicas) or sorted(facts.claims))
-    order = [leader, *(b for b in assignment if b != leader)] if leader in assignment else assignment
+    assignment = facts.assigned.replicas or (own.replicas if own else ()) or tuple(sorted(facts.claims))
+    order = (leader, *(b for b in assignment if b != leader)) if leader is not None and leader in assignment else assignment
+    moving = bool(facts.assigned.adding or facts.assigned.removing)
     led = Led(leader, isr, claim, {f.broker_id: f for f in own.followers} if own else {})
     state = partition_state(
         leader,
         isr,
         assignment,
         min_isr,
-        adding=facts.adding,
+        adding=facts.assigned.adding,
         deleting=deleting,
         starting=_is_starting(facts, leader, brokers.silent),
         silent=leader in brokers.silent,
@@ -140,14 +140,14 @@ def merge_partition(
         preferred_leader=assignment[0] if assignment else None,
         leader_epoch=epoch,
         isr=tuple(isr),
-        assignment=tuple(assignment),
+        assignment=assignment,
         high_watermark=own.high_watermark if own else None,
         log_end_offset=own.log_end_offset if own else None,
         log_start_offset=own.log_start_offset if own else None,
         size_bytes=own.size_bytes if own else None,
         min_insync_replicas=min_isr,
         replicas=tuple([_replica(facts, b, led, brokers, now_ms) for b in order]),
-        reassigning=live.Reassigning(tuple(facts.adding), tuple(facts.removing)) if facts.adding or facts.removing else None,
+        reassigning=live.Reassigning(facts.assigned.adding, facts.assigned.removing) if moving else None,
         unclean=facts.unclean,
         advice=None,
         claims=rival_claims(facts, brokers.heard),
@@ -155,7 +155,7 @@ def merge_partition(
         at_ms=now_ms,
     )
     if state in (OFFLINE, UNDER_MIN_ISR):
-        value = replace(value, advice=_advice(value, facts, brokers, unclean=unclean))
+        value = replace(value, advice=_advice(value, facts, brokers, unclean=bool(topic and topic.unclean)))
     said = remarks(value)
     return replace(value, remarks=said) if said else value
 
@@ -191,7 +191,7 @@ def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now
     in_isr = broker in led.isr
     gone = alive and row is not None and row.role == "offline"
     behind = None if in_isr else _aged(seen.caught_up_age_ms if seen else None, led.claim, now_ms)
-    new = "a new copy: " if broker in facts.adding else ""
+    new = "a new copy: " if broker in facts.assigned.adding else ""
     return live.Replica(
         broker_id=broker,
         is_leader=broker == led.leader,

@@ -7,12 +7,13 @@ when nothing else is left: of a dead broker's followers most are told anew by th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from typing import Any
 
 from broker_core.contract.feed import Replica
 from broker_core.contract.live import Partition, PartitionState, SeenCut
+from broker_core.contract.stored import Topic
 from console.live import events
 from console.live.counts import Counts
 from console.live.events import Happened
@@ -26,7 +27,7 @@ AGED_LIMIT = 500
 
 
 class PartitionBook:
-    def __init__(self, topic_of: Callable[[str], Mapping[str, Any]], changed: Callable[[TopicPartition], None]) -> None:
+    def __init__(self, topic_of: Callable[[str], Topic | None], changed: Callable[[TopicPartition], None]) -> None:
         """`topic_of` gives a topic's settings as the store has them; `changed` is told of each partition whose value is another one now."""
         self._topic_of, self._changed = topic_of, changed
         self.facts: dict[TopicPartition, PartitionFacts] = {}
@@ -111,7 +112,7 @@ class PartitionBook:
         told: list[Happened] = []
         for tp in self._next(now_ms, limit):
             facts = self.facts.get(tp)
-            if facts is None or not (facts.assignment or facts.claims):
+            if facts is None or not (facts.assigned.replicas or facts.claims):
                 self.facts.pop(tp, None)
                 self._remove(tp)
                 continue
@@ -119,8 +120,7 @@ class PartitionBook:
                 continue
             before = self.values.get(tp)
             topic = self._topic_of(tp[0])
-            min_isr, unclean = topic.get("min_insync_replicas"), bool(topic.get("unclean"))
-            after = merge_partition(facts, brokers, min_isr, now_ms, deleting=tp[0] in deleting, unclean=unclean)
+            after = merge_partition(facts, brokers, topic, now_ms, deleting=tp[0] in deleting)
             if before is not None and same(before, after):
                 continue
             told += events.partition_events(before, after, brokers.alive)

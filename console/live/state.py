@@ -7,10 +7,10 @@ snapshot and the websocket: `cluster`, `broker/1`, `topic/orders`, `partition/or
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from broker_core.contract import feed
 from broker_core.contract.live import Feed
+from broker_core.contract.stored import Registration, Topic
 from console.live import events, summaries
 from console.live.changes import topic_changes
 from console.live.events import Happened
@@ -41,10 +41,10 @@ class ClusterState:
         self.cluster_id = cluster_id
         self._recalled = recalled or {}
         self.controller: tuple[int | None, int | None] = (None, None)
-        self.registered: dict[int, Mapping[str, Any]] | None = None
-        self.topics: dict[str, dict[str, Any]] = {}
+        self.registered: dict[int, Registration] | None = None
+        self.topics: dict[str, Topic] = {}
         self.deleting: set[str] = set()
-        self.partitions = PartitionBook(lambda name: self.topics.get(name, {}), self._partition_changed)
+        self.partitions = PartitionBook(self.topics.get, self._partition_changed)
         self.values, self.counts = self.partitions.values, self.partitions.counts
         self.groups = GroupBook(self.values.get, rhythms or {})
         self.troubled = Troubled()
@@ -140,8 +140,8 @@ class ClusterState:
         self._controller_since = None
         self._last_controller = self._last_controller if broker is None else broker
 
-    def set_brokers(self, brokers: Mapping[int, Mapping[str, Any]], now_ms: int) -> None:
-        """`{id: {host, port, rack, epoch}}` of those registered now."""
+    def set_brokers(self, brokers: Mapping[int, Registration], now_ms: int) -> None:
+        """Those registered now."""
         before, after = self.registered, dict(brokers)
         if before is not None:
             self._events += events.broker_events(before, after, now_ms)
@@ -150,7 +150,7 @@ class ClusterState:
         for broker in changed:
             self.since_ms[broker] = now_ms
         for broker, now in after.items():
-            if before is None or broker not in before or now.get("epoch") != before[broker].get("epoch"):
+            if before is None or broker not in before or now.epoch != before[broker].epoch:
                 self.feeds.cut(broker)
         self._dirty_topics |= self.deleting
         self._dirty_brokers |= changed | set(after)
@@ -158,32 +158,26 @@ class ClusterState:
         self._note_silence(now_ms)
         self._dirty_cluster = True
 
-    def set_topic(self, name: str, topic: Mapping[str, Any], now_ms: int) -> None:
-        """`{topic_id, internal, min_insync_replicas, unclean, settings (its own), partitions: {n: {replicas, adding, removing}}}`."""
-        known = self.topics.get(name)
-        if known is not None and None not in (ids := (known.get("topic_id"), topic.get("topic_id"))) and ids[0] != ids[1]:
-            self.drop_topic(name, now_ms)
-        if name not in self.topics and self.registered is not None and self.values:
-            text = f"topic {name} was created with {counted(len(topic['partitions']), 'partition')}."
-            self._events.append(Happened("topic_created", "notice", text, now_ms, topic=name))
-        assigned = topic["partitions"].values()
+    def set_topic(self, name: str, topic: Topic, now_ms: int) -> None:
         before = self.topics.get(name)
-        self.topics[name] = {"settings": None, "count": len(assigned)} | {k: v for k, v in topic.items() if k != "partitions"}
-        if before and before.get("topic_id") == topic.get("topic_id"):
-            self._events += topic_changes(name, before, self.topics[name], now_ms)
-        self.topics[name]["brokers"] = sorted({broker for a in assigned for broker in a["replicas"]})
-        self.topics[name]["moving"] = any(a["adding"] or a["removing"] for a in assigned)
-        for partition, assignment in topic["partitions"].items():
-            facts = self.partitions.of((name, partition))
-            facts.assignment = list(assignment["replicas"])
-            facts.adding, facts.removing = list(assignment["adding"]), list(assignment["removing"])
+        if before is not None and None not in (before.topic_id, topic.topic_id) and before.topic_id != topic.topic_id:
+            self.drop_topic(name, now_ms)
+            before = None
+        if before is None and self.registered is not None and self.values:
+            text = f"topic {name} was created with {counted(len(topic.partitions), 'partition')}."
+            self._events.append(Happened("topic_created", "notice", text, now_ms, topic=name))
+        self.topics[name] = topic
+        if before and before.topic_id == topic.topic_id:
+            self._events += topic_changes(name, before, topic, now_ms)
+        for partition, assigned in topic.partitions.items():
+            self.partitions.of((name, partition)).assigned = assigned
         self._dirty_topics.add(name)
         self._recall(name)
 
     def _recall(self, name: str) -> None:
         """Only for the same topic: one created anew under the name has no past."""
         topic_id, known = self._recalled.pop(name, (None, {}))
-        if topic_id != self.topics[name].get("topic_id"):
+        if topic_id != self.topics[name].topic_id:
             return
         for partition, replicas in known.items():
             if facts := self.partitions.facts.get((name, partition)):
@@ -272,7 +266,7 @@ class ClusterState:
             partition = self.values.get(row[1])
             leader = (self.registered or {}).get(partition.leader) if partition and partition.leader is not None else None
             if leader is not None:
-                found.setdefault((leader["host"], leader["port"]), []).append(row)
+                found.setdefault((leader.host, leader.port), []).append(row)
         return found
 
     # --- views of it

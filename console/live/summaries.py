@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from broker_core.contract import feed, live
+from broker_core.contract.stored import Topic
 from console.rules.disk import judged
 from console.rules.imbalance import skew
 from console.rules.partitions import deletion_words, worst_state
@@ -20,20 +21,20 @@ CLUSTER_COUNTS = ("partitions", *TROUBLES, "not_preferred", "deleting")
 
 
 def topic_value(state: ClusterState, name: str) -> live.Topic:
-    topic = state.topics.get(name, {})
+    topic = state.topics.get(name) or Topic(None, name.startswith("__"), None, None, {})
     first = state.values.get((name, 0))
     counts = {counter: state.counts.get("topic", name, counter) for counter in TOPIC_COUNTS}
     return live.Topic(
         topic=name,
-        topic_id=topic.get("topic_id"),
-        internal=bool(topic.get("internal", name.startswith("__"))),
+        topic_id=topic.topic_id,
+        internal=topic.internal,
         state=worst_state(counts, deleting=name in state.deleting),
         **counts,
         **_measured(state, "topic", name, "partitions", "size_bytes", "messages"),
         troubled=state.troubled.of(name),
         replication_factor=len(first.assignment) if first else None,
-        min_insync_replicas=topic.get("min_insync_replicas"),
-        unclean=topic.get("unclean"),
+        min_insync_replicas=topic.min_insync_replicas,
+        unclean=topic.unclean,
         deleting=deletion(state, name) if name in state.deleting else None,
         messages_per_s=state.rates.per_s("topic", name),
         groups=state.groups.reading(name),
@@ -49,15 +50,15 @@ def _measured(state: ClusterState, scope: str, whose: str | int, of: str, *names
 
 def deletion(state: ClusterState, name: str) -> live.Deletion:
     """What the deletion of a topic waits for."""
-    topic = state.topics.get(name, {})
-    holders, alive, moving = set(topic.get("brokers", [])), state.alive(), bool(topic.get("moving"))
+    topic = state.topics.get(name)
+    holders, alive, moving = topic.brokers() if topic else set(), state.alive(), topic is not None and topic.is_moving()
     offline = sorted(broker for broker in holders & alive if (said := state.said.get(broker)) and said.log_dir.offline_since_ms is not None)
     dead = sorted(holders - alive)
     return live.Deletion(tuple(sorted([*dead, *offline])), moving, f"{name} {deletion_words(dead, moving=moving, offline=offline)}")
 
 
 def broker_value(state: ClusterState, broker: int, now_ms: int) -> live.Broker:
-    known, said = (state.registered or {}).get(broker, {}), state.said.get(broker)
+    known, said = (state.registered or {}).get(broker), state.said.get(broker)
     alive = state.alive()
     online = broker in alive
     heard = said if online and broker in state.feeds.believed() else None
@@ -65,13 +66,13 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> live.Broker:
     figures |= {counter: state.counts.get("broker", broker, counter) for counter in BROKER_COUNTS}
     return live.Broker(
         broker_id=broker,
-        host=known.get("host"),
-        port=known.get("port"),
-        rack=known.get("rack"),
+        host=known.host if known else None,
+        port=known.port if known else None,
+        rack=known.rack if known else None,
         state="online" if online else "offline",
         process=state.processes.get(broker),
         is_controller=broker == state.controller[0],
-        broker_epoch=known.get("epoch"),
+        broker_epoch=known.epoch if known else None,
         **figures,
         purgatory=heard.purgatory if heard else None,
         connections=heard.connections if heard else None,

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from broker_core.contract.feed import Answer, Follower, Replica
 from tests.bench.figures import Figure
-from tests.support.console_world import BROKERS
+from tests.support.console_world import BROKERS, stored_topic
 from tests.support.feed_rows import batch, claim
 from tests.support.redis import redis_server
 
@@ -166,9 +167,8 @@ async def _death(partitions: int) -> dict[str, tuple[float, float]]:
             owner.brokers(BROKERS)
             owner.controller(2, 7)
             for t in range(TOPICS):
-                assigned = {p: {"replicas": world.replicas(p), "adding": [], "removing": []} for p in range(partitions)}
-                known = {"topic_id": f"id{t}", "internal": False, "min_insync_replicas": 2, "unclean": False}
-                owner.topic(f"topic-{t}", {**known, "partitions": assigned})
+                assigned = {p: {"replicas": world.replicas(p)} for p in range(partitions)}
+                owner.topic(f"topic-{t}", stored_topic(topic_id=f"id{t}", partitions=assigned))
             await world.watches(owner, everyone, 5)
             owner.loaded()
             await _quiet(state)
@@ -189,7 +189,7 @@ async def _death(partitions: int) -> dict[str, tuple[float, float]]:
                 world.tell(broker, everyone, 7, full=broker == DEAD)
             await asyncio.sleep(0)
             turns.take()
-            owner.brokers({**BROKERS, DEAD: {**BROKERS[DEAD], "epoch": 999}})
+            owner.brokers({**BROKERS, DEAD: replace(BROKERS[DEAD], epoch=999)})
             await world.watches(owner, everyone, 7)
             await _quiet(state)
             found["return"] = turns.take()

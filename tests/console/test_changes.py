@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from broker_core.contract.stored import Topic
 from console.live.changes import topic_changes
 from console.live.state import ClusterState
-from tests.support.console_world import cluster_state
+from tests.support.console_world import cluster_state, stored_topic
 from tests.support.feed_rows import batch, group_claim
 
 
@@ -16,16 +17,8 @@ def told(state: ClusterState, kind: str, now_ms: int = 20) -> list[tuple[str, st
     return [(e.topic, e.sentence) for e in state.take(now_ms)[1] if e.kind == kind]
 
 
-def topic(partitions: int, settings: dict[str, str] | None, topic_id: str = "id") -> dict[str, Any]:
-    assigned = {p: {"replicas": [1, 2, 3], "adding": [], "removing": []} for p in range(partitions)}
-    return {
-        "topic_id": topic_id,
-        "internal": False,
-        "min_insync_replicas": 2,
-        "unclean": False,
-        "settings": settings,
-        "partitions": assigned,
-    }
+def topic(partitions: int, settings: dict[str, str] | None, topic_id: str = "id") -> Topic:
+    return stored_topic(topic_id=topic_id, settings=settings, partitions={p: {"replicas": [1, 2, 3]} for p in range(partitions)})
 
 
 def test_a_topic_that_grows_is_told() -> None:
@@ -64,9 +57,8 @@ def test_a_topic_made_anew_has_not_changed() -> None:
 
 
 def test_many_and_long_settings_are_told_in_part_and_a_throttle_by_its_job() -> None:
-    before = {"count": 1, "settings": {}}
-    after = {"count": 1, "settings": {f"k{n}": "v" * 500 for n in range(9)} | {"leader.replication.throttled.replicas": "0:1"}}
-    (event,) = topic_changes("t", before, after, 0)
+    settings = {f"k{n}": "v" * 500 for n in range(9)} | {"leader.replication.throttled.replicas": "0:1"}
+    (event,) = topic_changes("t", topic(1, {}), topic(1, settings), 0)
     assert len(event.sentence) < 500 and event.sentence.endswith("; 4 more.")
     assert "throttled" not in event.sentence
 

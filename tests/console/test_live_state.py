@@ -14,7 +14,7 @@ from console.live.sight import Sight
 from console.live.state import ClusterState
 from console.rules.lag import RecordTime
 from console.rules.pieces import text_of
-from tests.support.console_world import BROKERS, add_topic, cluster_state
+from tests.support.console_world import BROKERS, add_topic, cluster_state, stored_topic
 from tests.support.feed_rows import batch, claim, group_claim, requests
 
 ALL = [1, 2, 3]
@@ -98,8 +98,8 @@ def test_the_leader_tells_of_a_replica_whose_feed_is_lost(state: ClusterState) -
 
 def test_what_was_never_known_is_null(state: ClusterState) -> None:
     """A broker that is down since before anybody looked."""
-    moving = {0: {"replicas": [1, 2, 3, 9], "adding": [], "removing": []}}
-    state.set_topic("orders", {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": moving}, 1500)
+    moving = {0: {"replicas": [1, 2, 3, 9]}}
+    state.set_topic("orders", stored_topic(partitions=moving), 1500)
     value = state.take(1500)[0]["partition/orders/0"]
     assert value is not None
     last = value.replicas[3]
@@ -195,7 +195,7 @@ def test_a_broker_dies_and_returns(state: ClusterState) -> None:
     assert ("leader_moved", "notice") in kinds
     moved = next(e for e in events if e.kind == "leader_moved" and e.topic == "orders")
     assert moved.sentence == "broker 2 took over orders-0 from broker 1, epoch 6: broker 1 is down."
-    state.set_brokers({**BROKERS, 1: {**BROKERS[1], "epoch": 900}}, 6000)
+    state.set_brokers({**BROKERS, 1: replace(BROKERS[1], epoch=900)}, 6000)
     state.set_partition("orders", 0, 2, 6, [2, 3, 1])
     events = state.take(6000)[1] + state.take(7500)[1]
     assert [e.kind for e in events if e.broker_id == 1 and e.topic != "clicks"] == ["broker_returned", "isr_expand"]
@@ -295,8 +295,8 @@ def test_what_is_found_at_the_start_is_no_event() -> None:
 
 def test_a_partition_that_no_leader_has_reported_on_is_starting(state: ClusterState) -> None:
     """Neither offline, between the assignment and the first leadership, nor safe, while only the store names its leader."""
-    fresh = {0: {"replicas": [1, 2, 3], "adding": [], "removing": []}}
-    state.set_topic("fresh", {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": fresh}, 1500)
+    fresh = {0: {"replicas": [1, 2, 3]}}
+    state.set_topic("fresh", stored_topic(partitions=fresh), 1500)
     values, _ = state.take(1500)
     assert values["partition/fresh/0"].state == "starting"  # type: ignore[index]
     assert [getattr(values["topic/fresh"], name) for name in ("partitions", "starting", "offline")] == [1, 1, 0]  # type: ignore[index]
@@ -503,7 +503,7 @@ def test_a_new_topic_is_told(state: ClusterState) -> None:
 
 def test_a_reassignment_shows_what_is_added_and_removed(state: ClusterState) -> None:
     moving = {0: {"replicas": [4, 1, 2, 3], "adding": [4], "removing": [1]}}
-    state.set_topic("orders", {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": moving}, 1500)
+    state.set_topic("orders", stored_topic(partitions=moving), 1500)
     value = state.take(1500)[0]["partition/orders/0"]
     assert value is not None
     assert value.reassigning == Reassigning((4,), (1,))
@@ -514,10 +514,9 @@ def test_a_reassignment_shows_what_is_added_and_removed(state: ClusterState) -> 
 def test_a_healthy_reassignment_is_not_under_replicated(state: ClusterState) -> None:
     """The copy that is being made is not one that is missing, on any page, in REST, the report or the metrics."""
     moving = {0: {"replicas": [1, 4, 2, 3], "adding": [4], "removing": [2]}}
-    topic = {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False}
     state.set_brokers({**BROKERS, 4: BROKERS[1]}, 1200)
     state.apply_batch(batch(4, [claim("orders", 0, 4, [1, 4, 2, 3], leader=1, isr=[], end=10)], 1300), 1300)
-    state.set_topic("orders", {**topic, "partitions": moving}, 1500)
+    state.set_topic("orders", stored_topic(partitions=moving), 1500)
     values = state.take(1500)[0]
     partition, whole, cluster = values["partition/orders/0"], values["topic/orders"], values["cluster"]
     assert partition is not None and whole is not None and cluster is not None
@@ -533,7 +532,7 @@ def test_a_healthy_reassignment_is_not_under_replicated(state: ClusterState) -> 
 def test_a_move_to_more_copies_than_min_isr_is_told_once(state: ClusterState) -> None:
     """min.insync.replicas counts the new replicas from the start, as in Kafka: acks=all is refused until they are in sync."""
     moving = {0: {"replicas": [1, 2, 3], "adding": [2, 3], "removing": []}}
-    state.set_topic("grows", {"topic_id": "g", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": moving}, 1500)
+    state.set_topic("grows", stored_topic(topic_id="g", partitions=moving), 1500)
     state.set_partition("grows", 0, 1, 5, [1])
     state.apply_batch(batch(1, [claim("grows", 0, 1, [1, 2, 3], leader=1, isr=[1], end=10)], 1500), 1500)
     state.set_partition("orders", 0, 1, 6, [1, 2])
@@ -544,10 +543,9 @@ def test_a_move_to_more_copies_than_min_isr_is_told_once(state: ClusterState) ->
 
 
 def test_a_reassignment_is_told_when_it_begins_and_ends(state: ClusterState) -> None:
-    topic = {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False}
-    state.set_topic("orders", {**topic, "partitions": {0: {"replicas": [4, 1, 2, 3], "adding": [4], "removing": [1]}}}, 1500)
+    state.set_topic("orders", stored_topic(partitions={0: {"replicas": [4, 1, 2, 3], "adding": [4], "removing": [1]}}), 1500)
     assert [e.sentence for e in state.take(1500)[1]] == ["orders-0 is being moved: joining 4, leaving 1."]
-    state.set_topic("orders", {**topic, "partitions": {0: {"replicas": [4, 2, 3], "adding": [], "removing": []}}}, 1600)
+    state.set_topic("orders", stored_topic(partitions={0: {"replicas": [4, 2, 3]}}), 1600)
     assert [e.sentence for e in state.take(1600)[1]] == ["the move of orders-0 is over: its replicas are 4, 2, 3."]
 
 
@@ -561,8 +559,7 @@ def test_a_broker_whose_session_ended_is_not_called_slow(state: ClusterState) ->
 def test_a_move_is_no_fault(state: ClusterState) -> None:
     """A replica that a reassignment takes out has not left, and one that it brings in is not back."""
     moving = {0: {"replicas": [1, 2, 3, 4], "adding": [4], "removing": [2]}}
-    known = {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False}
-    state.set_topic("orders", {**known, "partitions": moving}, 1400)
+    state.set_topic("orders", stored_topic(partitions=moving), 1400)
     state.take(1400)
     state.set_partition("orders", 0, 1, 6, [1, 3, 4])
     said = [e.sentence for e in state.take(1500)[1] if e.kind.startswith("isr")]

@@ -7,18 +7,21 @@ min.insync.replicas is 2, unclean election off.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
+from broker_core.contract.live import Partition
+from broker_core.contract.stored import Registration
 from broker_core.coordination import layout
 from broker_core.coordination.znode_data import decode_partition_state
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
+from console.live.events import Happened
 from console.live.state import ClusterState
 from console.rules.partitions import partition_sentence
 from tests.support.broker_cluster import BrokerCluster
+from tests.support.console_world import stored_topic
 from tests.support.feed_rows import batch
 
 pytestmark = pytest.mark.spec("R9")
@@ -36,17 +39,16 @@ class Onlooker:
     def __init__(self, cluster: BrokerCluster) -> None:
         self._cluster = cluster
         self._state = ClusterState("local")
-        self.events: list[dict[str, Any]] = []
+        self.events: list[Happened] = []
         cluster.world.run("client", lambda node: node.store.connect(60_000))
 
-    def look(self) -> dict[str, Any]:
+    def look(self) -> Partition:
         """The partition's value now."""
         cluster, state = self._cluster, self._state
         now = cluster.world.scheduler.wall_ms()
         names = cluster.world.run("client", lambda node: node.store.children("/brokers/ids"))
-        known = {int(b): {"host": f"b{b}", "port": 9092, "rack": None, "epoch": 1} for b in names}
-        assigned = {0: {"replicas": REPLICAS, "adding": [], "removing": []}}
-        topic = {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": assigned}
+        known = {int(b): Registration(f"b{b}", 9092, None, 1) for b in names}
+        topic = stored_topic(partitions={0: {"replicas": REPLICAS}})
         data, stat = cluster.world.run("client", lambda node: node.store.get(layout.state_path(TP)))
         stored, _ = decode_partition_state(TP, data, stat.version)
         state.set_brokers(known, now)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from broker_core.contract.live import Age, AsOf
 from console.live.state import ClusterState
 from console.snapshot.freshness import as_of, read_cluster
-from tests.support.console_world import BROKERS, cluster_state
+from tests.support.console_world import BROKERS, cluster_state, stored_topic
 from tests.support.feed_rows import batch, claim
 
 ALL = [1, 2, 3]
@@ -69,14 +70,14 @@ def test_one_that_says_nothing_is_silent_after_three_seconds(state: ClusterState
 
 def test_one_that_registers_has_to_be_heard_first(state: ClusterState) -> None:
     """Anew, or for the first time: until then what it leads is unknown, never safe."""
-    state.set_brokers(BROKERS | {2: {**BROKERS[2], "epoch": 999}}, 1500)
+    state.set_brokers(BROKERS | {2: replace(BROKERS[2], epoch=999)}, 1500)
     assert "the state of its 2 partitions is unknown" in verdict(state, 1500)
     hear(state, 1600, 2)
     assert "All 5" in verdict(state, 1600)
     fresh = ClusterState("local")
     fresh.set_brokers(BROKERS, 1000)
-    moving = {0: {"replicas": ALL, "adding": [], "removing": []}}
-    fresh.set_topic("t", {"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": moving}, 1000)
+    moving = {0: {"replicas": ALL}}
+    fresh.set_topic("t", stored_topic(partitions=moving), 1000)
     fresh.set_partition("t", 0, 1, 0, ALL)
     value = fresh.take(1000)[0]["partition/t/0"]
     assert (value.leader, value.state) == (1, "unknown")  # type: ignore[index]
@@ -100,8 +101,8 @@ def test_each_part_says_when_it_was_last_true(state: ClusterState) -> None:
 
 def test_a_topic_made_anew_has_nothing_of_the_one_before(state: ClusterState) -> None:
     """Its deletion may never have been seen."""
-    fresh = {0: {"replicas": ALL, "adding": [], "removing": []}}
-    state.set_topic("orders", {"topic_id": "x", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": fresh}, 1500)
+    fresh = {0: {"replicas": ALL}}
+    state.set_topic("orders", stored_topic(topic_id="x", partitions=fresh), 1500)
     state.set_partition("orders", 0, 1, 0, ALL)
     values, told = state.take(1500)
     assert [event.kind for event in told] == ["topic_deleted", "topic_created"]

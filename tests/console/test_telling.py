@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from console.live.events import Happened, broker_events, moved
 from console.live.telling import HOLD_MS, Telling
+from tests.support.console_world import BROKERS
 
 
 def shrink(partition: int, at_ms: int, broker: int = 2) -> Happened:
@@ -21,7 +22,7 @@ def found(partition: int, at_ms: int, broker: int) -> Happened:
 
 
 def death(at_ms: int) -> list[Happened]:
-    return broker_events({2: {"epoch": 1}}, {}, at_ms)
+    return broker_events({2: BROKERS[2]}, {}, at_ms)
 
 
 def test_the_first_is_said_at_once_and_the_rest_of_the_burst_counted() -> None:

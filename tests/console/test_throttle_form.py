@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from msgspec.structs import replace
 
+from broker_core.contract.stored import Assignment
 from console.models import Job
 from tests.support.openapi import check_answer
 
@@ -25,7 +27,7 @@ def test_a_preview_shows_what_is_set_while_it_lasts(people: dict[str, Client], k
     from tests.support.console_world import add_topic
 
     add_topic(shown, "narrow", 1, 2000)
-    shown.set_topic("narrow", {**shown.topics["narrow"], "partitions": {0: {"replicas": [1, 2], "adding": [], "removing": []}}}, 2000)
+    shown.set_topic("narrow", replace(shown.topics["narrow"], partitions={0: Assignment((1, 2))}), 2000)
     shown.take(2000)
     publish(redis, shown, 2000)
     kafka.broker_configs_ = {1: {"leader.replication.throttled.rate": "2048"}}

@@ -177,7 +177,7 @@ async def test_what_changed_untold_is_found_and_read_again(store: MemoryStore) -
     await view.check()
     await sink.until(lambda: sink.state.topics.keys() == {"orders", "late"} and sink.state.deleting == {"orders"})
     await sink.until(lambda: sink.state.partitions.facts[("orders", 1)].store == (2, 7, [2, 3]))
-    await sink.until(lambda: sink.state.topics["orders"]["min_insync_replicas"] == 1)
+    await sink.until(lambda: sink.state.topics["orders"].min_insync_replicas == 1)
     told = [event for event in sink.state.take(2000)[1] if event.kind == "view_mended"]
     assert len(told) == 1
     assert "without word of a change" in told[0].sentence

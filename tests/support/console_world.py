@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import convert
+
+from broker_core.contract.stored import Assignment, Registration, Topic
 from console.gateway.errors import ClusterUnreachable, from_code
 from console.live.state import ClusterState
 from console.rules.rhythm import Rhythm
 from tests.support.feed_rows import batch, claim, group_claim
 
 PEOPLE = ("viewer", "operator", "admin")
-BROKERS = {b: {"host": "127.0.0.1", "port": 9091 + b, "rack": None, "epoch": 100 + b} for b in (1, 2, 3)}
+BROKERS = {b: Registration("127.0.0.1", 9091 + b, None, 100 + b) for b in (1, 2, 3)}
 
 
 class FakeKafka:
@@ -155,13 +158,16 @@ def _apply(present: dict[str, str], changes: Mapping[str, str | None]) -> None:
             present[key] = value
 
 
+def stored_topic(**more: Any) -> Topic:
+    """A topic as the store has it; `partitions` are {number: {replicas, adding, removing}}."""
+    return convert({"topic_id": "id", "internal": False, "min_insync_replicas": 2, "unclean": False, "partitions": {}, **more}, Topic)
+
+
 def add_topic(state: ClusterState, name: str, partitions: int, at_ms: int, min_isr: int = 2) -> None:
-    assigned = {p: {"replicas": [(p + i) % 3 + 1 for i in range(3)], "adding": [], "removing": []} for p in range(partitions)}
-    state.set_topic(
-        name, {"topic_id": "id", "internal": False, "min_insync_replicas": min_isr, "unclean": False, "partitions": assigned}, at_ms
-    )
+    assigned = {p: Assignment(tuple((p + i) % 3 + 1 for i in range(3))) for p in range(partitions)}
+    state.set_topic(name, Topic("id", False, min_isr, False, assigned), at_ms)
     for p, a in assigned.items():
-        state.set_partition(name, p, a["replicas"][0], 5, a["replicas"])
+        state.set_partition(name, p, a.replicas[0], 5, list(a.replicas))
 
 
 def cluster_state(at_ms: int, topics: Mapping[str, int] | None = None, rhythms: Mapping[str, Rhythm] | None = None) -> ClusterState:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from msgspec.structs import replace
 
 from console.actions.jobs import cancel_job, create_job
 from console.errors import Conflict, Invalid
@@ -364,7 +365,7 @@ def test_a_topic_that_is_being_deleted_is_not_reported(local: Cluster, shown: An
     shown.set_deleting({"orders"}, now)
     for partition in range(3):
         shown.set_partition("orders", partition, -1, 6, [])
-    shown.topics["orders"]["unclean"] = True
+    shown.set_topic("orders", replace(shown.topics["orders"], unclean=True), now)
     shown.take(now)
     publish(redis, shown, now)
     finish(make(local, "health_report"))
