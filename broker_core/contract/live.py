@@ -114,6 +114,8 @@ class Broker(Struct, frozen=True, kw_only=True, gc=False):
     messages_in_per_s: Figure
     requests: dict[str, RequestFigures]
     purgatory: Annotated[feed.Purgatory | None, Meta(description="requests that wait, by kind")]
+    purgatory_expired: Annotated[feed.Purgatory | None, Meta(description="those that time ran out for since its start")]
+    controller: Annotated[feed.Controller | None, Meta(description="what is before the controller; null of any other broker")]
     connections: Count
     idle_percent: Annotated[Figure, Meta(description="share of the last second in which its loop had nothing to do")]
     loop_stalls: Annotated[Count, Meta(description="how often its loop stood still since its start")]

@@ -75,6 +75,8 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> live.Broker:
         broker_epoch=known.epoch if known else None,
         **figures,
         purgatory=heard.purgatory if heard else None,
+        purgatory_expired=heard.purgatory_expired if heard else None,
+        controller=heard.controller if heard else None,
         connections=heard.connections if heard else None,
         idle_percent=heard.idle_percent if heard else None,
         loop_stalls=heard.loop_stalls if heard else None,

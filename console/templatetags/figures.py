@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Mapping, Sized
 from typing import Any
 
 from django import template
@@ -50,6 +50,14 @@ def in_unit(value: Any, unit: str) -> str:
     if unit == "B/s":
         return byte_rate(value)
     return rate(value) if unit == "/s" else f"{whole(value)} {unit}"
+
+
+@register.filter
+def by_broker(value: Any) -> str:
+    """Of each broker that has any: `2: 14`."""
+    if not isinstance(value, Mapping):
+        return DASH
+    return ", ".join(f"{broker}: {whole(number)}" for broker, number in value.items() if number) or "none"
 
 
 @register.filter

@@ -70,6 +70,12 @@ export const share = (value) => (value === null || value === undefined ? DASH : 
 
 export const count = (value) => (Array.isArray(value) ? whole(value.length) : whole(value));
 
+// Of each broker that has any: `2: 14`.
+export function byBroker(value) {
+  if (value === null || value === undefined) return DASH;
+  return Object.entries(value).filter(([, number]) => number).map(([broker, number]) => `${broker}: ${whole(number)}`).join(", ") || "none";
+}
+
 export function clock(ms) {
   return ms === null || ms === undefined ? DASH : new Date(ms).toISOString().slice(11, 19);
 }

@@ -173,16 +173,23 @@ def test_a_group_may_be_called_anything(people: dict[str, Client], shown: Any, r
 
 @pytest.mark.spec("P1", "P2")
 def test_what_waits_at_a_broker_is_shown_by_kind(people: dict[str, Client], shown: Any, redis: Any) -> None:
-    """The four purgatories; a broker that did not tell shows none."""
+    """The four purgatories, and what is before the controller; a broker that did not tell shows none."""
 
-    shown.apply_batch(batch(1, [], 2000, said={"purgatory": {"produce": 61, "fetch": 62, "join": 63, "heartbeat": 64}}), 2000)
+    kinds = ("produce", "fetch", "join", "heartbeat")
+    waiting, expired = dict(zip(kinds, (61, 62, 63, 64), strict=True)), dict(zip(kinds, (71, 72, 73, 74), strict=True))
+    office = {"queue_size": 5, "queue_time_mean_ms": 20, "queue_time_max_ms": 1500, "requests_waiting": {1: 0, 3: 4}}
+    said = {"purgatory": waiting, "purgatory_expired": expired, "controller": office}
+    shown.apply_batch(batch(1, [], 2000, said=said), 2000)
     shown.set_brokers({broker: BROKERS[broker] for broker in (1, 2)}, 2000)
     shown.take(2000)
     publish(redis, shown, 2000)
     page = people["viewer"].get("/brokers").content.decode()
-    for name, size in (("produce", 61), ("fetch", 62), ("join", 63), ("heartbeat", 64)):
-        told = re.findall(rf'data-field="purgatory.{name}" data-as="whole" data-quiet>([^<]*)</span> {name}', page)
-        assert told == [str(size), "0", "–"]
+    for name in kinds:
+        for field, figures in (("purgatory", waiting), ("purgatory_expired", expired)):
+            told = re.findall(rf'data-field="{field}.{name}" data-as="whole" data-quiet>([^<]*)</span>', page)
+            assert told == [str(figures[name]), "0", "–"]
+    told = re.findall(r'data-field="controller.requests_waiting" data-as="byBroker" data-quiet>([^<]*)</td>', page)
+    assert told == ["3: 4", "–", "–"]
 
 
 FOLDER_GONE = {
