@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 from urllib.parse import quote
 
@@ -37,7 +36,7 @@ def console(request: HttpRequest) -> dict[str, Any]:
         return {"page": _page(request)}
     actor = actor_of(request)
     cluster: Cluster = getattr(request, "cluster", None) or local_cluster()
-    live, rests_on = seen(cluster)
+    live, _ = seen(cluster)
     verdict = (live and live.verdict) or NOTHING_KNOWN
     page = _page(request)
     return {
@@ -52,8 +51,7 @@ def console(request: HttpRequest) -> dict[str, Any]:
         "page": page,
         "query_notes": getattr(request, "query_notes", []),
         "ws_url": f"/ws/v1/live?cluster={cluster.pk}" + getattr(request, "live_needs", ""),
-        "now_ms": _now_ms(),
-        "feed": {"state": live.feed.state if live and live.feed else "lost", "age_ms": rests_on.age_ms, "old": _old(verdict)},
+        "old": _old(verdict),
     }
 
 
@@ -80,7 +78,3 @@ def _old(verdict: Verdict) -> str:
 def _navigation(page: str) -> list[dict[str, Any]]:
     here = SECTION.get(page, page)
     return [{"name": name, "label": label, "url": reverse(name), "active": name == here} for name, label in NAVIGATION]
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

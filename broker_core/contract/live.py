@@ -16,6 +16,8 @@ FolderState = Literal["folder_offline", "folder_filling", "folder_low", "folder_
 PartitionState = Literal["safe", "under_replicated", "under_min_isr", "offline", "deleting", "starting", "unknown"]
 Freshness = Literal["live", "stale", "lost"]
 LagBasis = Literal["record", "estimate", "at_least"]
+LagStatus = Literal["ok", "warn", "stall", "stop", "rewind", "between", "unknown"]
+Trend = Literal["caught_up", "catching_up", "steady", "falling_behind", "stalled", "stopped", "in_rhythm", "unknown"]
 Count = int | None
 Figure = float | None
 LagS = Annotated[Figure, Meta(description="age of the record at the committed offset, as well as `lag_basis` says it is known")]
@@ -267,7 +269,7 @@ class Group(Struct, frozen=True, kw_only=True, gc=False):
     lag_basis: LagBasis | None
     attention: Annotated[Literal["notice", "warn"] | None, Meta(description="whether the lag is out of the group's own rhythm")]
     rhythm_s: Annotated[Figure, Meta(description="how often it catches up, where it reads in batches")]
-    trend: str
+    trend: Trend
     eta_s: Figure
     sentence: str
     at_ms: int
@@ -289,7 +291,7 @@ class Lag(Struct, frozen=True, kw_only=True, gc=False):
     client_id: str | None
     host: str | None
     committed_at_ms: Count
-    status: str
+    status: LagStatus
 
 
 class Reader(Struct, frozen=True, gc=False):

@@ -36,15 +36,7 @@ SEND_TIMEOUT_S = 15.0
 BEAT_S = 1.0
 LEAVING_S = 1.0
 EVENTS_SHOWN = 20
-KINDS: dict[str, Any] = {
-    "cluster": Cluster,
-    "broker": Broker,
-    "topic": Topic,
-    "partition": Partition,
-    "group": Group,
-    "lag": Lag,
-    "job": dict,
-}
+KINDS: dict[str, Any] = {kind.__name__.lower(): kind for kind in (Cluster, Broker, Topic, Partition, Group, Lag)} | {"job": dict}
 SIGNED_OUT, BAD_QUERY, TOO_MANY, TOO_SLOW, NO_FEED = 4401, 4400, 4429, 1013, 1011
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from broker_core.contract import feed
-from broker_core.contract.live import Group, Lag, LagBasis, Member, Partition, Place, Reader
+from broker_core.contract.live import Group, Lag, LagBasis, LagStatus, Member, Partition, Place, Reader
 from console.rules import lag as rules
 from console.rules.rhythm import Rhythm, attention, is_in_rhythm, step
 
@@ -125,7 +125,7 @@ def _behind(behind: rules.Behind | None) -> tuple[float | None, LagBasis | None]
     return (None, None) if behind is None else (round(behind.seconds, 1), behind.basis)
 
 
-def _status(facts: GroupFacts, tp: TopicPartition, lag: int | None, now_ms: int) -> str:
+def _status(facts: GroupFacts, tp: TopicPartition, lag: int | None, now_ms: int) -> LagStatus:
     status = rules.partition_status(list(facts.commits.get(tp, ())), lag, now_ms)
     return rules.BETWEEN if status in (rules.STOP, rules.STALL, rules.WARN) and is_in_rhythm(facts.rhythm) else status
 

@@ -156,7 +156,7 @@ class PartitionBook:
     # --- trouble
 
     def _note_trouble(self, tp: TopicPartition, state: PartitionState) -> None:
-        level = LEVEL[state]
+        level = LEVEL.get(state)
         for name, members in self._trouble.items():
             self._note(members, tp, name == level)
 

@@ -18,11 +18,17 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from broker_core.contract.live import Group, Lag, LagBasis
+from broker_core.contract import live
+from broker_core.contract.live import Group, Lag, LagBasis, LagStatus
 from console.rules.words import counted, duration
 
-OK, WARN, STALL, STOP, REWIND, UNKNOWN = "ok", "warn", "stall", "stop", "rewind", "unknown"
-BETWEEN = "between"
+OK: LagStatus = "ok"
+WARN: LagStatus = "warn"
+STALL: LagStatus = "stall"
+STOP: LagStatus = "stop"
+REWIND: LagStatus = "rewind"
+UNKNOWN: LagStatus = "unknown"
+BETWEEN: LagStatus = "between"
 """What stops, stalls or falls behind in the rhythm that its group always has (`rhythm`)."""
 WINDOW = 10
 STOP_LEAST_MS = 30_000
@@ -50,7 +56,7 @@ def partition_lag(committed: int | None, end_offset: int | None) -> int | None:
     return max(end_offset - committed, 0)
 
 
-def partition_status(commits: Sequence[Commit], lag_now: int | None, now_ms: int, allowed: int = 0) -> str:  # noqa: PLR0911 (rule by rule)
+def partition_status(commits: Sequence[Commit], lag_now: int | None, now_ms: int, allowed: int = 0) -> LagStatus:  # noqa: PLR0911 (rule by rule)
     """`commits` oldest first, at most `WINDOW` of them."""
     if lag_now is None or not commits:
         return UNKNOWN
@@ -138,7 +144,7 @@ def _age_s(at_ms: float, now_ms: int) -> float:
 
 
 class Trend(NamedTuple):
-    word: str
+    word: live.Trend
     eta_s: float | None
 
 
@@ -165,7 +171,7 @@ def trend(lags: Sequence[Sample], now_ms: int, *, active: bool, lag_s: float | N
     return Trend("catching_up", lag / -slope) if slope < 0 else Trend("falling_behind", None)
 
 
-SAYS = {
+SAYS: dict[live.Trend, str] = {
     "caught_up": "has caught up",
     "catching_up": "is catching up",
     "steady": "holds its distance",
@@ -180,7 +186,7 @@ SAYS = {
 BEHIND = {ESTIMATE: "about ", AT_LEAST: "at least "}
 
 
-def group_words(lag: int | None, behind: Behind | None, word: str, eta_s: float | None, *, every_s: float | None = None) -> str:
+def group_words(lag: int | None, behind: Behind | None, word: live.Trend, eta_s: float | None, *, every_s: float | None = None) -> str:
     """What follows on a group's name: `is 12 s behind and is catching up (about 40 s).`; `every_s` is the length of its rhythm's cycles."""
     lag_s = behind.seconds if behind else None
     if lag is None:

@@ -24,15 +24,8 @@ OFFLINE: PartitionState = "offline"
 DELETING: PartitionState = "deleting"
 STARTING: PartitionState = "starting"
 UNKNOWN: PartitionState = "unknown"
-LEVEL: dict[PartitionState, Level] = {
-    DELETING: "ok",
-    SAFE: "ok",
-    STARTING: "ok",
-    UNKNOWN: "ok",
-    UNDER_REPLICATED: "warn",
-    UNDER_MIN_ISR: "bad",
-    OFFLINE: "bad",
-}
+LEVEL: dict[PartitionState, Level] = {UNDER_REPLICATED: "warn", UNDER_MIN_ISR: "bad", OFFLINE: "bad"}
+"""Of what is in danger; all else is ok, or nobody knows."""
 
 
 def missing(isr: Collection[int], assignment: Sequence[int], adding: Collection[int] = ()) -> list[int]:

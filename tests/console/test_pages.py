@@ -230,7 +230,7 @@ def test_without_redis_pages_say_so(people: dict[str, Client], settings: Any) ->
     answer = people["viewer"].get("/")
     assert answer.status_code == 503
     assert answer.context["form_error"]["title"] == "The live snapshot is away"
-    assert answer.context["feed"]["state"] == "lost"
+    assert answer.context["live"] is None
     assert people["viewer"].get("/healthz").json()["redis"] is False
 
 
