@@ -28,7 +28,7 @@ class Follower(Struct, frozen=True, gc=False):
     reason: str | None = None
 
 
-class LeaderEpoch(NamedTuple):
+class LeaderEpoch(Struct, frozen=True, gc=False):
     """A leader epoch and the offset of its first record."""
 
     epoch: int

@@ -193,6 +193,8 @@ class Partition(Struct, frozen=True, kw_only=True, gc=False):
     high_watermark: Count
     log_end_offset: Count
     log_start_offset: Count
+    last_stable_offset: Annotated[Count, Meta(description="up to where read_committed readers read")]
+    epochs: Annotated[tuple[feed.LeaderEpoch, ...], Meta(description="the newest leader epochs that wrote to the log, oldest first")]
     size_bytes: Count
     min_insync_replicas: Count
     replicas: tuple[Replica, ...]

@@ -144,6 +144,8 @@ def merge_partition(facts: PartitionFacts, brokers: Brokers, topic: Topic | None
         high_watermark=own.high_watermark if own else None,
         log_end_offset=own.log_end_offset if own else None,
         log_start_offset=own.log_start_offset if own else None,
+        last_stable_offset=own.last_stable_offset if own else None,
+        epochs=own.epochs if own else (),
         size_bytes=own.size_bytes if own else None,
         min_insync_replicas=min_isr,
         replicas=tuple([_replica(facts, b, led, brokers, now_ms) for b in order]),

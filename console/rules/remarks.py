@@ -8,7 +8,7 @@ from broker_core.contract.live import Partition
 from broker_core.contract.sentences import Piece
 from console.rules.partitions import DELETING, OFFLINE, UNDER_MIN_ISR
 from console.rules.pieces import said
-from console.rules.words import whole
+from console.rules.words import counted, whole
 
 
 def remarks(value: Partition) -> tuple[Piece, ...]:
@@ -32,6 +32,12 @@ def _sentences(value: Partition) -> Iterator[str]:
         yield f"Two brokers claim to lead: {claims}."
     if value.reassigning:
         yield f"Being moved: adding {_ids(value.reassigning.adding)}, removing {_ids(value.reassigning.removing)}."
+    if value.last_stable_offset is not None and value.high_watermark is not None and value.last_stable_offset < value.high_watermark:
+        held = counted(value.high_watermark - value.last_stable_offset, "record")
+        yield (
+            f"A transaction is open: who reads committed records only (read_committed) waits at {whole(value.last_stable_offset)}, "
+            f"the last stable offset, {held} below the high watermark."
+        )
     if value.state == DELETING:
         yield "Its topic is being deleted."
     elif value.state == OFFLINE:

@@ -11,12 +11,10 @@ export class Ladder {
     this.element = element;
     this.now = now; // the server's clock, ms
     this.rungs = new Map();
-    this.epochs = []; // [{epoch, offset}] of the leader changes seen on this page
     this.last = null;
   }
 
   show(value) {
-    this.remember(value);
     this.element.dataset.level = format.state(value.state)[0];
     this.header(value);
     const scale = scaleOf(value);
@@ -34,19 +32,14 @@ export class Ladder {
     this.last = value;
   }
 
-  remember(value) {
-    if (!this.last) return;
-    if (value.leader_epoch > this.last.leader_epoch && value.high_watermark !== null) {
-      this.epochs.push({ epoch: value.leader_epoch, offset: value.high_watermark });
-      this.epochs = this.epochs.slice(-5);
-    }
-  }
-
   header(value) {
     const put = (name, words) => { const found = this.element.querySelector(`[data-part="${name}"]`); if (found && found.textContent !== words) found.textContent = words; };
     put("epoch", format.whole(value.leader_epoch));
     put("hw", format.whole(value.high_watermark));
     put("leo", format.whole(value.log_end_offset));
+    const begun = value.epochs.map(({ epoch, start_offset }) => `epoch ${epoch} began at ${format.whole(start_offset)}`).join(", ");
+    const epoch = this.element.querySelector('[data-part="epoch"]');
+    if (epoch.title !== begun) epoch.title = begun;
     const state = this.element.querySelector('[data-part="state"]');
     const [level, words] = format.state(value.state);
     state.dataset.level = level;
@@ -100,12 +93,12 @@ export class Ladder {
   notches(row, value, scale) {
     const track = row.querySelector(".track");
     track.querySelectorAll(".notch").forEach((notch) => notch.remove());
-    for (const { epoch, offset } of this.epochs) {
-      const at = scale(offset);
+    for (const { epoch, start_offset } of value.epochs) {
+      const at = scale(start_offset);
       if (at <= 0) continue;
       const notch = document.createElement("span");
       notch.className = "notch";
-      notch.title = `epoch ${epoch} began at ${format.whole(offset)}`;
+      notch.title = `epoch ${epoch} began at ${format.whole(start_offset)}`;
       notch.style.left = `${at * 100}%`;
       track.append(notch);
     }

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from broker_core.client.request import BrokerChannel
-from broker_core.contract.feed import Answer
+from broker_core.contract.feed import Answer, LeaderEpoch
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups.states import GroupState
 from broker_core.model import TopicPartition
@@ -196,7 +196,7 @@ def test_the_leader_tells_which_epochs_wrote_its_log() -> None:
         cluster.start(first)
         cluster.until(lambda: len(cluster.isr(3 - first, "t")) == 2)
         (of_the_follower,) = batches(cluster, first, 1)
-    assert [row.epochs for row in told.partitions] == [((0, 0), (row.leader_epoch, 2)) for row in told.partitions]
+    assert [row.epochs for row in told.partitions] == [(LeaderEpoch(0, 0), LeaderEpoch(row.leader_epoch, 2)) for row in told.partitions]
     assert [row.epochs for row in of_the_follower.partitions] == [()]
 
 

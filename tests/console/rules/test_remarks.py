@@ -30,6 +30,12 @@ from tests.support.live_rows import partition, some
             "Broker 2 was elected unclean in epoch 7, not being in sync (in sync: 1, 3): "
             "acknowledged records that it did not have are lost.",
         ),
+        (
+            {"last_stable_offset": 1_200, "high_watermark": 1_201},
+            "A transaction is open: who reads committed records only (read_committed) waits at 1\u202f200, the last stable offset, "
+            "1 record below the high watermark.",
+        ),
+        ({"last_stable_offset": 1_201, "high_watermark": 1_201}, ""),
         ({"claims": (Claim(1, 5), Claim(2, 6))}, "Two brokers claim to lead: 1 (epoch 5), 2 (epoch 6)."),
         (
             {"reassigning": Reassigning((4,), ()), "state": "deleting"},
