@@ -8,7 +8,8 @@ import pytest
 
 from tests.apache.comparison import Pair
 from tests.support.broker_process import ApacheKafka, Highwater, running
-from tests.support.zookeeper import free_port, running_zookeeper
+from tests.support.ports import free_ports
+from tests.support.zookeeper import running_zookeeper
 
 SETTINGS = {
     "broker.id": "1",
@@ -28,7 +29,7 @@ SETTINGS = {
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     folder = tmp_path_factory.mktemp("compared")
     with running_zookeeper() as zookeeper:
-        kafka = ApacheKafka(folder / "kafka", free_port(), {**SETTINGS, "zookeeper.connect": f"{zookeeper.hosts}/kafka"})
-        ours = Highwater(folder / "ours", free_port(), {**SETTINGS, "zookeeper.connect": f"{zookeeper.hosts}/ours"})
+        kafka = ApacheKafka(folder / "kafka", free_ports(), {**SETTINGS, "zookeeper.connect": f"{zookeeper.hosts}/kafka"})
+        ours = Highwater(folder / "ours", free_ports(), {**SETTINGS, "zookeeper.connect": f"{zookeeper.hosts}/ours"})
         with running(kafka, ours):
             yield Pair(kafka.port, ours.port)

@@ -24,7 +24,8 @@ from tests.apache.side import Side, batch
 from tests.apache.test_groups import Group
 from tests.support.broker_process import ApacheKafka, BrokerProcess, Highwater
 from tests.support.kafka_jars import classpath
-from tests.support.zookeeper import free_port, running_zookeeper
+from tests.support.ports import free_ports
+from tests.support.zookeeper import running_zookeeper
 
 pytestmark = pytest.mark.spec("S1", "S6")
 
@@ -46,7 +47,7 @@ class Folder:
             "zookeeper.connect": self.zookeeper,
             "log.index.interval.bytes": "100",
         }
-        self.port = free_port()
+        self.port = free_ports()
         self.kafka = ApacheKafka(root, self.port, {**settings, "zookeeper.session.timeout.ms": "10000"})
         self.ours = Highwater(root, self.port, {**settings, "zookeeper.session.timeout.ms": "6000"})
 

@@ -19,7 +19,8 @@ from tests.apache.conftest import SETTINGS
 from tests.support.broker_process import ApacheKafka, BrokerProcess, Highwater
 from tests.support.clients import produce, read_all, whole
 from tests.support.cluster import eventually
-from tests.support.zookeeper import free_port, running_zookeeper
+from tests.support.ports import free_ports
+from tests.support.zookeeper import running_zookeeper
 
 pytestmark = pytest.mark.spec("R4", "Z5")
 
@@ -44,7 +45,7 @@ class Mixed:
             }
             kind = ApacheKafka if broker_id == KAFKA else Highwater
             extra = SPOKEN if broker_id == KAFKA else {"zookeeper.session.timeout.ms": "6000"}
-            self.brokers[broker_id] = kind(folder / str(broker_id), free_port(), {**settings, **extra})
+            self.brokers[broker_id] = kind(folder / str(broker_id), free_ports(), {**settings, **extra})
 
     @property
     def bootstrap_servers(self) -> str:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from tests.support.clients import produce
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
-from tests.support.pages import visit
+from tests.support.pages import WAIT_MS, visit
 from tests.support.rest import Visitor
 
 TOPIC, GROUP = "seen-by-ear", "readers-by-ear"
@@ -64,14 +64,24 @@ def heard(shared_system: ConsoleSystem) -> Iterator[None]:
     """A topic with records, a group that has read some, and a row in each table: a token, jobs, an earlier report."""
     produce(shared_system, TOPIC, [b"x"] * 10)
     consumer = Consumer({"bootstrap.servers": shared_system.bootstrap_servers, "group.id": GROUP})
-    consumer.commit(offsets=[TopicPartition(TOPIC, 0, 1)], asynchronous=False)
+    eventually(lambda: committed(consumer), what="an offset is committed")
     consumer.close()
     visitor = Visitor(shared_system.layout.console_port, shared_system.password)
     visitor.post("/settings/tokens/new", name="by-ear", role="viewer")
     for words in ("as of", "Earlier reports"):
-        assert visitor.post("/health/run").status == 303
-        eventually(lambda words=words: words in visitor.get("/health").body, 60, f"{words!r} on the health page")
+        eventually(
+            lambda: visitor.post("/health/run").status == 303, what="a report is asked for: the last is shown before its job is over"
+        )
+        eventually(lambda words=words: words in visitor.get("/health").body, 120, f"{words!r} on the health page")
     yield
+
+
+def committed(consumer: Consumer) -> bool:
+    """False while the group has no coordinator yet that could take it."""
+    try:
+        return bool(consumer.commit(offsets=[TopicPartition(TOPIC, 0, 1)], asynchronous=False))
+    except KafkaException:
+        return False
 
 
 def nameless(page: Page) -> list[Any]:
@@ -87,7 +97,7 @@ def nameless(page: Page) -> list[Any]:
 def comes_into_view(page: Page) -> bool:
     """A live part above may have grown in the very moment: the browser then scrolls on."""
     try:
-        page.wait_for_function(f"({FOCUSED})()[1]", timeout=5_000)
+        page.wait_for_function(f"({FOCUSED})()[1]", timeout=WAIT_MS)
     except PlaywrightTimeoutError:
         return False
     return True
@@ -102,7 +112,9 @@ def test_every_control_is_reached_by_tab_and_has_a_name(name: str, width: int, p
     page.evaluate("document.activeElement.blur()")
     controls = page.evaluate(CONTROLS)
     reached, unseen = set(), []
-    for _ in range(len(controls) + 5):
+    for _ in range(3 * len(controls) + 5):  # what is made anew meanwhile costs steps
+        if len(reached) == len(controls):
+            break
         page.keyboard.press("Tab")
         number, seen = page.evaluate(FOCUSED)
         if number is not None:

@@ -9,8 +9,7 @@ from playwright.sync_api import Page, expect
 
 from broker_core.contract.live import Group
 from console.templatetags import figures
-from tests.support.clients import whole
-from tests.support.cluster import eventually
+from tests.support.clients import make
 from tests.support.console_system import ConsoleSystem
 from tests.support.live_rows import some
 from tests.support.pages import ladder, tab_to, visit
@@ -22,8 +21,7 @@ NUMBERS = [0, 0.04, 0.4, 7.26, 12.34, 99.6, 100, 1_023, 1_536, 20_000, 18_204_33
 def test_troubled_topics_come_and_go_on_an_open_page(page: Page, system: ConsoleSystem) -> None:
     admin = AdminClient({"bootstrap.servers": system.bootstrap_servers})
     for name, replicas in (("reef-hurt", [1, LOST]), ("reef-whole", [1, 2])):
-        admin.create_topics([NewTopic(name, 1, replica_assignment=[replicas])])[name].result(30)
-        eventually(lambda name=name: whole(admin, name, 2), 30, f"{name} is whole")
+        make(admin, NewTopic(name, 1, replica_assignment=[replicas]))
     visit(page, system, "/topics?q=reef")
     tab_to(page, page.get_by_role("link", name="Troubled only"))
     page.keyboard.press("Enter")
@@ -44,8 +42,7 @@ def test_troubled_topics_come_and_go_on_an_open_page(page: Page, system: Console
 def test_troubled_partitions_are_shown_alone(page: Page, system: ConsoleSystem) -> None:
     admin = AdminClient({"bootstrap.servers": system.bootstrap_servers})
     assignment = [[1, LOST] if n in (3, 70) else [1, 2] for n in range(80)]
-    admin.create_topics([NewTopic("shoal", 80, replica_assignment=assignment)])["shoal"].result(30)
-    eventually(lambda: whole(admin, "shoal", 2), 30, "shoal is whole")
+    make(admin, NewTopic("shoal", 80, replica_assignment=assignment))
     system.kill(LOST)
     visit(page, system, "/topics/shoal?troubled=1")
     expect(page.locator("[data-ladder]")).to_have_count(2)

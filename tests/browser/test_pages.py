@@ -14,8 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, expect
 
 from broker_core.local.process import wait_until
-from tests.support.clients import produce, whole
-from tests.support.cluster import eventually
+from tests.support.clients import make, produce
 from tests.support.console_system import ConsoleSystem
 from tests.support.pages import WAIT_MS, Complaints, ground, overflow, tab_to, verdict, visit
 
@@ -29,8 +28,7 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 def busy(shared_system: ConsoleSystem) -> Iterator[None]:
     """A topic with records, and a member of a group whose ids are markup; both stay for the module."""
     admin = AdminClient({"bootstrap.servers": shared_system.bootstrap_servers})
-    admin.create_topics([NewTopic(TOPIC, 3, 3)])[TOPIC].result(30)
-    eventually(lambda: whole(admin, TOPIC, 3), 30, f"{TOPIC} is whole")
+    make(admin, NewTopic(TOPIC, 3, 3))
     produce(shared_system, TOPIC, [b"x" * 100] * 300)
     with member(shared_system):
         yield
@@ -38,7 +36,7 @@ def busy(shared_system: ConsoleSystem) -> Iterator[None]:
 
 @contextlib.contextmanager
 def member(system: ConsoleSystem, client_id: str = MARKUP) -> Iterator[None]:
-    """A consumer that has joined the group; it reads and commits until the end."""
+    """A consumer that has joined the group; it reads and commits until the end, and a commit in a rebalance may be refused."""
     settings = {"bootstrap.servers": system.bootstrap_servers, "group.id": GROUP, "client.id": client_id, "auto.offset.reset": "earliest"}
     consumer, over, joined = Consumer(settings), threading.Event(), threading.Event()
 
@@ -46,7 +44,7 @@ def member(system: ConsoleSystem, client_id: str = MARKUP) -> Iterator[None]:
         consumer.subscribe([TOPIC], on_assign=lambda *_: joined.set())
         while not over.is_set():
             if consumer.consume(100, 0.2):
-                consumer.commit(asynchronous=False)
+                consumer.commit()
         consumer.close()
 
     thread = threading.Thread(target=poll)

@@ -36,6 +36,7 @@ class Broker(socketserver.BaseRequestHandler):
 
 class Stranger(socketserver.BaseRequestHandler):
     def handle(self) -> None:
+        self.request.recv(100)
         self.request.sendall(b"SSH-2.0-x\r\n")
 
 

@@ -14,7 +14,7 @@ from broker_core.cli import system
 from broker_core.cli.system import Program
 from broker_core.local.layout import Layout
 from broker_core.local.services import redis_process, start_redis
-from tests.support.redis import free_port
+from tests.support.ports import free_ports
 
 SLEEPER = Program("worker", ("-c", "import signal; signal.pause()"))
 CONSOLE = Program("console", ("-c", "import signal; signal.pause()"))
@@ -22,7 +22,7 @@ CONSOLE = Program("console", ("-c", "import signal; signal.pause()"))
 
 @pytest.fixture
 def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Layout]:
-    ports = {"HIGHWATER_REDIS_PORT": str(free_port()), "HIGHWATER_CONSOLE_PORT": str(free_port())}
+    ports = {"HIGHWATER_REDIS_PORT": str(free_ports()), "HIGHWATER_CONSOLE_PORT": str(free_ports())}
     made = Layout.from_environment(tmp_path / "data", ports)
     made.prepare()
     monkeypatch.setattr(system, "programs", lambda layout, demo: [CONSOLE, SLEEPER])

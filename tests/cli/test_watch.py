@@ -91,7 +91,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 def _is_waiting(process: LocalProcess) -> bool:
     """Whether SIGUSR1 has its handler: bit 9 of the mask of those that are caught."""
-    status = Path(f"/proc/{process.pid()}/status").read_text()
+    pid = process.pid()
+    status = Path(f"/proc/{pid}/status").read_text() if pid else "SigCgt: 0"
     caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
     return bool(int(caught.split()[1], 16) >> (signal.SIGUSR1 - 1) & 1)
 

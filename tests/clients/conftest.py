@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.support.clients import whole
-from tests.support.cluster import TestCluster, eventually
+from tests.support import clients
+from tests.support.cluster import TestCluster
 from tests.support.shared import healed, running
 
 _numbers = itertools.count()
@@ -38,8 +38,7 @@ def new_topic(request: pytest.FixtureRequest, admin: AdminClient) -> Callable[..
     def make(partitions: int = 3, replication_factor: int = 3, **config: str) -> str:
         name = f"{re.sub(r'[^a-z0-9]+', '-', request.node.name.lower())[:80]}-{next(_numbers)}"
         settings = {key.replace("_", "."): value for key, value in config.items()}
-        admin.create_topics([NewTopic(name, partitions, replication_factor, config=settings)])[name].result(30)
-        eventually(lambda: whole(admin, name, replication_factor), 30, f"{name} is whole")
+        clients.make(admin, NewTopic(name, partitions, replication_factor, config=settings))
         return name
 
     return make

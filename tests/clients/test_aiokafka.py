@@ -18,7 +18,6 @@ pytestmark = pytest.mark.spec("G1")
 NewTopic = Callable[..., str]
 
 
-@pytest.mark.timeout(90)
 async def test_produces_and_a_group_consumes(cluster: TestCluster, new_topic: NewTopic) -> None:
     topic = new_topic(partitions=2)
     async with AIOKafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all", enable_idempotence=True) as producer:
@@ -33,7 +32,6 @@ async def test_produces_and_a_group_consumes(cluster: TestCluster, new_topic: Ne
     assert sum(committed) == 50
 
 
-@pytest.mark.timeout(90)
 async def test_administers_topics(cluster: TestCluster) -> None:
     admin = AIOKafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
     await admin.start()

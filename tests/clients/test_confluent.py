@@ -66,7 +66,7 @@ def test_headers_keys_timestamps_and_tombstones(cluster: TestCluster, new_topic:
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
     producer.produce(topic, b"v", b"k", timestamp=1_700_000_000_123, headers=[("h", b"1"), ("h", None)])
     producer.produce(topic, None, b"k")
-    assert producer.flush(20) == 0
+    assert producer.flush(60) == 0
     first, second = read_all(cluster, topic, 2)
     assert (first.key(), first.value(), first.timestamp()[1], first.headers()) == (
         b"k",
@@ -83,7 +83,7 @@ def test_a_record_over_the_limit_is_refused_by_the_broker(cluster: TestCluster, 
     errors: list[Any] = []
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
     producer.produce(topic, b"x" * 5000, on_delivery=lambda error, message: errors.append(error))
-    assert producer.flush(20) == 0
+    assert producer.flush(60) == 0
     assert errors[0].name() == "MSG_SIZE_TOO_LARGE"
     produce(cluster, topic, [b"small"])
 
@@ -106,11 +106,11 @@ def test_members_share_the_partitions_and_take_over(cluster: TestCluster, new_to
         return [len(member.assignment()) for member in members]
 
     first.subscribe([topic])
-    eventually(lambda: owned(first) == [4], 30, "one member owns all")
+    eventually(lambda: owned(first) == [4], 60, "one member owns all")
     second.subscribe([topic])
-    eventually(lambda: owned(first, second) == [2, 2], 30, "two members share")
+    eventually(lambda: owned(first, second) == [2, 2], 60, "two members share")
     second.close()
-    eventually(lambda: owned(first) == [4], 30, "the one left owns all")
+    eventually(lambda: owned(first) == [4], 60, "the one left owns all")
     first.close()
 
 
@@ -125,11 +125,11 @@ def test_static_members_come_back_without_a_rebalance(cluster: TestCluster, new_
     }
     member = Consumer(settings)
     member.subscribe([topic])
-    eventually(lambda: member.poll(0.1) or len(member.assignment()) == 2, 30, "assigned")
+    eventually(lambda: member.poll(0.1) or len(member.assignment()) == 2, 60, "assigned")
     member.close()
     again = Consumer(settings)
     again.subscribe([topic])
-    eventually(lambda: again.poll(0.1) or len(again.assignment()) == 2, 30, "assigned again")
+    eventually(lambda: again.poll(0.1) or len(again.assignment()) == 2, 60, "assigned again")
     again.close()
 
 
@@ -146,26 +146,26 @@ def test_committed_offsets_are_where_the_group_goes_on(cluster: TestCluster, new
     }
     reader = Consumer(settings)
     reader.subscribe([topic])
-    message = eventually(lambda: reader.poll(0.2), 30, "the first record")
+    message = eventually(lambda: reader.poll(0.2), 60, "the first record")
     reader.commit(message, asynchronous=False)
     reader.close()
     again = Consumer(settings)
     again.subscribe([topic])
-    assert eventually(lambda: again.poll(0.2), 30, "the next record").value() == b"1"
+    assert eventually(lambda: again.poll(0.2), 60, "the next record").value() == b"1"
     again.close()
 
 
 @pytest.mark.spec("Z4", "O1")
 def test_topics_are_made_grown_configured_and_deleted(cluster: TestCluster, admin: AdminClient, new_topic: NewTopic) -> None:
     topic = new_topic(partitions=1)
-    admin.create_partitions([NewPartitions(topic, 4)])[topic].result(20)
-    eventually(lambda: len(admin.list_topics(topic, timeout=10).topics[topic].partitions) == 4, 20, "four partitions")
+    admin.create_partitions([NewPartitions(topic, 4)])[topic].result(60)
+    eventually(lambda: len(admin.list_topics(topic, timeout=10).topics[topic].partitions) == 4, 60, "four partitions")
     resource = ConfigResource(ResourceType.TOPIC, topic)
     change = ConfigEntry("retention.ms", "86400000", incremental_operation=AlterConfigOpType.SET)
-    admin.incremental_alter_configs([ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[change])])[resource].result(20)
-    eventually(lambda: admin.describe_configs([resource])[resource].result(20)["retention.ms"].value == "86400000", 20, "the new setting")
-    admin.delete_topics([topic])[topic].result(20)
-    eventually(lambda: topic not in admin.list_topics(timeout=10).topics, 30, "the topic is gone")
+    admin.incremental_alter_configs([ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[change])])[resource].result(60)
+    eventually(lambda: admin.describe_configs([resource])[resource].result(60)["retention.ms"].value == "86400000", 60, "the new setting")
+    admin.delete_topics([topic])[topic].result(60)
+    eventually(lambda: topic not in admin.list_topics(timeout=10).topics, 60, "the topic is gone")
 
 
 @pytest.mark.parametrize(
@@ -183,21 +183,21 @@ def test_a_topic_that_kafka_refuses_is_refused(
     admin: AdminClient, name: str, partitions: int, replicas: int, config: dict[str, str], error: str
 ) -> None:
     with pytest.raises(KafkaException) as refused:
-        admin.create_topics([TopicToMake(name, partitions, replicas, config=config)])[name].result(20)
+        admin.create_topics([TopicToMake(name, partitions, replicas, config=config)])[name].result(60)
     assert refused.value.args[0].name() == error
 
 
 def test_describes_cluster_groups_and_offsets(cluster: TestCluster, admin: AdminClient, new_topic: NewTopic) -> None:
     topic = new_topic(partitions=1)
     produce(cluster, topic, [b"a", b"b"])
-    described = admin.describe_cluster().result(20)
+    described = admin.describe_cluster().result(60)
     assert {node.id for node in described.nodes} == {1, 2, 3}
     assert described.controller.id in {1, 2, 3}
     place = TopicPartition(topic, 0)
-    assert admin.list_offsets({place: OffsetSpec.latest()})[place].result(20).offset == 2
-    assert admin.list_offsets({place: OffsetSpec.earliest()})[place].result(20).offset == 0
+    assert admin.list_offsets({place: OffsetSpec.latest()})[place].result(60).offset == 2
+    assert admin.list_offsets({place: OffsetSpec.earliest()})[place].result(60).offset == 0
     request = ConsumerGroupTopicPartitions(f"g-{topic}", [TopicPartition(topic, 0, 1)])
-    admin.alter_consumer_group_offsets([request])[request.group_id].result(20)
-    listed = admin.list_consumer_groups().result(20)
+    admin.alter_consumer_group_offsets([request])[request.group_id].result(60)
+    listed = admin.list_consumer_groups().result(60)
     assert request.group_id in {group.group_id for group in listed.valid}
-    admin.delete_consumer_groups([request.group_id])[request.group_id].result(20)
+    admin.delete_consumer_groups([request.group_id])[request.group_id].result(60)

@@ -7,8 +7,10 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
-from tests.support.cluster import TestCluster
+from tests.support.clients import whole
+from tests.support.cluster import TestCluster, eventually
 
 pytestmark = pytest.mark.spec("G1")
 
@@ -17,7 +19,7 @@ NewTopic = Callable[..., str]
 
 def kcat(cluster: TestCluster, *arguments: str, stdin: str = "") -> str:
     command = ["kcat", "-b", cluster.bootstrap_servers, *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -51,7 +53,8 @@ def test_asks_for_offsets_by_time(cluster: TestCluster, new_topic: NewTopic) -> 
     assert "offset 2" in kcat(cluster, "-Q", "-t", f"{topic}:0:-1")
 
 
-def test_an_unknown_topic_is_made_by_asking_for_it(cluster: TestCluster) -> None:
-    """auto.create.topics.enable, as Kafka has it."""
+def test_an_unknown_topic_is_made_by_asking_for_it(cluster: TestCluster, admin: AdminClient) -> None:
+    """auto.create.topics.enable, as Kafka has it. A consumer gives up where the broker it asks has not heard of the topic yet."""
     kcat(cluster, "-P", "-t", "made-by-kcat", stdin="hello\n")
+    eventually(lambda: whole(admin, "made-by-kcat", 3), what="all brokers know the topic")
     assert kcat(cluster, "-C", "-t", "made-by-kcat", "-o", "beginning", "-e", "-q").split() == ["hello"]

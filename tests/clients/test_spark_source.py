@@ -26,14 +26,14 @@ def sample(at_ms: int, end: int) -> bytes:
 def drive(cluster: TestCluster, topic: str, folder: Path) -> dict[str, object]:
     command = [sys.executable, "-m", "workers.spark.job", "--bootstrap-servers", cluster.bootstrap_servers]
     done = subprocess.run(
-        [*command, "--topic", topic, "--folder", str(folder)], cwd=ROOT, capture_output=True, text=True, timeout=200, check=False
+        [*command, "--topic", topic, "--folder", str(folder)], cwd=ROOT, capture_output=True, text=True, timeout=400, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, object] = json.loads((folder / "summary.json").read_text())
     return found
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_driver_reads_each_sample_once_and_goes_on_where_it_was(cluster: TestCluster, new_topic: NewTopic, tmp_path: Path) -> None:
     topic = new_topic(partitions=3)
     now_ms = int(time.time() * 1000) // 60000 * 60000

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from broker_core.cli import up
+from console.live import lease
 from console.live.holder import mark
 from console.live.lease import RENEW_S, TTL_MS, Lease, LeaseLost
 from console.live.owner import TICK_S
@@ -42,7 +43,9 @@ class Owner:
 
 
 @pytest.fixture
-async def owners(redis: Any) -> AsyncIterator[tuple[Owner, Owner]]:
+async def owners(redis: Any, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Owner, Owner]]:
+    """Nobody renews their leases, which last longer than any test."""
+    monkeypatch.setattr(lease, "TTL_MS", 600_000)
     client = async_client()
     made = Owner(client), Owner(client)
     yield made
@@ -55,7 +58,7 @@ async def owners(redis: Any) -> AsyncIterator[tuple[Owner, Owner]]:
 
 
 async def until(seen: Callable[[], Any]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not seen():
             await asyncio.sleep(0.02)
 
@@ -79,7 +82,7 @@ async def test_one_that_stood_still_writes_nothing_over_its_successor(owners: tu
     paused.state.tick(3000)
     paused.publisher.poke()
     with pytest.raises(LeaseLost):
-        await asyncio.wait_for(ended, 20)
+        await asyncio.wait_for(ended, 60)
     with pytest.raises(LeaseLost):
         await paused.publisher.beat()
     assert (brokers_online(redis), redis.get(SEQ)) == (2, before)
@@ -144,7 +147,7 @@ async def test_a_lease_renewed_in_the_midst_of_writing_disturbs_nothing(
     async def renewed(pipe: Any) -> None:
         await begin(pipe)
         if renewals:
-            redis.pexpire(LEASE, 8_000 - renewals.pop())
+            redis.pexpire(LEASE, 600_000 - renewals.pop())
 
     monkeypatch.setattr(owner.lease, "transaction", renewed)
     owner.state.set_brokers({b: BROKERS[b] for b in (1, 2)}, 2000)
@@ -169,7 +172,7 @@ async def test_a_large_state_is_written_though_the_lease_is_renewed_all_the_whil
     def counted(pipe: Any, cluster_id: str, values: Any) -> Any:
         before, stored[0] = stored[0], stored[0] + len(values)
         if before // 2_000 != stored[0] // 2_000:
-            redis.pexpire(LEASE, 8_000 - stored[0] // 2_000)
+            redis.pexpire(LEASE, 600_000 - stored[0] // 2_000)
         return store(pipe, cluster_id, values)
 
     monkeypatch.setattr(write, "store", counted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,6 +53,8 @@ def test_settling_a_piece_touches_no_other(tmp_path: Path) -> None:
     """27 MB that are written anew for each step never end."""
     spool = Spool(tmp_path / "s", piece_bytes=1_000)
     spool.add(records(1_000))
+    for path in (tmp_path / "s").iterdir():
+        os.utime(path, (1, 1))
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "s").iterdir()}
     spool.settle(5)
     after = {path: path.stat().st_mtime_ns for path in (tmp_path / "s").iterdir()}

@@ -48,7 +48,7 @@ class StateSink:
         return tell
 
     async def until(self, seen: Any) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not seen():
                 self.told.clear()
                 await self.told.wait()

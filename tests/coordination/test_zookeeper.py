@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spec("Z1", "Z2")
 
 __all__ = ["zookeeper"]
 
-SESSION_TIMEOUT_MS = 1_500
+SESSION_TIMEOUT_MS = 4_000
 numbers = itertools.count()
 
 

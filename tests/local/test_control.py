@@ -47,7 +47,7 @@ def stand_in(layout: Layout, name: str) -> LocalProcess:
     process = LocalProcess(name, layout.folder("run"))
     log = layout.log_file(name)
     process.start([sys.executable, "-c", STAND_IN], log, allowed_environment(), layout.root)
-    assert wait_until(lambda: "up" in log.read_text() and process.pid() is not None, 20)
+    assert wait_until(lambda: "up" in log.read_text() and process.pid() is not None, 60)
     return process
 
 

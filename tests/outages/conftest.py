@@ -10,12 +10,10 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from broker_core.cli import system as local_system
-from tests.support.clients import whole
-from tests.support.cluster import eventually
+from tests.support import clients
 from tests.support.console_system import ConsoleSystem
 from tests.support.web import Web
 
@@ -56,28 +54,10 @@ def new_topic(request: pytest.FixtureRequest, admin: AdminClient) -> Callable[..
     def make(partitions: int = 3, replication_factor: int = 3, **config: str) -> str:
         name = f"{re.sub(r'[^a-z0-9]+', '-', request.node.name.lower())[:80]}-{next(_numbers)}"
         settings = {key.replace("_", "."): value for key, value in config.items()}
-        wanted = NewTopic(name, partitions, replication_factor, config=settings)
-        eventually(lambda: made_or_there(admin, wanted), 30, f"{name} is made")
-        eventually(lambda: whole(admin, name, replication_factor), 30, f"{name} is whole")
+        clients.make(admin, NewTopic(name, partitions, replication_factor, config=settings))
         return name
 
     return make
-
-
-def made_or_there(admin: AdminClient, topic: NewTopic) -> bool:
-    """False while there is no controller, or the one that was asked is not it any more.
-
-    librdkafka leaves trying again to us, and asks the broker it knew as controller until its metadata is fresh.
-    """
-    try:
-        admin.list_topics(timeout=10)
-        admin.create_topics([topic])[topic.topic].result(30)
-    except KafkaException as error:
-        code = error.args[0].code()
-        if code in (KafkaError.NOT_CONTROLLER, KafkaError.REQUEST_TIMED_OUT, KafkaError.INVALID_REPLICATION_FACTOR):
-            return False
-        return bool(code == KafkaError.TOPIC_ALREADY_EXISTS)
-    return True
 
 
 @pytest.fixture(scope="session")
@@ -92,6 +72,12 @@ def token(shared_cluster: ConsoleSystem) -> str:
 def api(cluster: ConsoleSystem, token: str) -> Web:
     """REST with an admin's token."""
     return Web(cluster.url, token)
+
+
+def feed_is_live(api: Web) -> bool:
+    """Whether the console hears of all that there is."""
+    answer = api.get("/api/v1/clusters/local")
+    return answer.status == 200 and (answer.json()["feed"] or {}).get("state") == "live" and answer.json()["brokers_online"] == 3
 
 
 @pytest.fixture

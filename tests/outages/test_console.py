@@ -16,6 +16,7 @@ from confluent_kafka import Consumer
 from websockets.asyncio.client import ClientConnection, connect
 
 from broker_core.local.services import redis_process, start_redis
+from tests.outages.conftest import feed_is_live
 from tests.support.clients import produce
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
@@ -35,21 +36,16 @@ def with_redis(cluster: ConsoleSystem) -> Iterator[None]:
 def websocket_close_code(cluster: ConsoleSystem, token: str) -> int | None:
     async def ask() -> int | None:
         async with connect(f"{cluster.url.rstrip('/').replace('http', 'ws')}/ws/v1/live", additional_headers=headers) as connection:
-            await asyncio.wait_for(connection.wait_closed(), 20)
+            await asyncio.wait_for(connection.wait_closed(), 60)
             return connection.close_code
 
     headers = {"Authorization": f"Bearer {token}", "Origin": cluster.url.rstrip("/")}
     return asyncio.run(ask())
 
 
-def is_live(api: Web) -> bool:
-    answer = api.get("/api/v1/clusters/local")
-    return answer.status == 200 and (answer.json().get("feed") or {}).get("state") == "live"
-
-
 def test_redis_gone_and_back(cluster: ConsoleSystem, token: str, api: Web, person: Web, new_topic: NewTopic) -> None:
     """Pages say so and come back; REST answers 503; live, worker and beat recover alone; brokers notice nothing."""
-    eventually(lambda: is_live(api), 30, "the feed is live")
+    eventually(lambda: feed_is_live(api), 60, "the feed is live")
     assert redis_process(cluster.layout).kill()
     for page in PAGES:
         answer = person.get(page)
@@ -63,12 +59,12 @@ def test_redis_gone_and_back(cluster: ConsoleSystem, token: str, api: Web, perso
     produce(cluster, topic, [b"without Redis"])
     assert websocket_close_code(cluster, token) == 1011
     start_redis(cluster.layout)
-    eventually(lambda: is_live(api), 40, "the feed is live again")
+    eventually(lambda: feed_is_live(api), 60, "the feed is live again")
     assert [person.get(page).status for page in PAGES] == [200] * len(PAGES)
     asked = api.send("POST", "/api/v1/jobs", b'{"kind": "preferred_leader_election"}')
     assert asked.status == 202, asked
     path = f"/api/v1/jobs/{asked.json()['id']}"
-    eventually(lambda: api.get(path).json()["state"] == "succeeded", 60, "the worker does jobs again")
+    eventually(lambda: api.get(path).json()["state"] == "succeeded", 120, "the worker does jobs again")
 
 
 BODIES = (
@@ -192,10 +188,10 @@ def test_markup_in_a_client_id_and_a_group_is_only_text(cluster: ConsoleSystem, 
     )
     try:
         consumer.subscribe([topic])
-        eventually(lambda: consumer.consume(1, 0.5), 40, "the member reads")
+        eventually(lambda: consumer.consume(1, 0.5), 60, "the member reads")
         consumer.commit(asynchronous=False)
         quoted = urllib.parse.quote(group, safe="")
-        eventually(lambda: api.get(f"/api/v1/clusters/local/groups/{quoted}").status == 200, 30, "the console knows the group")
+        eventually(lambda: api.get(f"/api/v1/clusters/local/groups/{quoted}").status == 200, 60, "the console knows the group")
         for path in ("/", "/groups", f"/groups/{quoted}", f"/topics/{topic}", "/events"):
             answer = person.get(path)
             assert answer.status == 200, path
@@ -247,7 +243,7 @@ async def deaf_websocket(cluster: ConsoleSystem, token: str, stream: socket.sock
 
 
 async def received(connection: ClientConnection) -> Any:
-    return json.loads(await asyncio.wait_for(connection.recv(), 15))
+    return json.loads(await asyncio.wait_for(connection.recv(), 60))
 
 
 def resident_bytes(pid: int) -> int:

@@ -34,7 +34,7 @@ def standby(cluster: ConsoleSystem) -> Iterator[subprocess.Popen[bytes]]:
         made = subprocess.Popen(command, cwd=local_system.ROOT, env=local_system.environment(cluster.layout), stdout=log, stderr=log)
     yield made
     made.kill()
-    made.wait(10)
+    made.wait(60)
 
 
 def owner(cluster: ConsoleSystem) -> str | None:
@@ -52,7 +52,7 @@ def test_a_paused_owner_is_succeeded_and_takes_over_again_from_one_that_is_kille
     """The page stays connected; numbers never fall; what the paused one knew is never shown again."""
     topic = new_topic(partitions=1)
     place = f"partition/{topic}/0"
-    first = eventually(lambda: owner(cluster), 30, "the cluster has an owner")
+    first = eventually(lambda: owner(cluster), 60, "the cluster has an owner")
     live_pid = cluster.program("live").pid()
     assert live_pid is not None
     with LivePage(cluster, token, f"topics={topic}:0-0") as page:
@@ -60,24 +60,24 @@ def test_a_paused_owner_is_succeeded_and_takes_over_again_from_one_that_is_kille
         os.kill(live_pid, signal.SIGSTOP)
         paused_at = time.monotonic()
         try:
-            second = eventually(lambda: (held := owner(cluster)) and held != first and held, 3 * TTL_MS / 1000 + 20, "the standby owns it")
+            second = eventually(lambda: (held := owner(cluster)) and held != first and held, 3 * TTL_MS / 1000 + 60, "the standby owns it")
             seen = len(page.told)
             produce(cluster, topic, [b"while the first stands still"] * 10)
-            page.wait_for(place, lambda value: value["log_end_offset"] == 10, seen, "the page shows what the standby tells")
+            page.wait_for(place, lambda value: bool(value) and value["log_end_offset"] == 10, seen, "the page shows what the standby tells")
             time.sleep(max(0.0, paused_at + PAUSED_S - time.monotonic()))
         finally:
             os.kill(live_pid, signal.SIGCONT)
         seen = len(page.told)
         produce(cluster, topic, [b"after"] * 10)
-        page.wait_for(place, lambda value: value["log_end_offset"] == 20, seen, "the page goes on")
+        page.wait_for(place, lambda value: bool(value) and value["log_end_offset"] == 20, seen, "the page goes on")
         assert owner(cluster) == second
         ends = [value["log_end_offset"] for value in page.values(place, seen) if value]
         assert ends == sorted(ends), "old words were shown again"
         standby.kill()
-        eventually(lambda: owner(cluster) == first, 3 * TTL_MS / 1000 + 20, "the first owns it again")
+        eventually(lambda: owner(cluster) == first, 3 * TTL_MS / 1000 + 60, "the first owns it again")
         seen = len(page.told)
         produce(cluster, topic, [b"again"] * 10)
-        page.wait_for(place, lambda value: value["log_end_offset"] == 30, seen, "the page goes on")
+        page.wait_for(place, lambda value: bool(value) and value["log_end_offset"] == 30, seen, "the page goes on")
         assert page.unseen_steps_back() == []
         assert {told.connection for told in page.told} == {1}
         numbers = [told.frame["seq"] for told in page.told if "seq" in told.frame]

@@ -28,7 +28,8 @@ from broker_core.server.adapters.entropy import OsEntropy
 from broker_core.server.adapters.network import RealNetwork
 from broker_core.server.adapters.spawn import RealSpawn
 from broker_core.server.broker import Broker
-from tests.support.zookeeper import free_port, zookeeper
+from tests.support.ports import free_ports
+from tests.support.zookeeper import zookeeper
 
 __all__ = ["zookeeper"]
 
@@ -41,7 +42,7 @@ class Process:
     def __init__(self, folder: Path, zookeeper: str, broker_id: int = 1) -> None:
         folder.mkdir(exist_ok=True)
         self.folder = folder / "log"
-        self.metrics_port = free_port()
+        self.metrics_port = free_ports()
         config = folder / "server.properties"
         config.write_text(
             f"broker.id={broker_id}\nlisteners=PLAINTEXT://127.0.0.1:0\nzookeeper.connect={zookeeper}\nlog.dirs={self.folder}\n"
@@ -92,7 +93,7 @@ async def ask(port: int, key: ApiKey, version: int, payload: dict[str, Any]) -> 
     node = Node(RealClock(), spawn, OsEntropy(), RealDisk(), RealNetwork(), cast(Store, None))
     channel = BrokerChannel(node, "127.0.0.1", port, "test")
     try:
-        return await channel.request(key, version, payload, 10_000)
+        return await channel.request(key, version, payload, 60_000)
     finally:
         channel.close()
         await spawn.close()
@@ -104,7 +105,7 @@ async def test_a_broker_process_from_start_to_stop(broker: Process) -> None:
     ready = broker.start()
     answer = await ask(ready["port"], ApiKey.METADATA, 12, {"topics": None, "allow_auto_topic_creation": False})
     assert [(row.node_id, row.port) for row in answer.brokers] in ([], [(1, ready["port"])])
-    page = urllib.request.urlopen(f"http://127.0.0.1:{ready['metrics_port']}/metrics", timeout=5).read().decode()
+    page = urllib.request.urlopen(f"http://127.0.0.1:{ready['metrics_port']}/metrics", timeout=60).read().decode()
     assert 'highwater_broker_api_requests_total{broker="1",api="Metadata"} 1' in page
     assert 'highwater_broker_api_stage_seconds_count{broker="1",api="Metadata",stage="total"} 1' in page
     assert 'highwater_broker_request_queue_size{broker="1"} 0' in page
@@ -167,7 +168,7 @@ async def test_a_second_signal_leaves_the_handing_over() -> None:
 
 
 def test_a_missing_zookeeper_is_said_plainly(tmp_path: Path) -> None:
-    broker = Process(tmp_path, f"127.0.0.1:{free_port()}")
+    broker = Process(tmp_path, f"127.0.0.1:{free_ports()}")
     ended = subprocess.run(
         [*broker.command[:-2], "--override", "zookeeper.connection.timeout.ms=500"],
         capture_output=True,

@@ -21,7 +21,7 @@ async def test_a_stall_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     dog.start()
     await asyncio.sleep(0.02)
     time.sleep(0.1)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while metrics.loop_stalls == 0 or metrics.idle_percent is None:
             await asyncio.sleep(0.01)
     dog.stop()
@@ -36,7 +36,7 @@ async def test_a_hang_is_given_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     given_up = threading.Semaphore(0)
     dog = Watchdog(BrokerMetrics(), given_up.release, waited=lambda thread: 0.0)
     dog.start()
-    assert given_up.acquire(timeout=10)
+    assert given_up.acquire(timeout=60)
     assert not given_up.acquire(timeout=0.1)
     dog.stop()
 

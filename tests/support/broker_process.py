@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import socket
-import struct
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,10 +11,8 @@ from pathlib import Path
 
 from broker_core.local.process import wait_until
 from broker_core.local.services import java_binary, tail
-from broker_core.protocol.api import ApiKey
-from broker_core.protocol.codec import decode_response
-from broker_core.protocol.headers import encode_request_frame
 from tests.support.kafka_jars import classpath
+from tests.support.metadata import metadata_of
 
 READY_SECONDS = 90.0
 STOP_SECONDS = 60.0
@@ -65,16 +61,8 @@ class BrokerProcess:
 
     def answers(self) -> bool:
         """Whether its metadata names a controller and itself."""
-        try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection, connection.makefile("rwb") as stream:
-                frame = encode_request_frame(ApiKey.METADATA, 1, 1, "probe", {"topics": []})
-                stream.write(struct.pack(">i", len(frame)) + frame)
-                stream.flush()
-                (size,) = struct.unpack(">i", stream.read(4))
-                answer = decode_response(ApiKey.METADATA, 1, stream.read(size), 4)
-        except (OSError, struct.error):
-            return False
-        return answer.controller_id >= 0 and self.port in {broker.port for broker in answer.brokers}
+        answer = metadata_of(self.port)
+        return answer is not None and answer.controller_id >= 0 and self.port in {broker.port for broker in answer.brokers}
 
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:

@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from broker_core.local import brokers, control
 from broker_core.local.layout import BROKER_IDS, Layout
 from broker_core.local.process import wait_until
-
-
-def free_ports(count: int) -> int:
-    """The first of `count` free ports in a row, below the range that the system hands out for outgoing connections."""
-    for first in range(20000 + os.getpid() % 5000, 32000, count):
-        with ExitStack() as stack:
-            try:
-                for port in range(first, first + count):
-                    probe = stack.enter_context(socket.socket())
-                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                    probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return first
-    raise RuntimeError(f"no {count} free ports in a row")
+from tests.support.metadata import metadata_of
+from tests.support.ports import free_ports
 
 
 class TestCluster:
@@ -87,15 +72,21 @@ class TestCluster:
         return found
 
     def heal(self) -> None:
-        """Resumes what is paused and starts what is stopped."""
+        """Resumes what is paused and starts what is stopped; done once all brokers know each other and the same controller."""
         for broker in control.status(self.data)["brokers"]:
             if broker["state"] == "paused":
                 self.resume(broker["broker_id"])
             elif broker["state"] == "stopped":
                 self.start(broker["broker_id"])
+        eventually(self._agreed, 60, "all brokers know each other and one controller")
+
+    def _agreed(self) -> bool:
+        told = [metadata_of(self.layout.port_of(broker_id)) for broker_id in BROKER_IDS]
+        known = {answer and (answer.controller_id, tuple(sorted(broker.node_id for broker in answer.brokers))) for answer in told}
+        return known <= {(controller_id, BROKER_IDS) for controller_id in BROKER_IDS} and len(known) == 1
 
 
-def eventually(condition: Callable[[], Any], seconds: float = 30.0, what: str = "the condition") -> Any:
+def eventually(condition: Callable[[], Any], seconds: float = 60.0, what: str = "the condition") -> Any:
     """The condition's first true value; an assertion error that names it when there is none in time."""
     found: list[Any] = []
 

@@ -11,7 +11,7 @@ from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 from tests.support.console_system import ConsoleSystem
 
 LIVE = re.compile("live|partial")
-WAIT_MS = 30_000
+WAIT_MS = 60_000
 expect.set_options(timeout=WAIT_MS)
 
 

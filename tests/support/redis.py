@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -12,11 +11,7 @@ from collections.abc import Iterator
 
 import redis
 
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+from tests.support.ports import free_ports
 
 
 def binary() -> str:
@@ -31,7 +26,7 @@ def binary() -> str:
 @contextlib.contextmanager
 def redis_server() -> Iterator[str]:
     """Yields its URL; the server is gone afterwards."""
-    port = free_port()
+    port = free_ports()
     with tempfile.TemporaryDirectory() as folder:
         command = [binary(), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -41,12 +36,12 @@ def redis_server() -> Iterator[str]:
             yield url
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(60)
 
 
 def _wait(url: str) -> None:
     client = redis.Redis.from_url(url)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while True:
         try:
             client.ping()

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.ports import free_ports
+
 JARS = (
     "zookeeper-*",
     "slf4j-api-*",
@@ -42,18 +44,12 @@ def classpath() -> str:
     return ":".join(str(jar) for pattern in JARS for jar in sorted(folder.glob(f"{pattern}.jar")))
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class ZooKeeperProcess:
     """One server; `pause` and `resume` stop its answers without ending it, `restart` keeps its data and port."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = free_port()
+        self.port = free_ports()
         self.process: subprocess.Popen[bytes] | None = None
         (folder / "zoo.cfg").write_text(
             f"dataDir={folder / 'data'}\ntickTime={TICK_MS}\nclientPort={self.port}\nclientPortAddress=127.0.0.1\n"

@@ -6,12 +6,13 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from broker_core.cli import system as programs
-from tests.support.clients import whole
+from tests.support import clients
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.rest import LOCAL, Rest
@@ -53,6 +54,18 @@ def bystander_of(rest: Rest) -> int:
     return max({1, 2, 3} - {rest.live()["controller_id"]})
 
 
+def heard(rest: Rest) -> dict[str, Any]:
+    """The cluster in a moment at which every part of it is heard: on a slow machine a broker may be silent for 3 s."""
+    found: list[dict[str, Any]] = []
+
+    def is_heard() -> bool:
+        found.append(rest.live())
+        return found[-1]["feed"]["state"] == "live" and not found[-1]["unknown"] and not found[-1]["starting"]
+
+    eventually(is_heard, 60, "all that is alive is heard")
+    return found[-1]
+
+
 @pytest.fixture
 def bystander(rest: Rest) -> int:
     return bystander_of(rest)
@@ -71,9 +84,8 @@ def make_topic(system: ConsoleSystem, rest: Rest) -> MakeTopic:
     def make(name: str, replicas: list[list[int]]) -> str:
         admin = AdminClient({"bootstrap.servers": system.bootstrap_servers})
         topic = f"{name}-{uuid.uuid4().hex[:6]}"
-        admin.create_topics([NewTopic(topic, len(replicas), replica_assignment=replicas)])[topic].result(30)
-        eventually(lambda: whole(admin, topic, len(replicas[0])), 30, f"{topic} whole")
-        eventually(lambda: shown(rest, topic, replicas), 30, f"{topic} in the console")
+        clients.make(admin, NewTopic(topic, len(replicas), replica_assignment=replicas))
+        eventually(lambda: shown(rest, topic, replicas), what=f"{topic} in the console")
         return topic
 
     return make

@@ -29,7 +29,7 @@ def assigned(rest: Rest, topic: str) -> list[list[int]]:
 
 def filled(system: ConsoleSystem, make_topic: MakeTopic, replicas: list[list[int]]) -> str:
     topic = make_topic("moved", replicas)
-    produce(system, topic, [b"r" * RECORD_BYTES] * RECORDS)
+    produce(system, topic, [b"r" * RECORD_BYTES] * RECORDS, **{"sticky.partitioning.linger.ms": 0})
     return topic
 
 
@@ -114,13 +114,14 @@ def test_a_killed_worker_and_a_killed_broker_only_delay_it(
     system: ConsoleSystem, rest: Rest, stuck: tuple[str, Any], places: tuple[list[int], list[int]], bystander: int
 ) -> None:
     topic, job = stuck
+    rest.until(job, SECONDS, "running")
     system.kill_program("worker")
     system.kill(bystander)
     eventually(lambda: rest.live()["brokers_online"] == 2, SECONDS, "a broker fewer")
     assert rest.job(job)["state"] == "running"
     system.start_program("worker")
     system.start(bystander)
-    found = rest.until(job, 90)
+    found = rest.until(job, 180)
     assert (found["state"], found["result"]) == ("succeeded", {"partitions": 3, "moved": 3}), found
     eventually(lambda: assigned(rest, topic) == [places[1]] * 3, SECONDS, "the new assignment")
     assert len(read_all(system, topic, RECORDS, 3)) == RECORDS
@@ -132,7 +133,7 @@ LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttle
 
 
 def throttles(system: ConsoleSystem, topic: str) -> dict[str, str]:
-    """What of a throttle is set on brokers and the topic, by any client's eyes."""
+    """What of a throttle is set on brokers and the topic, by any client's eyes: a broker tells what it has heard of its settings."""
     admin = AdminClient({"bootstrap.servers": system.bootstrap_servers})
     asked = {ConfigResource(ConfigResource.Type.BROKER, str(broker)): RATES for broker in (1, 2, 3)}
     asked[ConfigResource(ConfigResource.Type.TOPIC, topic)] = LISTS
@@ -153,14 +154,14 @@ def test_a_throttle_holds_while_records_are_copied_and_a_cancel_takes_it_away(
     senders = ",".join(f"{p}:{b}" for p in range(3) for b in places[0])
     expected = {f"{b}: {key}": str(SLOW) for b in (1, 2, 3) for key in RATES}
     expected |= {f"{topic}: {LISTS[0]}": senders, f"{topic}: {LISTS[1]}": ",".join(f"{p}:{bystander}" for p in range(3))}
-    assert throttles(system, topic) == expected
+    eventually(lambda: throttles(system, topic) == expected, what="the throttle")
     system.kill_program("worker")
     system.start_program("worker")
     rest.until(job, SECONDS, "running")
-    assert throttles(system, topic) == expected
+    eventually(lambda: throttles(system, topic) == expected, what="the throttle")
     assert rest.ask("DELETE", f"/api/v1/jobs/{job['id']}").status == 202
     assert rest.until(job, SECONDS)["state"] == "cancelled"
-    assert throttles(system, topic) == {}
+    eventually(lambda: throttles(system, topic) == {}, what="no throttle any more")
     eventually(lambda: not any(p["reassigning"] for p in rest.partitions(topic)), SECONDS, "no move under way")
     assert len(read_all(system, topic, RECORDS, 3)) == RECORDS
 
@@ -171,7 +172,7 @@ def test_a_throttle_is_gone_when_the_move_is_done(
     topic = filled(system, make_topic, [places[0]] * 3)
     found = rest.until(rest.start("reassignment", assignments=assignments(topic, 3, places[1]), throttle=QUICK), SECONDS)
     assert (found["state"], found["result"]) == ("succeeded", {"partitions": 3, "moved": 3}), found
-    assert throttles(system, topic) == {}
+    eventually(lambda: throttles(system, topic) == {}, what="no throttle any more")
     assert len(read_all(system, topic, RECORDS, 3)) == RECORDS
 
 
