@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.clients import produce
@@ -16,7 +15,6 @@ LOST = 3
 LAST_SEEN = re.compile(r"broker is down, last seen \d+(\.\d)?\u202f(s|min) ago")
 
 
-@pytest.mark.timeout(900)
 def test_a_topic_is_made_written_hurt_healed_and_moved(page: Page, system: ConsoleSystem) -> None:
     create_topic(page, system)
     watch_it_grow(page, system)

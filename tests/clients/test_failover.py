@@ -97,7 +97,6 @@ def coordinator(admin: AdminClient, topic: str, group: str) -> int:
     return int(admin.describe_consumer_groups([group])[group].result(20).coordinator.id)
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("victim_of", [leader, controller, coordinator])
 def test_a_killed_broker_loses_nothing_acknowledged(
     cluster: TestCluster, admin: AdminClient, load: tuple[Load, str], victim_of: Callable[[AdminClient, str, str], int]
@@ -119,7 +118,6 @@ def test_a_killed_broker_loses_nothing_acknowledged(
 
 
 @pytest.mark.spec("B3")
-@pytest.mark.timeout(600)
 def test_a_broker_paused_beyond_its_session_takes_nothing_with_it(cluster: TestCluster, admin: AdminClient, load: tuple[Load, str]) -> None:
     """It wakes believing to lead; what it then holds is cut to what the new leader has."""
     running, topic = load

@@ -33,7 +33,6 @@ def drive(cluster: TestCluster, topic: str, folder: Path) -> dict[str, object]:
     return found
 
 
-@pytest.mark.timeout(900)
 def test_the_driver_reads_each_sample_once_and_goes_on_where_it_was(cluster: TestCluster, new_topic: NewTopic, tmp_path: Path) -> None:
     topic = new_topic(partitions=3)
     now_ms = int(time.time() * 1000) // 60000 * 60000

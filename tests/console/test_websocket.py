@@ -276,7 +276,6 @@ async def test_a_browser_that_stops_reading_is_cut_off(shown: Any, redis: Any, c
 
 async def test_a_snapshot_that_nobody_writes_is_not_told_as_if_it_were_true_now(shown: Any, redis: Any, connect: Any) -> None:
     """A page that connects, or comes back, while the owner is dead gets what pages and REST say of it."""
-    redis.set(keys.named("local", "beat"), time.time_ns() // 1_000_000)
     fresh = (await next_of(await connect("brokers=1"), "snapshot"))["values"]["cluster"]
     assert (fresh["verdict"]["level"], fresh["verdict"]["last_known_ms"]) == ("ok", None)
     redis.set(keys.named("local", "beat"), 9_000)

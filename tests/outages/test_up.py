@@ -100,7 +100,6 @@ def listeners_of(pids: set[int]) -> dict[str, int]:
     return found
 
 
-@pytest.mark.timeout(600)
 def test_a_whole_life(up: Up) -> None:
     """Up; only loopback; a second one refused; kill -9; up again over the leftovers; Ctrl-C with a paused broker."""
     killed = up.start()
@@ -136,7 +135,6 @@ def test_a_whole_life(up: Up) -> None:
     assert processes_of(up.data) == {}
 
 
-@pytest.mark.timeout(600)
 def test_down_from_another_shell_ends_it_all(up: Up) -> None:
     """The `up` in the foreground too: it would start again what ends."""
     foreground = up.start()

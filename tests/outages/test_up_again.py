@@ -8,8 +8,6 @@ import signal
 import sqlite3
 from pathlib import Path
 
-import pytest
-
 from broker_core.local import control, process_events
 from broker_core.local.services import zookeeper_answers, zookeeper_process
 from tests.outages.test_up import START_SECONDS, Up, processes_of, up
@@ -18,7 +16,6 @@ from tests.support.cluster import eventually
 __all__ = ["up"]
 
 
-@pytest.mark.timeout(600)
 def test_what_ends_by_itself_comes_back_and_what_was_killed_on_purpose_does_not(up: Up) -> None:
     """A stranger's signals to a broker and to ZooKeeper; the order to broker 3 outlives `up`."""
     up.start()

@@ -80,7 +80,6 @@ def zookeeper_is_missed(api: Web) -> bool:
     return "ZooKeeper does not answer" in api.get("/api/v1/clusters/local").json()["verdict"]["text"]
 
 
-@pytest.mark.timeout(600)
 def test_a_pause_beyond_all_sessions(cluster: ConsoleSystem, admin: AdminClient, api: Web, new_topic: NewTopic) -> None:
     """Produce goes on while leaders are what they were; then brokers go on in their sessions or, found expired, register anew."""
     topic = new_topic(partitions=3, min_insync_replicas="2")
@@ -102,7 +101,6 @@ def test_a_pause_beyond_all_sessions(cluster: ConsoleSystem, admin: AdminClient,
     eventually(lambda: feed_is_live(api), 60, "the page is whole again")
 
 
-@pytest.mark.timeout(600)
 def test_killed_and_started_again(cluster: ConsoleSystem, admin: AdminClient, api: Web, new_topic: NewTopic) -> None:
     """A broker that is killed meanwhile cannot start, says why, and starts once ZooKeeper is back."""
     topic = new_topic(partitions=3, min_insync_replicas="2")

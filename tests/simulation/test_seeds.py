@@ -29,7 +29,7 @@ def totals(printed: str) -> Counter[str]:
 
 
 @pytest.mark.spec("A", "C")
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(3600)
 def test_a_hundred_seeds_keep_every_invariant_and_see_every_event(seed_runs: SeedRuns) -> None:
     """Under every kind of fault, and all that such a run counts did happen."""
     ended = seed_runs.wait()

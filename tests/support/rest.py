@@ -15,7 +15,7 @@ from tests.support.openapi import check_answer
 
 LOCAL = "/api/v1/clusters/local"
 OVER = ("succeeded", "failed", "cancelled")
-TIMEOUT_S = 30.0
+TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,6 @@ def nothing_new_starts_no_driver(rest: Rest, driver: LocalProcess) -> None:
     assert not driver.alive()
 
 
-@pytest.mark.timeout(1200)
 def test_the_next_worker_adopts_a_driver_and_what_it_has_read_starts_no_other(
     system: ConsoleSystem, rest: Rest, driver: LocalProcess, make_topic: MakeTopic
 ) -> None:
