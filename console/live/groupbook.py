@@ -8,12 +8,13 @@ from itertools import islice
 
 from broker_core.contract import feed
 from broker_core.contract.live import Group, Lag, Reader
+from broker_core.contract.record_times import RecordTime
 from console.live import events
 from console.live.changes import offset_moves
 from console.live.events import Happened
 from console.live.groups import End, Ends, GroupFacts, TopicPartition, by_topic, end_offset, group_value, lag_rows
 from console.live.learnt import Learnt
-from console.rules.lag import KEEPING_UP_S, RecordTime
+from console.rules.lag import KEEPING_UP_S
 from console.rules.rhythm import Rhythm
 from console.snapshot import keys
 from console.snapshot.write import Value

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from broker_core.contract import feed
 from broker_core.contract.live import Group, Lag, LagBasis, LagStatus, Member, Partition, Place, Reader
+from broker_core.contract.record_times import RecordTime
 from console.rules import lag as rules
 from console.rules.rhythm import Rhythm, attention, is_in_rhythm, step
 
@@ -26,7 +27,7 @@ class GroupFacts:
     committed: dict[TopicPartition, tuple[int, int | None]] = field(default_factory=dict)
     commits: dict[TopicPartition, deque[rules.Commit]] = field(default_factory=dict)
     totals: deque[rules.Sample] = field(default_factory=lambda: deque(maxlen=HISTORY_S))
-    times: dict[TopicPartition, rules.RecordTime] = field(default_factory=dict)
+    times: dict[TopicPartition, RecordTime] = field(default_factory=dict)
     """Of the record at a committed offset, or at an earlier one of the same partition."""
     rhythm: Rhythm = field(default_factory=Rhythm)
 

@@ -10,17 +10,16 @@ from msgspec import convert
 
 from broker_core.contract.feed import Answer
 from broker_core.contract.live import Point
+from broker_core.contract.record_times import Asked, RecordTime
 from broker_core.contract.stored import Registration, Topic
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
-from console.gateway.record_times import Asked
 from console.live.ending import end_all
 from console.live.events import Happened
 from console.live.publisher import Publisher, now_ms
 from console.live.samples import Record, samples
 from console.live.state import ClusterState
 from console.live.summaries import cluster_value
-from console.rules.lag import RecordTime
 
 log = logging.getLogger(__name__)
 FEED_RETRY_S = 0.5

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from broker_core.contract import live
 from broker_core.contract.live import Group, Lag, LagBasis, LagStatus
+from broker_core.contract.record_times import RecordTime
 from console.rules.words import counted, duration
 
 OK: LagStatus = "ok"
@@ -81,14 +82,6 @@ def partition_status(commits: Sequence[Commit], lag_now: int | None, now_ms: int
 RECORD: LagBasis = "record"
 ESTIMATE: LagBasis = "estimate"
 AT_LEAST: LagBasis = "at_least"
-
-
-class RecordTime(NamedTuple):
-    """The time of the record at an offset; `is_exact` is false where only the times of its batch are known, and those are far apart."""
-
-    offset: int
-    at_ms: int
-    is_exact: bool
 
 
 class Behind(NamedTuple):

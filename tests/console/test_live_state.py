@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from broker_core.contract.feed import Purgatory
 from broker_core.contract.live import Claim, Deletion, Reassigning
+from broker_core.contract.record_times import RecordTime
 from console.live.partitionbook import LATER_MS
 from console.live.sight import Sight
 from console.live.state import ClusterState
-from console.rules.lag import RecordTime
 from console.rules.pieces import text_of
 from tests.support.console_world import BROKERS, add_topic, cluster_state, stored_topic
 from tests.support.feed_rows import batch, claim, group_claim, requests

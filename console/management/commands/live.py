@@ -15,9 +15,9 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from broker_core.outside.record_times import RecordTimes
+from broker_core.outside.state_feed import batches
 from console.gateway import admin_clients, demo, local
-from console.gateway.feed import batches
-from console.gateway.record_times import RecordTimes
 from console.gateway.sample_topic import SampleTopic
 from console.gateway.zookeeper import ZooKeeperView, open_store
 from console.live.clients import run_clients

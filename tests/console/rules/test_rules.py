@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from broker_core.contract.live import Advice, Broker, Deletion, Group, Reassigning, Topic
+from broker_core.contract.record_times import RecordTime
 from console.rules import imbalance, lag, moves, no_loss
-from console.rules.lag import Behind, Commit, RecordTime, Sample
+from console.rules.lag import Behind, Commit, Sample
 from console.rules.partitions import deletion_words, missing, not_preferred, partition_sentence, partition_state
 from console.rules.report import Facts, changes, report
 from console.rules.verdict import Silence, verdict

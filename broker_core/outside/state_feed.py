@@ -1,4 +1,4 @@
-"""The state feed of one of our brokers, as the batches that `ClusterState.apply_batch` takes."""
+"""The state feed of one of our brokers, batch by batch."""
 
 from __future__ import annotations
 

@@ -8,8 +8,9 @@ the same moment, or where it is the first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from broker_core.contract.record_times import Asked, RecordTime
 from broker_core.errors import CorruptData, ProtocolViolation
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_response
@@ -18,7 +19,6 @@ from broker_core.records.header import LOG_APPEND_TIME, BatchHeader, parse_heade
 from broker_core.seams import Clock, FrameConnection, Network
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.adapters.network import RealNetwork
-from console.rules.lag import RecordTime
 
 VERSION = 4
 CLIENT_ID = "highwater-live"
@@ -26,12 +26,6 @@ CONNECT_TIMEOUT_MS = 3_000.0
 ANSWER_TIMEOUT_MS = 5_000.0
 ROUND_BYTES_MAX = 1 << 20
 SAME_MOMENT_MS = 1_000
-
-
-class Asked(NamedTuple):
-    topic: str
-    partition: int
-    offset: int
 
 
 class RecordTimes:

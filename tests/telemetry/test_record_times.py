@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from broker_core.contract.record_times import Asked, RecordTime
 from broker_core.errors import ErrorCode
+from broker_core.outside.record_times import RecordTimes, record_time
 from broker_core.records.batch import build_batch
 from broker_core.records.record import Record
 from broker_core.seams import Node
-from console.gateway.record_times import Asked, RecordTimes, record_time
-from console.rules.lag import RecordTime
 from tests.support.broker_cluster import PORT, BrokerCluster
 
 
