@@ -101,6 +101,8 @@ default_ulimits = ["nofile=1000:1000", "nproc=1000:1000"]
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+[network]
+network_backend = "netavark"
 END
 
 say "$(podman --version), $(podman-compose version 2> /dev/null | head -n 1)"
