@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, cast
 
 from django.db import models
 from django.utils import timezone
 
+from broker_core.contract.jobs import Job as JobValue
+from broker_core.contract.jobs import JobState, Progress
 from broker_core.contract.sentences import KeptEvent, Level
 from console.fields import AnyJSONField, NameField
 from console.jobs.registry import KINDS
@@ -255,24 +257,24 @@ class LagSummary(models.Model):
         return f"{self.group} {self.topic} {self.window_start:%H:%M:%S}"
 
 
-def job_value(job: Job) -> dict[str, Any]:
+def job_value(job: Job) -> JobValue:
     """A job as pages, REST and the websocket show it."""
-    return {
-        "id": job.pk,
-        "cluster": job.cluster_id,
-        "kind": job.kind,
-        "state": job.state,
-        "progress": {"done": job.done, "total": job.total, "unit": job.unit},
-        "message": job.message,
-        "result": job.result,
-        "created_at": _iso(job.created_at),
-        "started_at": _iso(job.started_at),
-        "ended_at": _iso(job.ended_at),
-        "params": job.params,
-        "created_by": job.created_by,
-        "can_cancel": job.state in (Job.QUEUED, Job.RUNNING),
-        "cancel_means": KINDS[job.kind].cancel_means if job.kind in KINDS else "",
-    }
+    return JobValue(
+        id=job.pk,
+        cluster=job.cluster_id,
+        kind=job.kind,
+        state=cast(JobState, job.state),
+        progress=Progress(job.done, job.total, job.unit),
+        message=job.message,
+        result=job.result,
+        created_at=_iso(job.created_at),
+        started_at=_iso(job.started_at) if job.started_at else None,
+        ended_at=_iso(job.ended_at) if job.ended_at else None,
+        params=job.params,
+        created_by=job.created_by,
+        can_cancel=job.state in (Job.QUEUED, Job.RUNNING),
+        cancel_means=KINDS[job.kind].cancel_means if job.kind in KINDS else "",
+    )
 
 
 def event_value(event: Event) -> KeptEvent:
@@ -289,5 +291,5 @@ def event_value(event: Event) -> KeptEvent:
     )
 
 
-def _iso(moment: Any) -> str | None:
-    return None if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _iso(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

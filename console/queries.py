@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from broker_core.contract import live
+from broker_core.contract.jobs import Job as JobValue
 from broker_core.contract.sentences import KeptEvent
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import CREATE_KEYS, known
@@ -186,12 +187,12 @@ def creation_settings(chosen: Value) -> list[Value]:
 # --- database
 
 
-def jobs(cluster: Cluster, page: int, size: int = 25) -> Page[Value]:
+def jobs(cluster: Cluster, page: int, size: int = 25) -> Page[JobValue]:
     rows = Job.objects.filter(cluster=cluster).order_by("-id")
     return _database_page(rows, page, size, job_value)
 
 
-def active_jobs(cluster: Cluster) -> list[Value]:
+def active_jobs(cluster: Cluster) -> list[JobValue]:
     return [job_value(job) for job in Job.objects.filter(cluster=cluster, state__in=Job.ACTIVE).order_by("-id")[:20]]
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from broker_core.contract import live
+from broker_core.contract import jobs, live
 from console.jobs.registry import KINDS as JOB_KINDS
 from console.rules.problems import KINDS
 
@@ -78,24 +78,5 @@ class BrokerAction(Struct):
     done: Literal[True] = True
 
 
-class Progress(Struct):
-    done: int
-    total: int
-    unit: str
-
-
-class Job(Struct):
-    id: int
-    cluster: str
+class Job(jobs.Job, frozen=True, kw_only=True):
     kind: Annotated[str, Meta(extra_json_schema={"enum": list(JOB_KINDS)})]
-    state: Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
-    progress: Progress
-    message: str
-    result: dict[str, Any] | None
-    created_at: str
-    started_at: str | None
-    ended_at: str | None
-    params: dict[str, Any]
-    created_by: str
-    can_cancel: bool
-    cancel_means: str

@@ -6,6 +6,7 @@ from typing import Any
 
 from ninja import Router, Status
 
+from broker_core.contract.jobs import Job as JobValue
 from console import queries
 from console.actions.jobs import cancel_job, create_job
 from console.api.answers import Job as JobAnswer
@@ -23,7 +24,7 @@ router = Router(tags=["jobs"])
 
 @router.get("/jobs")
 @answers(Listed[JobAnswer])
-def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: str = "", state: str = "") -> Listed[dict[str, Any]]:
+def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: str = "", state: str = "") -> Listed[JobValue]:
     """Newest first."""
     rows = Job.objects.order_by("-id")
     before = number_cursor(cursor)
@@ -32,10 +33,10 @@ def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: s
         rows = rows.filter(cluster_id=queries.known_choice("cluster", cluster, list(Cluster.objects.values_list("pk", flat=True)[:20])))
     if state:
         rows = rows.filter(state=queries.known_choice("state", state, Job.STATES))
-    return listed([job_value(job) for job in rows[: limit + 1]], limit, lambda j: str(j["id"]))
+    return listed([job_value(job) for job in rows[: limit + 1]], limit, lambda j: str(j.id))
 
 
-@router.post("/jobs", auth=Bearer(OPERATOR, "start a job"), response={202: dict[str, Any]})
+@router.post("/jobs", auth=Bearer(OPERATOR, "start a job"), response={202: Any})
 @answers(s202=JobAnswer)
 def create(request: Any, payload: NewJob) -> Status[Any]:
     """409 where an active job already does this."""
@@ -48,11 +49,11 @@ def create(request: Any, payload: NewJob) -> Status[Any]:
 
 @router.get("/jobs/{int:job_id}")
 @answers(JobAnswer)
-def job(request: Any, job_id: int) -> dict[str, Any]:
+def job(request: Any, job_id: int) -> JobValue:
     return job_value(queries.job_or_fail(job_id))
 
 
-@router.delete("/jobs/{int:job_id}", auth=Bearer(OPERATOR, "cancel a job"), response={202: dict[str, Any]})
+@router.delete("/jobs/{int:job_id}", auth=Bearer(OPERATOR, "cancel a job"), response={202: Any})
 @answers(s202=JobAnswer)
 def cancel(request: Any, job_id: int) -> Status[Any]:
     """Asks for the end; the job is `cancelling` until the cluster has let go. 409 when it is over."""

@@ -96,7 +96,7 @@ def change(request: Any, cluster_id: str, name: str, payload: TopicChange) -> di
     return {"topic": name, "configs": _configs(cluster, name)}
 
 
-@router.delete(ONE, auth=Bearer(ADMIN, "delete topic"), response={204: None, 202: dict[str, Any]})
+@router.delete(ONE, auth=Bearer(ADMIN, "delete topic"), response={204: None, 202: Any})
 @answers(s204=None, s202=JobAnswer)
 def delete(request: Any, cluster_id: str, name: str) -> Status[Any] | HttpResponse:
     """202 has the job that follows a deletion which goes on."""

@@ -16,6 +16,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
 
 from broker_core.contract.frames import Beat, Changes, Snapshot, Values
+from broker_core.contract.jobs import Job
 from broker_core.contract.live import Broker, Cluster, Group, Lag, Partition, Topic
 from broker_core.contract.sentences import KeptEvent
 from console.live.ending import end_all
@@ -36,7 +37,7 @@ SEND_TIMEOUT_S = 15.0
 BEAT_S = 1.0
 LEAVING_S = 1.0
 EVENTS_SHOWN = 20
-KINDS: dict[str, Any] = {kind.__name__.lower(): kind for kind in (Cluster, Broker, Topic, Partition, Group, Lag)} | {"job": dict}
+KINDS: dict[str, Any] = {kind.__name__.lower(): kind for kind in (Cluster, Broker, Topic, Partition, Group, Lag, Job)}
 SIGNED_OUT, BAD_QUERY, TOO_MANY, TOO_SLOW, NO_FEED = 4401, 4400, 4429, 1013, 1011
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import redis
 
+from broker_core.contract.jobs import Job
 from console.snapshot import keys, write
 from console.snapshot.connect import sync_client
 
@@ -14,16 +15,16 @@ log = logging.getLogger(__name__)
 KEPT = 50
 
 
-def publish_job(cluster_id: str, value: dict[str, Any]) -> None:
+def publish_job(cluster_id: str, value: Job) -> None:
     """Shows the job as it is now; without Redis pages show it when they are loaded."""
     name = keys.named(cluster_id, "jobs")
     try:
         client: Any = sync_client()
         pipe = client.pipeline(transaction=True)
-        write.put(pipe, cluster_id, {keys.job(value["id"]): value})
+        write.put(pipe, cluster_id, {keys.job(value.id): value})
         pipe.hkeys(name)
         ids = sorted((int(i) for i in pipe.execute()[-1]), reverse=True)
         if ids[KEPT:]:
             client.hdel(name, *map(str, ids[KEPT:]))
     except redis.RedisError as error:
-        log.warning("job %s is not shown live: %s", value["id"], error)
+        log.warning("job %s is not shown live: %s", value.id, error)

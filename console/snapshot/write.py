@@ -11,13 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from broker_core.contract.jobs import Job
 from broker_core.contract.live import Broker, Cluster, Group, Lag, Partition, PartitionState, Point, Reader, Topic
 from broker_core.contract.sentences import KeptEvent
 from console.rules.rhythm import Rhythm
 from console.snapshot import keys
 from console.snapshot.encoding import encode
 
-Value = Cluster | Broker | Topic | Partition | Group | Lag | Reader | Rhythm
+Value = Cluster | Broker | Topic | Partition | Group | Lag | Reader | Rhythm | Job
 ANNOUNCE = "local seq = redis.call('INCR', KEYS[1]); redis.call('PUBLISH', KEYS[2], seq .. ' ' .. ARGV[1]); return seq"
 EVENTS_KEPT = 200
 SERIES_KEPT = 90
@@ -25,12 +26,12 @@ RANK: dict[PartitionState, int] = {"offline": -4, "under_min_isr": -3, "under_re
 """The score of what is not safe: the worst comes first, and names are in order within a score."""
 
 
-def put(pipe: Any, cluster_id: str, values: Mapping[str, object]) -> None:
+def put(pipe: Any, cluster_id: str, values: Mapping[str, Value | None]) -> None:
     """Queues the values (None deletes) and their announcement on a transactional pipeline."""
     _announce_values(pipe, cluster_id, store(pipe, cluster_id, values))
 
 
-def store(pipe: Any, cluster_id: str, values: Mapping[str, object]) -> dict[str, str]:
+def store(pipe: Any, cluster_id: str, values: Mapping[str, Value | None]) -> dict[str, str]:
     """Queues the values without announcing them; returns them as JSON."""
     texts = {key: encode(value) for key, value in values.items()}
     written: dict[str, dict[str, str]] = defaultdict(dict)
@@ -49,7 +50,7 @@ def store(pipe: Any, cluster_id: str, values: Mapping[str, object]) -> dict[str,
     return texts
 
 
-def _index(pipe: Any, cluster_id: str, values: Mapping[str, object]) -> None:
+def _index(pipe: Any, cluster_id: str, values: Mapping[str, Value | None]) -> None:
     """Names of topics and groups in order; topics and partitions that are not safe."""
     there: dict[str, dict[str, float]] = defaultdict(dict)
     gone: dict[str, list[str]] = defaultdict(list)

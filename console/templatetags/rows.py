@@ -12,6 +12,7 @@ from django import template
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from broker_core.contract.jobs import Job, Progress
 from broker_core.contract.live import Broker, Partition
 from console.differences import Line, differences
 from console.rules import words as say
@@ -55,9 +56,9 @@ def words_of(value: Any) -> str:
 
 
 @register.filter
-def share(progress: Mapping[str, Any]) -> int:
+def share(progress: Progress) -> int:
     """How much of a job is done, in percent."""
-    return round(100 * min(progress["done"] / progress["total"], 1)) if progress["total"] else 0
+    return round(100 * min(progress.done / progress.total, 1)) if progress.total else 0
 
 
 @register.filter
@@ -110,10 +111,10 @@ def api_words(name: str) -> str:
 
 
 @register.filter
-def pace(job: Mapping[str, Any]) -> dict[str, float | None]:
+def pace(job: Job) -> dict[str, float | None]:
     """`{per_s, left_s}` of a running job, from what is done since its start; nothing of jobs that count in a few steps."""
-    began, progress = moment_of(job["started_at"]), job["progress"]
-    if job["state"] != "running" or began is None or progress["unit"] == "partitions" or not progress["done"]:
+    began, progress = moment_of(job.started_at), job.progress
+    if job.state != "running" or began is None or progress.unit == "partitions" or not progress.done:
         return {"per_s": None, "left_s": None}
-    per_s = progress["done"] / max((datetime.now(UTC) - began).total_seconds(), 0.001)
-    return {"per_s": per_s, "left_s": max(progress["total"] - progress["done"], 0) / per_s}
+    per_s = progress.done / max((datetime.now(UTC) - began).total_seconds(), 0.001)
+    return {"per_s": per_s, "left_s": max(progress.total - progress.done, 0) / per_s}

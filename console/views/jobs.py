@@ -106,7 +106,7 @@ def _cell(row: dict[str, Any], broker: int) -> dict[str, Any]:
 
 def _job_context(request: Any, found: Job) -> dict[str, Any]:
     live_needs(request, jobs=str(found.pk))
-    return {"job": {**job_value(found), "detail": found.plan.get("detail", [])}, "steps": found.log}
+    return {"job": job_value(found), "detail": found.plan.get("detail", []), "steps": found.log}
 
 
 @page()
@@ -118,7 +118,7 @@ def job(request: Any, job_id: int) -> HttpResponse:
 def job_cancel(request: Any, job_id: int) -> HttpResponse:
     found = queries.job_or_fail(job_id)
     if found.active and not is_confirmed(request):
-        risks = [job_value(found)["cancel_means"]]
+        risks = [job_value(found).cancel_means]
         return ask_first(request, f"Cancel job {job_id}?", risks, button="Cancel this job", back=reverse("job", args=[job_id]))
     try:
         cancel_job(actor_of(request), found)

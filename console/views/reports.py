@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
+from broker_core.contract.jobs import Job as JobValue
 from console import queries
 from console.actions.jobs import create_job
 from console.context import live_needs
@@ -18,7 +19,7 @@ from console.roles import OPERATOR, actor_of
 from console.views.support import KNOWN, done, explain, number, page, show
 
 
-def _last_job(request: Any, kind: str) -> dict[str, Any] | None:
+def _last_job(request: Any, kind: str) -> JobValue | None:
     found = Job.objects.filter(cluster=request.cluster, kind=kind).order_by("-id").first()
     return job_value(found) if found else None
 
@@ -27,7 +28,7 @@ def _health_context(request: Any) -> dict[str, Any]:
     live_needs(request, jobs="1")
     found = queries.reports(request.cluster)
     last = _last_job(request, "health_report")
-    running = last if last and last["state"] in Job.ACTIVE else None
+    running = last if last and last.state in Job.ACTIVE else None
     return {"report": found[0] if found else None, "reports": found[1:], "job_running": running}
 
 
@@ -90,13 +91,13 @@ def _summaries(what: str, series: Any, field: str, unit: str) -> list[dict[str, 
     return rows
 
 
-def _why_nothing(request: Any, last: dict[str, Any] | None) -> str:
+def _why_nothing(request: Any, last: JobValue | None) -> str:
     if last is None:
         return "No analysis has run yet. Samples are taken every 10 s; start an analysis once some are there."
-    if last["state"] == Job.FAILED:
-        return f"The last analysis failed: {last['message']}"
-    if last["state"] in Job.ACTIVE:
+    if last.state == Job.FAILED:
+        return f"The last analysis failed: {last.message}"
+    if last.state in Job.ACTIVE:
         return "An analysis is under way."
-    if last["state"] == Job.CANCELLED:
+    if last.state == Job.CANCELLED:
         return "The last analysis was cancelled."
     return "There are no samples in this span of time."

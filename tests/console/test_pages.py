@@ -370,7 +370,7 @@ def test_whoever_may_not_see_tokens_is_not_told_that_there_are_none(people: dict
 def test_a_job_has_a_page(people: dict[str, Client], local: Any) -> None:
     job = Job.objects.create(cluster=local, kind="health_report", created_by="x", message="<b>bold</b>")
     answer = people["viewer"].get(f"/jobs/{job.pk}")
-    assert answer.context["job"]["state"] == "queued"
+    assert answer.context["job"].state == "queued"
     assert b"<b>bold" not in answer.content
 
 

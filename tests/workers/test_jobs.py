@@ -418,8 +418,8 @@ def test_no_report_on_old_figures(local: Cluster, redis: Any) -> None:
 def test_a_job_that_no_worker_has_taken_says_so(local: Cluster) -> None:
     """With the workers gone that is all there is to be seen of it."""
     job = make(local, "health_report")
-    assert job_value(job)["message"] == "Waiting for a worker."
-    assert job_value(finish(job))["message"] != "Waiting for a worker."
+    assert job_value(job).message == "Waiting for a worker."
+    assert job_value(finish(job)).message != "Waiting for a worker."
 
 
 def test_the_table_of_jobs_is_bounded(local: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

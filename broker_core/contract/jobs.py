@@ -1,0 +1,34 @@
+"""What is said of a job: work on a cluster that takes longer than a request. Moments are ISO 8601."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+JobState = Literal["queued", "running", "cancelling", "succeeded", "failed", "cancelled"]
+
+
+class Progress(Struct, frozen=True, gc=False):
+    done: int
+    total: int
+    unit: str
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """`params` are what was asked for, `result` what came of it; both are of the kind."""
+
+    id: int
+    cluster: str
+    kind: str
+    state: JobState
+    progress: Progress
+    message: str
+    result: dict[str, Any] | None
+    created_at: str
+    started_at: str | None
+    ended_at: str | None
+    params: dict[str, Any]
+    created_by: str
+    can_cancel: bool
+    cancel_means: str
