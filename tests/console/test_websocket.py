@@ -104,6 +104,13 @@ async def test_a_gap_makes_it_read_the_snapshot_again(shown: Any, redis: Any, co
     assert "broker/3" in again["values"]
 
 
+async def test_what_is_announced_and_cannot_be_read_makes_it_start_over(shown: Any, redis: Any, connect: Any) -> None:
+    live = await connect("brokers=1")
+    first = await next_of(live, "snapshot")
+    redis.publish(keys.named("local", "changes"), f'{first["seq"] + 1} {{"values":')
+    assert (await next_of(live, "snapshot"))["values"].keys() == first["values"].keys()
+
+
 async def test_a_new_owner_makes_it_start_over(shown: Any, redis: Any, connect: Any) -> None:
     live = await connect("brokers=1")
     await next_of(live, "snapshot")
