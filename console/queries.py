@@ -13,7 +13,9 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from broker_core.contract import live
+from broker_core.contract.groups import Group
 from broker_core.contract.jobs import Job as JobValue
+from broker_core.contract.partitions import Partition, Topic
 from broker_core.contract.sentences import KeptEvent
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import CREATE_KEYS, known
@@ -89,7 +91,7 @@ def page_of(names: Sequence[Name], page: int, size: int) -> tuple[Sequence[Name]
     return names[(page - 1) * size : page * size], page, last
 
 
-def topics_page(snapshot: Snapshot, query: str, page: int, size: int = 50, *, troubled: bool = False) -> Page[live.Topic]:
+def topics_page(snapshot: Snapshot, query: str, page: int, size: int = 50, *, troubled: bool = False) -> Page[Topic]:
     """By name, internal ones last; with `troubled` only those with a partition that is not safe, the worst first."""
     names = snapshot.troubled_topics() if troubled else sorted(snapshot.topic_names(), key=lambda n: (n.startswith("__"), n))
     names = [n for n in names if query.lower() in n.lower()]
@@ -97,19 +99,19 @@ def topics_page(snapshot: Snapshot, query: str, page: int, size: int = 50, *, tr
     return Page(snapshot.topics(shown), page, last, len(names))
 
 
-def groups_page(snapshot: Snapshot, query: str, page: int, size: int = 50) -> Page[live.Group]:
+def groups_page(snapshot: Snapshot, query: str, page: int, size: int = 50) -> Page[Group]:
     names = [n for n in snapshot.group_names() if query.lower() in n.lower()]
     shown, page, last = page_of(names, page, size)
     return Page(snapshot.groups(shown), page, last, len(names))
 
 
-def troubled_page(snapshot: Snapshot, topic: live.Topic, page: int, size: int) -> Page[live.Partition]:
+def troubled_page(snapshot: Snapshot, topic: Topic, page: int, size: int) -> Page[Partition]:
     """The partitions that are not safe, the worst first."""
     shown, page, last = page_of(numbers := snapshot.troubled_partitions(topic.topic), page, size)
     return Page(snapshot.some_partitions(topic.topic, shown), page, last, len(numbers))
 
 
-def partitions_page(snapshot: Snapshot, topic: live.Topic, page: int, size: int = 100) -> Page[live.Partition]:
+def partitions_page(snapshot: Snapshot, topic: Topic, page: int, size: int = 100) -> Page[Partition]:
     total = topic.partitions or 0
     last = max((total + size - 1) // size, 1)
     page = min(max(page, 1), last)
@@ -117,27 +119,27 @@ def partitions_page(snapshot: Snapshot, topic: live.Topic, page: int, size: int 
     return Page(snapshot.partitions(topic.topic, first, min(first + size, total) - 1), page, last, total)
 
 
-def topic_or_fail(snapshot: Snapshot, name: str) -> live.Topic:
+def topic_or_fail(snapshot: Snapshot, name: str) -> Topic:
     topic = snapshot.topic(name)
     if topic is None:
         raise NotFound(f"There is no topic {name!r}.")
     return topic
 
 
-def group_or_fail(snapshot: Snapshot, name: str) -> live.Group:
+def group_or_fail(snapshot: Snapshot, name: str) -> Group:
     group = snapshot.group(name)
     if group is None:
         raise NotFound(f"There is no group {name!r}.")
     return group
 
 
-def trouble(snapshot: Snapshot, count: int = TROUBLE_SHOWN) -> tuple[list[live.Partition], int]:
+def trouble(snapshot: Snapshot, count: int = TROUBLE_SHOWN) -> tuple[list[Partition], int]:
     """The worst partitions, and how many more there are."""
     found, total = snapshot.trouble(count)
     return found, max(total - len(found), 0)
 
 
-def groups_behind(snapshot: Snapshot) -> list[live.Group]:
+def groups_behind(snapshot: Snapshot) -> list[Group]:
     """Of all groups those with the most lag: the index has them in order."""
     groups = snapshot.groups(snapshot.groups_behind(GROUPS_SHOWN))
     return sorted((g for g in groups if g.lag), key=lambda g: (-(g.lag_s or 0), -(g.lag or 0)))

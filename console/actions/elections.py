@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker_core.contract.live import Partition
+from broker_core.contract.partitions import Partition
 from console.actions.audit import audited
 from console.actions.risks import unclean_risks
 from console.errors import Invalid, Risky, Unconfirmed

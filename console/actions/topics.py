@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from broker_core.contract.live import Topic
+from broker_core.contract.partitions import Topic
 from console.actions.audit import audited
 from console.actions.jobs import follow
 from console.actions.risks import MIN_ISR, setting_risks

@@ -1,4 +1,4 @@
-"""What REST answers: the live values as they are (`broker_core/contract/live.py`), what is told beside them, and pages of both.
+"""What REST answers: the live values as they are (`broker_core/contract`), what is told beside them, and pages of both.
 
 The types describe the answers (`described.py`); a figure that is not known is null. More fields may come, never fewer.
 """
@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from broker_core.contract import jobs, live
+from broker_core.contract.groups import Group
 from console.jobs.registry import KINDS as JOB_KINDS
 from console.rules.problems import KINDS
 
@@ -63,7 +64,7 @@ class ReadBroker(live.Broker, frozen=True, kw_only=True):
     as_of: live.AsOf
 
 
-class ReadGroup(live.Group, frozen=True, kw_only=True):
+class ReadGroup(Group, frozen=True, kw_only=True):
     as_of: live.AsOf
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from ninja import Router
 
-from broker_core.contract.live import Group, Lag
+from broker_core.contract.groups import Group, Lag
 from console import queries
 from console.actions.groups import delete_group, plan_offsets, set_offsets
 from console.api.answers import Listed, ListedLive, ReadGroup, read

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from broker_core.contract import live
+from broker_core.contract.partitions import Topic
 
 
 class TopicConfig(Struct):
@@ -21,7 +22,7 @@ class TopicConfig(Struct):
     default: str
 
 
-class TopicWithConfigs(live.Topic, frozen=True, kw_only=True):
+class TopicWithConfigs(Topic, frozen=True, kw_only=True):
     as_of: live.AsOf
     configs: list[TopicConfig] | None
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from ninja import Router, Status
 
-from broker_core.contract.live import Partition, Topic
+from broker_core.contract.partitions import Partition, Topic
 from console import queries
 from console.actions.elections import elect_unclean
 from console.actions.topics import add_partitions, check_topic, create_topic, delete_topic, preview_topic, set_config

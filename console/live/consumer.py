@@ -16,8 +16,10 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
 
 from broker_core.contract.frames import Beat, Changes, Snapshot, Values
+from broker_core.contract.groups import Group, Lag
 from broker_core.contract.jobs import Job
-from broker_core.contract.live import Broker, Cluster, Group, Lag, Partition, Topic
+from broker_core.contract.live import Broker, Cluster
+from broker_core.contract.partitions import Partition, Topic
 from broker_core.contract.sentences import KeptEvent
 from console.live.ending import end_all
 from console.live.hub import Hub, hub_of

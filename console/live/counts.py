@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from broker_core.contract.live import Partition
+from broker_core.contract.partitions import Partition
 from console.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, UNKNOWN, missing, not_preferred
 
 Key = tuple[str, Any, str]

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec.structs import replace
 
 from broker_core.contract import feed
-from broker_core.contract.live import Group, Partition, Reassigning
+from broker_core.contract.groups import Group
+from broker_core.contract.partitions import Partition, Reassigning
 from broker_core.contract.sentences import Event
 from broker_core.contract.stored import Registration
 from console.live.partition import FOLDER_OFFLINE

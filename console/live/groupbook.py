@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from broker_core.contract import feed
-from broker_core.contract.live import Group, Lag, Reader
+from broker_core.contract.groups import Group, Lag, Reader
 from broker_core.contract.record_times import RecordTime
 from console.live import events
 from console.live.changes import offset_moves

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from broker_core.contract import feed
-from broker_core.contract.live import Group, Lag, LagBasis, LagStatus, Member, Partition, Place, Reader
+from broker_core.contract.groups import Group, Lag, LagBasis, LagStatus, Member, Place, Reader
+from broker_core.contract.partitions import Partition
 from broker_core.contract.record_times import RecordTime
 from console.rules import lag as rules
 from console.rules.rhythm import Rhythm, attention, is_in_rhythm, step

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from broker_core.contract import feed, live
+from broker_core.contract import feed, partitions
 from broker_core.contract.feed import Follower
 from broker_core.contract.stored import Assignment, Topic
 from console.live.sight import FETCHES_MS, Sight, last_words, sight
@@ -47,10 +47,10 @@ class PartitionFacts:
     assigned: Assignment = NOWHERE
     store: tuple[int, int, list[int]] | None = None
     claims: dict[int, Claim] = field(default_factory=dict)
-    truncated: dict[int, live.SeenCut] = field(default_factory=dict)
+    truncated: dict[int, partitions.SeenCut] = field(default_factory=dict)
     recalled: dict[int, Sight] = field(default_factory=dict)
     led: bool = False
-    unclean: live.UncleanElection | None = None
+    unclean: partitions.UncleanElection | None = None
 
     def set_store(self, leader: int, leader_epoch: int, isr: list[int]) -> None:
         """What the store says of its leadership. Whoever leads a new epoch alone and was in no ISR known before was elected unclean."""
@@ -60,7 +60,7 @@ class PartitionFacts:
             in_sync = {*before[2], *(b for row in told for b in row.isr or ())}
             alone = leader >= 0 and isr == [leader] and leader not in in_sync
             unclean = alone and before[2] and leader_epoch > before[1]
-            self.unclean = live.UncleanElection(leader_epoch, tuple(sorted(before[2]))) if unclean else None
+            self.unclean = partitions.UncleanElection(leader_epoch, tuple(sorted(before[2]))) if unclean else None
         self.store = (leader, leader_epoch, isr)
 
 
@@ -83,9 +83,9 @@ def _as_followers_say(facts: PartitionFacts) -> tuple[int | None, int | None, li
     return (row.leader if row.leader >= 0 else None), row.leader_epoch, list(row.isr or ())
 
 
-def rival_claims(facts: PartitionFacts, heard: Collection[int]) -> tuple[live.Claim, ...] | None:
+def rival_claims(facts: PartitionFacts, heard: Collection[int]) -> tuple[partitions.Claim, ...] | None:
     rivals = [(b, row.leader_epoch) for b, (row, _) in facts.claims.items() if row.role == "leader" and b in heard]
-    return tuple(live.Claim(*rival) for rival in sorted(rivals)) if len(rivals) > 1 else None
+    return tuple(partitions.Claim(*rival) for rival in sorted(rivals)) if len(rivals) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,9 @@ class Led:
     seen: dict[int, Follower]
 
 
-def merge_partition(facts: PartitionFacts, brokers: Brokers, topic: Topic | None, now_ms: int, *, deleting: bool = False) -> live.Partition:
+def merge_partition(
+    facts: PartitionFacts, brokers: Brokers, topic: Topic | None, now_ms: int, *, deleting: bool = False
+) -> partitions.Partition:
     """The partition as it is shown."""
     min_isr = topic.min_insync_replicas if topic else None
     leader, epoch, isr = leadership(facts, brokers.heard)
@@ -132,7 +134,7 @@ def merge_partition(facts: PartitionFacts, brokers: Brokers, topic: Topic | None
         starting=_is_starting(facts, leader, brokers.silent),
         silent=leader in brokers.silent,
     )
-    value = live.Partition(
+    value = partitions.Partition(
         topic=facts.topic,
         partition=facts.partition,
         state=state,
@@ -149,7 +151,7 @@ def merge_partition(facts: PartitionFacts, brokers: Brokers, topic: Topic | None
         size_bytes=own.size_bytes if own else None,
         min_insync_replicas=min_isr,
         replicas=tuple([_replica(facts, b, led, brokers, now_ms) for b in order]),
-        reassigning=live.Reassigning(facts.assigned.adding, facts.assigned.removing) if moving else None,
+        reassigning=partitions.Reassigning(facts.assigned.adding, facts.assigned.removing) if moving else None,
         unclean=facts.unclean,
         advice=None,
         claims=rival_claims(facts, brokers.heard),
@@ -162,7 +164,7 @@ def merge_partition(facts: PartitionFacts, brokers: Brokers, topic: Topic | None
     return replace(value, remarks=said) if said else value
 
 
-def _advice(value: live.Partition, facts: PartitionFacts, brokers: Brokers, *, unclean: bool) -> live.Advice:
+def _advice(value: partitions.Partition, facts: PartitionFacts, brokers: Brokers, *, unclean: bool) -> partitions.Advice:
     """What brings it back."""
     gone = [b for b, (row, _) in facts.claims.items() if row.role == "offline"]
     who = recovery.Who(brokers.alive, gone, brokers.processes)
@@ -177,7 +179,7 @@ def _is_starting(facts: PartitionFacts, leader: int | None, silent: Collection[i
     return not facts.led and leader not in silent
 
 
-def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now_ms: int) -> live.Replica:
+def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now_ms: int) -> partitions.Replica:
     seen = led.seen.get(broker)
     claim, alive = facts.claims.get(broker), broker in brokers.alive
     row = claim.row if claim else None
@@ -194,7 +196,7 @@ def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now
     gone = alive and row is not None and row.role == "offline"
     behind = None if in_isr else _aged(seen.caught_up_age_ms if seen else None, led.claim, now_ms)
     new = "a new copy: " if broker in facts.assigned.adding else ""
-    return live.Replica(
+    return partitions.Replica(
         broker_id=broker,
         is_leader=broker == led.leader,
         in_isr=in_isr,
@@ -207,12 +209,12 @@ def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now
     )
 
 
-def ages(value: live.Partition) -> bool:
+def ages(value: partitions.Partition) -> bool:
     """Whether a replica is behind and its reason tells for how long."""
     return any(not r.in_isr and r.age_ms is not None and r.last_seen_ms is None for r in value.replicas)
 
 
-def same(before: live.Partition, after: live.Partition) -> bool:
+def same(before: partitions.Partition, after: partitions.Partition) -> bool:
     """Equal but for the moment they were made at, and for ages that say nothing: of what was last seen, since it follows from when
     that was, and of replicas in the ISR."""
     if len(before.replicas) != len(after.replicas) or not all(map(_same_replica, before.replicas, after.replicas)):
@@ -220,7 +222,7 @@ def same(before: live.Partition, after: live.Partition) -> bool:
     return before == replace(after, at_ms=before.at_ms, replicas=before.replicas)
 
 
-def _same_replica(before: live.Replica, after: live.Replica) -> bool:
+def _same_replica(before: partitions.Replica, after: partitions.Replica) -> bool:
     if before == after:
         return True
     told_apart = after.age_ms is None or before.age_ms is None or not (after.in_isr or after.last_seen_ms is not None)

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from broker_core.contract.feed import Replica
-from broker_core.contract.live import Partition, PartitionState, SeenCut
+from broker_core.contract.partitions import Partition, PartitionState, SeenCut
 from broker_core.contract.stored import Topic
 from console.live import events
 from console.live.counts import Counts

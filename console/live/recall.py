@@ -8,7 +8,7 @@ from typing import Any
 
 import redis
 
-from broker_core.contract.live import Partition, Replica, Topic
+from broker_core.contract.partitions import Partition, Replica, Topic
 from console.live.sight import Sight
 from console.rules.rhythm import Rhythm, taken_up
 from console.snapshot import keys

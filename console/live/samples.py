@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from broker_core.contract.live import Lag, Partition
+from broker_core.contract.groups import Lag
+from broker_core.contract.partitions import Partition
 
 SAMPLES_TOPIC = "__cluster_samples"
 SAMPLES_CONFIG = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from broker_core.contract import feed, live
+from broker_core.contract import feed, live, partitions
 from broker_core.contract.stored import Topic
 from console.rules.disk import judged
 from console.rules.imbalance import skew
@@ -20,11 +20,11 @@ BROKER_COUNTS = ("leaders", "preferred", "replicas", "out_of_sync", "under_repli
 CLUSTER_COUNTS = ("partitions", *TROUBLES, "not_preferred", "deleting")
 
 
-def topic_value(state: ClusterState, name: str) -> live.Topic:
+def topic_value(state: ClusterState, name: str) -> partitions.Topic:
     topic = state.topics.get(name) or Topic(None, name.startswith("__"), None, None, {})
     first = state.values.get((name, 0))
     counts = {counter: state.counts.get("topic", name, counter) for counter in TOPIC_COUNTS}
-    return live.Topic(
+    return partitions.Topic(
         topic=name,
         topic_id=topic.topic_id,
         internal=topic.internal,
@@ -48,13 +48,13 @@ def _measured(state: ClusterState, scope: str, whose: str | int, of: str, *names
     return {name: count(scope, whose, name) if told else None for name in names}
 
 
-def deletion(state: ClusterState, name: str) -> live.Deletion:
+def deletion(state: ClusterState, name: str) -> partitions.Deletion:
     """What the deletion of a topic waits for."""
     topic = state.topics.get(name)
     holders, alive, moving = topic.brokers() if topic else set(), state.alive(), topic is not None and topic.is_moving()
     offline = sorted(broker for broker in holders & alive if (said := state.said.get(broker)) and said.log_dir.offline_since_ms is not None)
     dead = sorted(holders - alive)
-    return live.Deletion(tuple(sorted([*dead, *offline])), moving, f"{name} {deletion_words(dead, moving=moving, offline=offline)}")
+    return partitions.Deletion(tuple(sorted([*dead, *offline])), moving, f"{name} {deletion_words(dead, moving=moving, offline=offline)}")
 
 
 def broker_value(state: ClusterState, broker: int, now_ms: int) -> live.Broker:

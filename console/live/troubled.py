@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from broker_core.contract.live import Partition
+from broker_core.contract.partitions import Partition
 from console.snapshot.write import RANK
 
 

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from broker_core.contract import live
-from broker_core.contract.live import Group, Lag, LagBasis, LagStatus
+from broker_core.contract import groups
+from broker_core.contract.groups import Group, Lag, LagBasis, LagStatus
 from broker_core.contract.record_times import RecordTime
 from console.rules.words import counted, duration
 
@@ -137,7 +137,7 @@ def _age_s(at_ms: float, now_ms: int) -> float:
 
 
 class Trend(NamedTuple):
-    word: live.Trend
+    word: groups.Trend
     eta_s: float | None
 
 
@@ -164,7 +164,7 @@ def trend(lags: Sequence[Sample], now_ms: int, *, active: bool, lag_s: float | N
     return Trend("catching_up", lag / -slope) if slope < 0 else Trend("falling_behind", None)
 
 
-SAYS: dict[live.Trend, str] = {
+SAYS: dict[groups.Trend, str] = {
     "caught_up": "has caught up",
     "catching_up": "is catching up",
     "steady": "holds its distance",
@@ -179,7 +179,7 @@ SAYS: dict[live.Trend, str] = {
 BEHIND = {ESTIMATE: "about ", AT_LEAST: "at least "}
 
 
-def group_words(lag: int | None, behind: Behind | None, word: live.Trend, eta_s: float | None, *, every_s: float | None = None) -> str:
+def group_words(lag: int | None, behind: Behind | None, word: groups.Trend, eta_s: float | None, *, every_s: float | None = None) -> str:
     """What follows on a group's name: `is 12 s behind and is catching up (about 40 s).`; `every_s` is the length of its rhythm's cycles."""
     lag_s = behind.seconds if behind else None
     if lag is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from broker_core.contract.live import Partition
+from broker_core.contract.partitions import Partition
 from console.rules.partitions import brokers
 from console.rules.words import counted, whole
 

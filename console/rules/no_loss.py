@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from broker_core.contract.live import Topic
+from broker_core.contract.partitions import Topic
 
 
 def topic_findings(topic: str, replication_factor: int | None, min_insync_replicas: int | None, unclean: bool | None) -> list[str]:

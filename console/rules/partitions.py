@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from broker_core.contract.live import Partition, PartitionState
+from broker_core.contract.partitions import Partition, PartitionState
 from broker_core.contract.sentences import Level
 
 SAFE: PartitionState = "safe"

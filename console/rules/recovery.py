@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from broker_core.contract.live import Advice, Partition, Replica
+from broker_core.contract.partitions import Advice, Partition, Replica
 from broker_core.contract.sentences import Piece
 from console.rules.partitions import brokers
 from console.rules.pieces import link, said, text_of

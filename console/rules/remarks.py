@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from broker_core.contract.live import Partition
+from broker_core.contract.partitions import Partition
 from broker_core.contract.sentences import Piece
 from console.rules.partitions import DELETING, OFFLINE, UNDER_MIN_ISR
 from console.rules.pieces import said

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from broker_core.contract.live import Broker, Group, Partition, PartitionState, SilentClient, Topic
+from broker_core.contract.groups import Group
+from broker_core.contract.live import Broker, SilentClient
+from broker_core.contract.partitions import Partition, PartitionState, Topic
 from console.rules import disk, imbalance, no_loss
 from console.rules.partitions import OFFLINE, UNDER_MIN_ISR, UNDER_REPLICATED, UNKNOWN, partition_sentence
 from console.rules.verdict import LEVELS

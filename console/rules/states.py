@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from broker_core.contract.live import LagBasis
+from broker_core.contract.groups import LagBasis
 from console.rules.words import THIN
 
 

@@ -21,7 +21,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from broker_core.contract.live import Deletion, Group, LogDir, Partition
+from broker_core.contract.groups import Group
+from broker_core.contract.live import LogDir
+from broker_core.contract.partitions import Deletion, Partition
 from broker_core.contract.sentences import Level, Part, Piece, Verdict
 from console.rules.lag import behind_of, group_words
 from console.rules.partitions import OFFLINE, brokers, partition_words

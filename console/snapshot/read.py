@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 import redis
 from msgspec.structs import replace
 
-from broker_core.contract.live import AsOf, Broker, Cluster, Group, Lag, Partition, Point, Reader, SilentClient, Topic
+from broker_core.contract.groups import Group, Lag, Reader
+from broker_core.contract.live import AsOf, Broker, Cluster, Point, SilentClient
+from broker_core.contract.partitions import Partition, Topic
 from broker_core.contract.sentences import KeptEvent
 from console.snapshot import keys
 from console.snapshot.connect import sync_client

@@ -11,8 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from broker_core.contract.groups import Group, Lag, Reader
 from broker_core.contract.jobs import Job
-from broker_core.contract.live import Broker, Cluster, Group, Lag, Partition, PartitionState, Point, Reader, Topic
+from broker_core.contract.live import Broker, Cluster, Point
+from broker_core.contract.partitions import Partition, PartitionState, Topic
 from broker_core.contract.sentences import KeptEvent
 from console.rules.rhythm import Rhythm
 from console.snapshot import keys

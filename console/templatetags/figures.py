@@ -7,7 +7,9 @@ from typing import Any
 
 from django import template
 
-from broker_core.contract.live import Broker, Group, Lag, Topic
+from broker_core.contract.groups import Group, Lag
+from broker_core.contract.live import Broker
+from broker_core.contract.partitions import Topic
 from console.rules import words as say
 from console.rules.states import SURE
 from console.rules.words import THIN

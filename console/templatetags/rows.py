@@ -13,7 +13,8 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from broker_core.contract.jobs import Job, Progress
-from broker_core.contract.live import Broker, Partition
+from broker_core.contract.live import Broker
+from broker_core.contract.partitions import Partition
 from console.differences import Line, differences
 from console.rules import words as say
 from console.rules.partitions import partition_sentence

@@ -7,7 +7,7 @@ import re
 from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import Page, expect
 
-from broker_core.contract.live import Group
+from broker_core.contract.groups import Group
 from console.templatetags import figures
 from tests.support.clients import make
 from tests.support.console_system import ConsoleSystem

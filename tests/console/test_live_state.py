@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from broker_core.contract.feed import Purgatory
-from broker_core.contract.live import Claim, Deletion, Reassigning
+from broker_core.contract.partitions import Claim, Deletion, Reassigning
 from broker_core.contract.record_times import RecordTime
 from console.live.partitionbook import LATER_MS
 from console.live.sight import Sight

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from msgspec.structs import replace
 
-from broker_core.contract.live import Deletion
+from broker_core.contract.partitions import Deletion
 from console.gateway.errors import from_code
 from console.models import AuditEntry, Job
 from console.snapshot import read

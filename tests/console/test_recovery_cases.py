@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from broker_core.contract.live import Partition
+from broker_core.contract.partitions import Partition
 from broker_core.contract.stored import Registration
 from broker_core.coordination import layout
 from broker_core.coordination.znode_data import decode_partition_state

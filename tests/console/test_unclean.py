@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from broker_core.contract.live import UncleanElection
+from broker_core.contract.partitions import UncleanElection
 from console.live.state import ClusterState
 from console.models import AuditEntry
 from tests.support.console_fixtures import publish

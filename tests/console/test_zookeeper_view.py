@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from broker_core.contract.live import Age, Partition
+from broker_core.contract.live import Age
+from broker_core.contract.partitions import Partition
 from broker_core.coordination.layout import DELETE_TOPICS, config_path, deletion_path, ensure_layout, partitions_path, state_path
 from broker_core.coordination.store import SessionExpired
 from broker_core.coordination.znode_data import TopicAssignment, encode_config, encode_partition_state, encode_topic

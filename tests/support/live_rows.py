@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from broker_core.contract.live import Partition
+from broker_core.contract.partitions import Partition
 
 T = TypeVar("T")
 

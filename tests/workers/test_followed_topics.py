@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from broker_core.contract import live
+from broker_core.contract import partitions
 from console.actions.jobs import cancel_job, follow
 from console.jobs.topics import Creation, Deletion, Growth
 from console.models import Cluster, Job
@@ -84,7 +84,7 @@ def test_a_deletion_is_followed_until_nothing_is_left(
 
 
 def test_a_deletion_that_waits_for_a_broker_is_not_given_up(local: Cluster, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch) -> None:
-    waiting = some(live.Topic, deleting=live.Deletion((2,), False, "It waits for broker 2."))
+    waiting = some(partitions.Topic, deleting=partitions.Deletion((2,), False, "It waits for broker 2."))
     monkeypatch.setattr("console.snapshot.read.Snapshot.topic", lambda _self, _name: waiting)
     job = step(follow(ACTOR, local, Deletion.name, "orders", 3))
     later(monkeypatch, 5 * topics.STUCK_S)

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from broker_core.contract.live import Partition
+from broker_core.contract.partitions import Partition
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Job
 from console.rules.moves import progress, settle

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from msgspec.structs import replace
 
-from broker_core.contract.live import Partition, Replica
+from broker_core.contract.partitions import Partition, Replica
 from console.rules.pieces import text_of
 from console.rules.recovery import Who, records_lost, under_min_isr, without_leader
 from console.rules.verdict import verdict

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.contract.live import Advice, Claim, Reassigning, Replica, SeenCut, UncleanElection
+from broker_core.contract.partitions import Advice, Claim, Reassigning, Replica, SeenCut, UncleanElection
 from console.rules.pieces import link, said, text_of
 from console.rules.remarks import remarks
 from tests.support.live_rows import partition, some

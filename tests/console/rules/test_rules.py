@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from broker_core.contract.live import Advice, Broker, Deletion, Group, Reassigning, Topic
+from broker_core.contract.groups import Group
+from broker_core.contract.live import Broker
+from broker_core.contract.partitions import Advice, Deletion, Reassigning, Topic
 from broker_core.contract.record_times import RecordTime
 from console.rules import imbalance, lag, moves, no_loss
 from console.rules.lag import Behind, Commit, Sample

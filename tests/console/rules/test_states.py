@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from broker_core.contract import live
+from broker_core.contract import groups, live, partitions
 from broker_core.contract.sentences import Level
 from broker_core.groups.states import GroupState
 from console.models import Job
@@ -16,7 +16,7 @@ from console.rules.states import SIGNS, STATES, SURE
 @pytest.mark.parametrize(
     "states",
     [
-        *map(get_args, (live.PartitionState, live.FolderState, live.Trend, live.LagStatus, Level)),
+        *map(get_args, (partitions.PartitionState, live.FolderState, groups.Trend, groups.LagStatus, Level)),
         Job.STATES,
         [state.value for state in GroupState],
         ("online", "running", "paused", "stopped"),
@@ -28,4 +28,4 @@ def test_every_state_that_can_be_told_has_a_word_and_a_level(states: tuple[str, 
 
 def test_every_level_has_a_sign_and_every_basis_its_words() -> None:
     assert set(get_args(Level)) == SIGNS.keys()
-    assert set(get_args(live.LagBasis)) == SURE.keys()
+    assert set(get_args(groups.LagBasis)) == SURE.keys()
