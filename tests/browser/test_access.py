@@ -14,7 +14,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from tests.support.clients import produce
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
-from tests.support.pages import WAIT_MS, visit
+from tests.support.pages import WAIT_MS, until_known, visit
 from tests.support.rest import Visitor
 
 TOPIC, GROUP = "seen-by-ear", "readers-by-ear"
@@ -73,6 +73,7 @@ def heard(shared_system: ConsoleSystem) -> Iterator[None]:
             lambda: visitor.post("/health/run").status == 303, what="a report is asked for: the last is shown before its job is over"
         )
         eventually(lambda words=words: words in visitor.get("/health").body, 120, f"{words!r} on the health page")
+    until_known(shared_system, PATHS.values())
     yield
 
 

@@ -16,7 +16,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, exp
 from broker_core.local.process import wait_until
 from tests.support.clients import make, produce
 from tests.support.console_system import ConsoleSystem
-from tests.support.pages import WAIT_MS, Complaints, ground, overflow, tab_to, verdict, visit
+from tests.support.pages import WAIT_MS, Complaints, ground, overflow, tab_to, until_known, verdict, visit
 
 TOPIC = "a-topic.with_a-name-as-long-as-some-company-would-like-it.and-then-a-little-longer-than-that"
 MARKUP = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>&amp;"
@@ -31,6 +31,7 @@ def busy(shared_system: ConsoleSystem) -> Iterator[None]:
     make(admin, NewTopic(TOPIC, 3, 3))
     produce(shared_system, TOPIC, [b"x" * 100] * 300)
     with member(shared_system):
+        until_known(shared_system, PATHS.values())
         yield
 
 

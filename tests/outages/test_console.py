@@ -35,7 +35,9 @@ def with_redis(cluster: ConsoleSystem) -> Iterator[None]:
 
 def websocket_close_code(cluster: ConsoleSystem, token: str) -> int | None:
     async def ask() -> int | None:
-        async with connect(f"{cluster.url.rstrip('/').replace('http', 'ws')}/ws/v1/live", additional_headers=headers) as connection:
+        async with connect(
+            f"{cluster.url.rstrip('/').replace('http', 'ws')}/ws/v1/live", additional_headers=headers, open_timeout=60
+        ) as connection:
             await asyncio.wait_for(connection.wait_closed(), 60)
             return connection.close_code
 
@@ -210,7 +212,7 @@ async def test_a_browser_that_stops_reading_is_cut_off_alone(cluster: ConsoleSys
     with ExitStack() as stack:
         for _ in range(10):
             await deaf_websocket(cluster, token, stack.enter_context(socket.socket()))
-        async with connect(url, additional_headers=headers) as reading:
+        async with connect(url, additional_headers=headers, open_timeout=60) as reading:
             before = resident_bytes(pid)
             beats = 0
             while beats < 5:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
+from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
+from tests.support.rest import Visitor
 
 LIVE = re.compile("live|partial")
 WAIT_MS = 60_000
@@ -42,6 +44,13 @@ def sign_in(page: Page, system: ConsoleSystem) -> None:
     page.get_by_label("Password").fill(system.password)
     page.get_by_role("button", name="Sign in").click()
     expect(page).to_have_url(f"{system.url}/")
+
+
+def until_known(system: ConsoleSystem, paths: Iterable[str]) -> None:
+    """Until the console has heard of all that these pages are about: before, they are not there."""
+    visitor = Visitor(system.layout.console_port, system.password)
+    for path in paths:
+        eventually(lambda path=path: visitor.get(path).status == 200, what=f"the page {path}")
 
 
 def visit(page: Page, system: ConsoleSystem, path: str) -> None:
