@@ -112,7 +112,9 @@ def _by_spark(coordinates: list[str], scratch: Path) -> None:
     submit = Path(spec.origin).parent / "bin" / "spark-submit"
     options = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1"]
     options += ["--conf", "spark.driver.bindAddress=127.0.0.1", "--conf", f"spark.jars.ivy={scratch / 'ivy'}"]
-    _run([str(submit), *options, "--packages", ",".join(coordinates), str(nothing)], {"PYSPARK_PYTHON": sys.executable})
+    # Where the machine's own name leads nowhere, as while an image is built, Spark would not even start.
+    environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    _run([str(submit), *options, "--packages", ",".join(coordinates), str(nothing)], environment)
 
 
 def _by_maven(coordinates: list[str], scratch: Path) -> None:
