@@ -70,6 +70,16 @@ def minutes(env: Mapping[str, str], name: str, default: int) -> timedelta:
     return timedelta(minutes=int(value))
 
 
+def hour(env: Mapping[str, str], name: str, default: int) -> int | None:
+    """0 to 23, or None for `never`."""
+    value = env.get(name, "").strip() or str(default)
+    if value == "never":
+        return None
+    if not value.isascii() or not value.isdigit() or int(value) > 23:
+        raise ImproperlyConfigured(f"{name}={value!r} is not an hour: give 0 to 23 (UTC), or never")
+    return int(value)
+
+
 def count(env: Mapping[str, str], name: str, default: int) -> int:
     """0 to a million."""
     value = env.get(name, "").strip() or str(default)

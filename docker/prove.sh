@@ -3,7 +3,7 @@
 # the base image is made by debootstrap, unless BASE names one. Then: all parts healthy, records in and out through the published
 # ports, a broker's container killed without a record lost, the console's page, a job asked for eight times at once; at the end all is taken away.
 #
-#   apt-get install podman buildah podman-compose runc netavark aardvark-dns debootstrap catatonit kcat curl
+#   apt-get install podman buildah podman-compose runc netavark aardvark-dns iptables debootstrap catatonit kcat curl
 #   docker/prove.sh [FOLDER]     FOLDER holds images and volumes while it runs (default: a temporary one)
 #
 # DEBIAN_MIRROR, DEBIAN_SECURITY_MIRROR, PIP_INDEX_URL: as in README.md. PORTS: the first of four free ports (21710). KEEP=1: FOLDER stays.

@@ -16,6 +16,8 @@ import django
 
 django.setup()
 
+from django.conf import settings  # noqa: E402
+
 from console.queue import queue  # noqa: E402
 
 ADVANCE_EVERY_S = 2.0
@@ -38,11 +40,6 @@ app.conf.update(
             "schedule": ADVANCE_EVERY_S,
             "options": {"queue": "jobs", "expires": ADVANCE_EVERY_S},
         },
-        "daily health report": {
-            "task": "workers.tasks.health.daily",
-            "schedule": crontab(hour=6, minute=0),
-            "options": {"queue": "health"},
-        },
         "analytics": {
             "task": "workers.tasks.analytics.periodic",
             "schedule": LOOK_EVERY_S,
@@ -50,3 +47,9 @@ app.conf.update(
         },
     },
 )
+if settings.REPORT_HOUR is not None:
+    app.conf.beat_schedule["daily health report"] = {
+        "task": "workers.tasks.health.daily",
+        "schedule": crontab(hour=settings.REPORT_HOUR, minute=0),
+        "options": {"queue": "health"},
+    }

@@ -28,6 +28,7 @@ class TestCluster:
             "HIGHWATER_CONSOLE_PORT": str(first + 2),
             "HIGHWATER_BROKER_PORT": str(first + 3),
             "HIGHWATER_METRICS_PORT": str(first + 6),
+            "HIGHWATER_REPORT_HOUR": "never",  # tests compare the reports that they ask for
             "HIGHWATER_ANALYTICS_MINUTES": "0",  # a driver that starts by itself would run beside later tests, or clash with theirs
         }
         os.environ.update(self.environment)
