@@ -16,7 +16,10 @@ from broker_core.model import TopicPartition
 from broker_core.seams import Clock, TimerHandle
 
 PARTITIONS_PER_SLICE = 100
-"""Of one step of a job, of one state change and of one control request; in UpdateMetadata a larger topic is one slice."""
+"""Of one state change and of one control request; in UpdateMetadata a larger topic is one slice."""
+
+PARTITIONS_PER_STEP = 10
+"""Of one step of a job: brokers make or remove so many logs in one go, and the clients of other topics wait for that."""
 
 LOOK_AGAIN_MS = 1_000
 """While brokers have no room: one that has fallen silent gives it without any event."""

@@ -147,13 +147,13 @@ class TopicDeletionManager:
     async def _stop_some(self) -> bool:
         """The next partitions' replicas are stopped and deleted; whether more are to be."""
         partitions: list[TopicPartition] = []
-        while self._to_stop and len(partitions) < work.PARTITIONS_PER_SLICE:
+        while self._to_stop and len(partitions) < work.PARTITIONS_PER_STEP:
             topic, left = next(iter(self._to_stop.items()))
             if not self._context.is_being_deleted(topic):
                 del self._to_stop[topic]
                 continue
-            partitions += left[: -work.PARTITIONS_PER_SLICE - 1 : -1]
-            del left[-work.PARTITIONS_PER_SLICE :]
+            partitions += left[: -work.PARTITIONS_PER_STEP - 1 : -1]
+            del left[-work.PARTITIONS_PER_STEP :]
             if not left:
                 del self._to_stop[topic]
         dead, alive = topic_deletion.split_replicas(self._context, partitions)

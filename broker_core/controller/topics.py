@@ -126,7 +126,7 @@ class Topics:
 
     async def _create_some(self) -> bool:
         waiting = (tp for tp in self._context.uncreated if not self._context.is_being_deleted(tp.topic))
-        partitions = list(islice(waiting, work.PARTITIONS_PER_SLICE))
+        partitions = list(islice(waiting, work.PARTITIONS_PER_STEP))
         await self._changes.create(partitions)
         return bool(partitions)
 

@@ -77,6 +77,7 @@ class SlowWorld(World):
 @pytest.fixture
 async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SlowWorld]:
     monkeypatch.setattr(work, "PARTITIONS_PER_SLICE", SLICE)
+    monkeypatch.setattr(work, "PARTITIONS_PER_STEP", SLICE)
     monkeypatch.setattr(work, "LOOK_AGAIN_MS", 100)
     made = SlowWorld()
     await made.start(*IDS)

@@ -112,7 +112,11 @@ def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS) -> Outcome:
 @contextmanager
 def _in_single_slices() -> Iterator[None]:
     """What is done to thousands of partitions in slices of many is done to these few one by one."""
-    with patch.object(backlog, "PARTITIONS_PER_SLICE", 1), patch.object(roles, "ORDERS_PER_SLICE", 1):
+    with (
+        patch.object(backlog, "PARTITIONS_PER_SLICE", 1),
+        patch.object(backlog, "PARTITIONS_PER_STEP", 1),
+        patch.object(roles, "ORDERS_PER_SLICE", 1),
+    ):
         yield
 
 
