@@ -103,10 +103,10 @@ class LogDir(Struct, frozen=True, gc=False):
 
 
 class Controller(Struct, frozen=True, kw_only=True):
-    """What the controller has before it. Times are those that its last 256 events waited; `requests_waiting` is by broker."""
+    """What the controller has before it. The time is the longest that one of its last 256 events waited; `requests_waiting` is by
+    broker."""
 
     queue_size: int
-    queue_time_mean_ms: float
     queue_time_max_ms: float
     requests_waiting: dict[int, int] = {}
     partitions_to_create: int = 0
@@ -125,7 +125,7 @@ class Purgatory(Struct, frozen=True, gc=False):
 
 
 class StagesMs(Struct, frozen=True, gc=False):
-    """Totals since the broker's start (`metrics.StageTimes`)."""
+    """Milliseconds in each stage (`metrics.StageTimes`)."""
 
     request_queue: float
     local: float
@@ -138,8 +138,6 @@ class Requests(Struct, frozen=True):
     """Of one key, totals since the broker's start; the percentiles are of local and remote time together."""
 
     count: int
-    in_flight: int
-    total_ms: float
     p50_ms: float | None
     p99_ms: float | None
     stages_ms: StagesMs
@@ -163,8 +161,6 @@ class Broker(Struct, frozen=True, kw_only=True):
     purgatory: Purgatory
     purgatory_expired: Purgatory = Purgatory(0, 0, 0, 0)
     connections: int
-    bytes_in: int
-    bytes_out: int
     messages_in: int
     produced_bytes: int
     fetched_bytes: int

@@ -60,8 +60,6 @@ class Inbox:
         self._calls = 0
         return events
 
-    def wait_times_ms(self) -> tuple[float, float]:
-        """Mean and longest wait of the last events."""
-        if not self._waits_ms:
-            return 0.0, 0.0
-        return sum(self._waits_ms) / len(self._waits_ms), max(self._waits_ms)
+    def longest_wait_ms(self) -> float:
+        """Of the last events."""
+        return max(self._waits_ms, default=0.0)

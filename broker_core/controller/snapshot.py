@@ -30,14 +30,12 @@ class ControllerSnapshot(feed.Controller, frozen=True, kw_only=True):
 
 def ahead(term: Term | None, inbox: Inbox) -> feed.Controller:
     """Without a look at each partition."""
-    mean_ms, max_ms = inbox.wait_times_ms()
     if term is None:
-        return feed.Controller(queue_size=len(inbox), queue_time_mean_ms=mean_ms, queue_time_max_ms=max_ms)
+        return feed.Controller(queue_size=len(inbox), queue_time_max_ms=inbox.longest_wait_ms())
     context = term.context
     return feed.Controller(
         queue_size=len(inbox),
-        queue_time_mean_ms=mean_ms,
-        queue_time_max_ms=max_ms,
+        queue_time_max_ms=inbox.longest_wait_ms(),
         requests_waiting=term.channels.waiting(),
         partitions_to_create=len(context.uncreated),
         partitions_moving=len(context.being_reassigned),

@@ -74,8 +74,6 @@ class BrokerStateSource(Struct):
             purgatory=feed.Purgatory(*(each.delayed for each in purgatories)),
             purgatory_expired=feed.Purgatory(*(each.expired for each in purgatories)),
             connections=metrics.connections,
-            bytes_in=metrics.bytes_in,
-            bytes_out=metrics.bytes_out,
             messages_in=metrics.messages_in,
             produced_bytes=metrics.produced_bytes,
             fetched_bytes=metrics.fetched_bytes,
@@ -121,7 +119,7 @@ class BrokerStateSource(Struct):
 def _requests(api: ApiMetrics) -> feed.Requests:
     stages = feed.StagesMs(*(round(getattr(api.stages, stage).total_ms, 3) for stage in STAGES))
     p50_ms, p99_ms = api.latency.quantile_ms(0.5), api.latency.quantile_ms(0.99)
-    return feed.Requests(api.requests, api.in_flight, round(api.latency.total_ms, 3), p50_ms, p99_ms, stages)
+    return feed.Requests(api.requests, p50_ms, p99_ms, stages)
 
 
 def _replica(partition: Partition) -> feed.Replica:

@@ -106,10 +106,16 @@ def _rates(state: ClusterState, broker: int, said: feed.Broker | None) -> dict[s
         "bytes_out_per_s": rate("fetched_bytes", broker),
         "messages_in_per_s": rate("messages_in", broker),
         "requests": {
-            api: live.RequestFigures(rate(f"api/{api}", broker), numbers.p50_ms, numbers.p99_ms)
+            api: live.RequestFigures(rate(f"api/{api}", broker), numbers.p50_ms, numbers.p99_ms, _means(numbers))
             for api, numbers in sorted(said.requests.items())
         },
     }
+
+
+def _means(numbers: feed.Requests) -> feed.StagesMs | None:
+    if not numbers.count:
+        return None
+    return feed.StagesMs(*(round(getattr(numbers.stages_ms, stage) / numbers.count, 3) for stage in feed.StagesMs.__struct_fields__))
 
 
 def _skew(state: ClusterState, broker: int, counter: str, alive: set[int]) -> float | None:

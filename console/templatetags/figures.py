@@ -7,6 +7,7 @@ from typing import Any
 
 from django import template
 
+from broker_core.contract.feed import StagesMs
 from broker_core.contract.groups import Group, Lag
 from broker_core.contract.live import Broker
 from broker_core.contract.partitions import Topic
@@ -92,6 +93,15 @@ def bound(value: Any) -> str:
     """A percentile read from a histogram: its bucket's upper bound, as `≤ 10 ms`."""
     number = number_of(value)
     return DASH if number is None else f"≤{THIN}{f'{number:.1f}' if number < 10 else whole(number)}{THIN}ms"
+
+
+@register.filter
+def stages(value: StagesMs | None) -> str:
+    """What a request's time is made of: queued + on the loop + waiting for others + sent. Nothing where it is unknown."""
+    if not value:
+        return ""
+    parts = (value.request_queue, value.local, value.remote, value.response_send)
+    return " + ".join(f"{ms:.1f}" if ms < 10 else whole(ms) for ms in parts) + f"{THIN}ms"
 
 
 @register.filter

@@ -3,7 +3,7 @@
 import * as format from "./format.js";
 
 const WAYS = { whole: format.whole, bytes: format.bytes, byteRate: format.byteRate, rate: format.rate, duration: format.duration, seconds: format.seconds,
-  bound: format.bound, text: format.text, list: format.list, percent: format.percent, share: format.share, count: format.count, byBroker: format.byBroker, clock: format.clock };
+  bound: format.bound, text: format.text, list: format.list, percent: format.percent, share: format.share, count: format.count, byBroker: format.byBroker, stages: format.stages, clock: format.clock };
 
 export function paint(key, value, root = document) {
   for (const holder of root.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)) paintHolder(holder, value);

@@ -55,6 +55,13 @@ export function measured(found, way, { unmeasured }) {
 
 // A percentile read from a histogram is its bucket's upper bound.
 export const bound = (value) => (value === null || value === undefined ? DASH : "≤" + THIN + (value < 10 ? value.toFixed(1) : whole(value)) + THIN + "ms");
+// What a request's time is made of: queued + on the loop + waiting for others + sent.
+export function stages(value) {
+  if (value === null || value === undefined) return "";
+  const parts = [value.request_queue, value.local, value.remote, value.response_send];
+  return parts.map((ms) => (ms < 10 ? ms.toFixed(1) : whole(ms))).join(" + ") + THIN + "ms";
+}
+
 export const text = (value) => (value === null || value === undefined || value === "" ? DASH : String(value));
 export const list = (value) => (Array.isArray(value) ? (value.length ? value.join(", ") : "none") : DASH);
 

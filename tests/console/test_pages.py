@@ -20,7 +20,7 @@ from console.rules.report import Facts, report
 from console.snapshot import keys
 from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS
-from tests.support.feed_rows import batch, group_claim
+from tests.support.feed_rows import batch, group_claim, requests
 from tests.support.live_rows import partition
 
 pytestmark = pytest.mark.spec("O1")
@@ -177,7 +177,7 @@ def test_what_waits_at_a_broker_is_shown_by_kind(people: dict[str, Client], show
 
     kinds = ("produce", "fetch", "join", "heartbeat")
     waiting, expired = dict(zip(kinds, (61, 62, 63, 64), strict=True)), dict(zip(kinds, (71, 72, 73, 74), strict=True))
-    office = {"queue_size": 5, "queue_time_mean_ms": 20, "queue_time_max_ms": 1500, "requests_waiting": {1: 0, 3: 4}}
+    office = {"queue_size": 5, "queue_time_max_ms": 1500, "requests_waiting": {1: 0, 3: 4}}
     said = {"purgatory": waiting, "purgatory_expired": expired, "controller": office}
     shown.apply_batch(batch(1, [], 2000, said=said), 2000)
     shown.set_brokers({broker: BROKERS[broker] for broker in (1, 2)}, 2000)
@@ -190,6 +190,20 @@ def test_what_waits_at_a_broker_is_shown_by_kind(people: dict[str, Client], show
             assert told == [str(figures[name]), "0", "–"]
     told = re.findall(r'data-field="controller.requests_waiting" data-as="byBroker" data-quiet>([^<]*)</td>', page)
     assert told == ["3: 4", "–", "–"]
+
+
+@pytest.mark.spec("N1")
+def test_where_requests_spend_their_time_is_shown(people: dict[str, Client], shown: Any, redis: Any) -> None:
+    """The mean of each stage; nothing of a kind that never came."""
+    spent = {"request_queue": 2, "local": 8, "remote": 10_480, "response_send": 0.4, "total": 10_490.4}
+    said = {"requests": {"Produce": requests(4, stages_ms=spent), "Fetch": requests(0)}}
+    shown.apply_batch(batch(1, [], 2000, said=said), 2000)
+    shown.take(2000)
+    publish(redis, shown, 2000)
+    page = people["viewer"].get("/brokers").content.decode()
+    told = re.findall(r'data-field="requests.(\w+).stages_ms" data-as="stages" data-quiet>([^<]*)</span>', page)
+    assert ("Produce", "0.5 + 2.0 + 2\u202f620 + 0.1\u202fms") in told
+    assert dict(told)["Fetch"] == ""
 
 
 FOLDER_GONE = {

@@ -34,7 +34,7 @@ def claim(
 
 ROOM = {"free_bytes": 50 << 30, "total_bytes": 100 << 30, "full_in_s": None}
 SAID: dict[str, Any] = {
-    **dict.fromkeys(("epoch", "partitions", "leaders", "under_replicated", "log_bytes", "connections", "bytes_in", "bytes_out"), 0),
+    **dict.fromkeys(("epoch", "partitions", "leaders", "under_replicated", "log_bytes", "connections"), 0),
     **dict.fromkeys(("messages_in", "produced_bytes", "fetched_bytes", "loop_stalls"), 0),
     **{"controller_id": None, "controller_epoch": None, "is_controller": False, "idle_percent": None},
     **{"log_dir": {"path": "/data", **ROOM}, "purgatory": {"produce": 0, "fetch": 0, "join": 0, "heartbeat": 0}},
@@ -45,7 +45,7 @@ STAGES = {"request_queue": 0, "local": 0, "remote": 0, "response_send": 0, "tota
 
 def requests(count: int, **more: Any) -> dict[str, Any]:
     """What a broker says of one kind of request."""
-    return {"count": count, "in_flight": 0, "total_ms": 0, "p50_ms": None, "p99_ms": None, "stages_ms": STAGES, **more}
+    return {"count": count, "p50_ms": None, "p99_ms": None, "stages_ms": STAGES, **more}
 
 
 def says(broker: int, **more: Any) -> feed.Broker:

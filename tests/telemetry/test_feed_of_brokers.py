@@ -96,7 +96,7 @@ def test_the_stages_of_requests_are_told() -> None:
         (full,) = batches(cluster, cluster.leader("t"), 1)
         produces = full.broker.requests["Produce"]
         stages = produces.stages_ms
-        assert stages.remote == stages.total == produces.total_ms > 0
+        assert stages.remote == stages.total > 0
         assert [stages.request_queue, stages.local, stages.response_send] == [0, 0, 0], "simulated loops take no time"
 
 
