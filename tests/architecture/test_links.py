@@ -18,6 +18,7 @@ _HEADING = re.compile(r"^#{1,6}\s+(?P<text>.+?)\s*#*$", re.M)
 _ID = re.compile(r"""<a\s+(?:id|name)=["'](?P<id>[^"']+)["']""")
 _ELSEWHERE = re.compile(r"^[a-z][a-z0-9+.-]*:", re.I)
 _PATH = re.compile(r"`(?P<path>(?:broker_core|console|workers|tests|docs|docker|scripts|templates|static)/[\w./-]*)`")
+_DECIDER = re.compile(r"`(?P<path>[\w/]+\.py)`: `(?P<name>\w+)`")
 GUIDES = ("CONTRIBUTING.md", "docs/glossary.md", "docs/specification.md")
 
 
@@ -59,6 +60,12 @@ def test_no_link_of_a_document_is_dead() -> None:
 def test_paths_that_a_guide_names_are_there(name: str) -> None:
     text = (ROOT / name).read_text()
     assert [match["path"] for match in _PATH.finditer(text) if not (ROOT / match["path"]).exists()] == []
+
+
+def test_the_deciders_that_the_architecture_names_are_there() -> None:
+    named = [(match["path"], match["name"]) for match in _DECIDER.finditer((ROOT / "ARCHITECTURE.md").read_text())]
+    assert len(named) >= 10
+    assert [(path, name) for path, name in named if f"def {name}(" not in (ROOT / path).read_text()] == []
 
 
 def test_dead_links_are_found(tmp_path: Path) -> None:
