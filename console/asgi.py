@@ -15,8 +15,8 @@ from django.urls import re_path
 
 http = get_asgi_application()
 
-from console.live.away import closing_without_redis  # noqa: E402
-from console.live.consumer import LiveConsumer  # noqa: E402
+from console.live.browser.consumer import LiveConsumer  # noqa: E402
+from console.live.browser.without_redis import closing_without_redis  # noqa: E402
 
 live = re_path(r"^ws/v1/live$", closing_without_redis(LiveConsumer.as_asgi()))  # type: ignore[arg-type]  # Channels routes no views
 websocket = AuthMiddlewareStack(URLRouter([live]))

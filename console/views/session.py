@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from console.actions.sign_in import check_password, note_sign_out
 from console.actions.tries import TooManyTries
 from console.address import address_of
-from console.live.consumer import end_sockets, session_group
+from console.live.browser.consumer import end_sockets, session_group
 from console.roles import actor_of
 from console.views.device import device_of, remember_device
 

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console.actions.tokens import create_token, revoke_token
-from console.live.consumer import end_sockets, token_group
+from console.live.browser.consumer import end_sockets, token_group
 from console.models import ApiToken
 from console.queries import NotFound
 from console.roles import ADMIN, ROLES, actor_of

@@ -48,7 +48,7 @@ def live(quick: bool) -> list[Figure]:
         from django.conf import settings
 
         settings.REDIS_URL = url
-        from console.live.owner import GC_THRESHOLD
+        from console.live.owner.owner import GC_THRESHOLD
 
         gc.set_threshold(*GC_THRESHOLD)
         Path(folder).joinpath("console").mkdir(exist_ok=True)
@@ -144,11 +144,11 @@ class _World:
 
 
 async def _death(partitions: int) -> dict[str, tuple[float, float]]:
-    from console.live.ending import end_all
-    from console.live.lease import Lease
-    from console.live.owner import LiveOwner
-    from console.live.publisher import Publisher
-    from console.live.state import ClusterState
+    from console.live.merging.state import ClusterState
+    from console.live.owner.cancelling import end_all
+    from console.live.owner.lease import Lease
+    from console.live.owner.owner import LiveOwner
+    from console.live.owner.publisher import Publisher
     from console.snapshot.connect import async_client
 
     world, state, turns = _World(partitions), ClusterState("local"), _Turns()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from console.live.state import ClusterState
+from console.live.merging.state import ClusterState
 from console.models import AuditEntry, Event, Job
 from console.rules.problems import KINDS
 from console.snapshot import keys

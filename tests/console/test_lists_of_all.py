@@ -8,7 +8,7 @@ from typing import Any
 from django.test import Client
 
 from console import queries
-from console.live.troubled import Troubled
+from console.live.merging.unsafe_partitions import Troubled
 from console.snapshot import write
 from console.snapshot.read import Snapshot
 from tests.support.console_fixtures import AHEAD_MS

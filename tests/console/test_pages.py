@@ -352,7 +352,7 @@ def test_nothing_troubled_is_said_in_words(people: dict[str, Client]) -> None:
 
 def test_troubled_partitions_are_listed_alone_and_followed_live(people: dict[str, Client], torn: Any, redis: Any) -> None:
     """The worst first, a page at a time; the page's websocket is told these partitions and no others."""
-    from console.live.subscription import parse
+    from console.live.browser.subscription import parse
 
     first = people["viewer"].get("/topics/wide?troubled=1").context
     numbers = [row.partition for row in first["rows"]]

@@ -17,8 +17,8 @@ from broker_core.coordination.znode_data import decode_partition_state
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
-from console.live.events import Happened
-from console.live.state import ClusterState
+from console.live.events.happened import Happened
+from console.live.merging.state import ClusterState
 from console.rules.partitions import partition_sentence
 from tests.support.broker_cluster import BrokerCluster
 from tests.support.console_world import stored_topic

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from broker_core.contract.partitions import UncleanElection
-from console.live.state import ClusterState
+from console.live.merging.state import ClusterState
 from console.models import AuditEntry
 from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS, cluster_state

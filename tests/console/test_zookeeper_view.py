@@ -16,7 +16,7 @@ from broker_core.coordination.znode_data import TopicAssignment, encode_config, 
 from broker_core.model import LeaderAndIsr, TopicPartition
 from console.gateway.watched import READS_AT_ONCE
 from console.gateway.zookeeper import ZooKeeperView
-from console.live.state import ClusterState
+from console.live.merging.state import ClusterState
 from tests.support.memory_store.client import MemoryStore
 from tests.support.memory_store.ensemble import MemoryEnsemble
 

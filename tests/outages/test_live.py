@@ -1,5 +1,5 @@
 """The live process killed, paused and succeeded by another, while a page is open: nobody has to do anything, and nothing old is shown
-as new (a real system; who may write is tested on a real Redis in tests/console/test_ownership.py)."""
+as new (a real system; who may write is tested on a real Redis in tests/console/live/test_ownership.py)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import redis
 
 from broker_core.cli import system as local_system
 from broker_core.local.services import redis_process, start_redis
-from console.live.lease import TTL_MS
+from console.live.owner.lease import TTL_MS
 from console.snapshot import keys
 from tests.support.clients import produce
 from tests.support.cluster import eventually

@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from console.gateway.kafka_cluster import KafkaCluster
-from console.live.state import ClusterState
+from console.live.merging.state import ClusterState
 from console.models import ApiToken, Cluster
 from console.snapshot import write
 from console.snapshot.connect import sync_client

@@ -9,7 +9,7 @@ from msgspec import convert
 
 from broker_core.contract.stored import Assignment, Registration, Topic
 from console.gateway.errors import ClusterUnreachable, from_code
-from console.live.state import ClusterState
+from console.live.merging.state import ClusterState
 from console.rules.rhythm import Rhythm
 from tests.support.feed_rows import batch, claim, group_claim
 

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from broker_core.local.process import LocalProcess
-from console.live.samples import SAMPLES_PARTITIONS, SAMPLES_TOPIC
+from console.live.sampling.samples import SAMPLES_PARTITIONS, SAMPLES_TOPIC
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.rest import Rest, Visitor

@@ -9,8 +9,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from broker_core.cli.system import LOG_LIMIT_BYTES
 from broker_core.local.layout import BROKER_IDS
-from console.live.samples import SAMPLES_CONFIG, SAMPLES_PARTITIONS
-from console.live.spool import LIMIT_BYTES as SPOOL_BYTES
+from console.live.sampling.samples import SAMPLES_CONFIG, SAMPLES_PARTITIONS
+from console.live.sampling.spool import LIMIT_BYTES as SPOOL_BYTES
 from tests.support.clients import produce
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem

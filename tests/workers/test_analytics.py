@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from console.gateway import driver
-from console.live.samples import SAMPLES_TOPIC
+from console.live.sampling.samples import SAMPLES_TOPIC
 from console.models import Cluster, Job, LagSummary, ThroughputSummary
 from tests.support.console_world import FakeKafka
 from workers import runner

@@ -12,7 +12,7 @@ from typing import Any
 from console.gateway import driver
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
-from console.live.samples import SAMPLES_TOPIC
+from console.live.sampling.samples import SAMPLES_TOPIC
 from console.models import Cluster, Job, LagSummary, ThroughputSummary, trim
 from console.rules.words import counted, whole
 from workers.kinds.step import Step

@@ -20,17 +20,17 @@ from broker_core.outside.state_feed import batches
 from console.gateway import admin_clients, demo, local
 from console.gateway.sample_topic import SampleTopic
 from console.gateway.zookeeper import ZooKeeperView, open_store
-from console.live.clients import run_clients
-from console.live.ending import end_all
-from console.live.endings import run_endings
-from console.live.lease import RENEW_S, Lease, LeaseLost
-from console.live.owner import GC_THRESHOLD, LiveOwner
-from console.live.publisher import Publisher, now_ms
-from console.live.recall import recall, recall_rhythms
-from console.live.sampler import Sampler
-from console.live.samples import SAMPLES_CONFIG, SAMPLES_PARTITIONS, SAMPLES_TOPIC
-from console.live.spool import Spool
-from console.live.state import ClusterState
+from console.live.events.restarts import run_endings
+from console.live.merging.state import ClusterState
+from console.live.owner.cancelling import end_all
+from console.live.owner.client_watch import run_clients
+from console.live.owner.lease import RENEW_S, Lease, LeaseLost
+from console.live.owner.owner import GC_THRESHOLD, LiveOwner
+from console.live.owner.predecessor import kept_rhythms, predecessor
+from console.live.owner.publisher import Publisher, now_ms
+from console.live.sampling.sampler import Sampler
+from console.live.sampling.samples import SAMPLES_CONFIG, SAMPLES_PARTITIONS, SAMPLES_TOPIC
+from console.live.sampling.spool import Spool
 from console.models import Cluster
 from console.snapshot.connect import async_client
 
@@ -63,7 +63,7 @@ async def run(cluster_id: str) -> None:
         while True:
             await _wait_for(lease)
             log.info("owner of %s", cluster_id)
-            known, rhythms = await recall(client, cluster_id), await recall_rhythms(client, cluster_id, now_ms())
+            known, rhythms = await predecessor(client, cluster_id), await kept_rhythms(client, cluster_id, now_ms())
             await _own(cluster, lease, ClusterState(cluster_id, known, rhythms))
             log.warning("the lease of %s is lost", cluster_id)
     except asyncio.CancelledError:

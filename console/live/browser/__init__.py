@@ -1,0 +1,1 @@
+"""The websocket: what a browser asked to see, and one latest value per key for it."""

@@ -1,0 +1,190 @@
+"""All groups of a cluster: which are dirty, which partitions they read, and their values when asked. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from broker_core.contract import feed
+from broker_core.contract.groups import Group, Lag, Reader
+from broker_core.contract.record_times import RecordTime
+from console.live.events import happened as events
+from console.live.events.changes import offset_moves
+from console.live.events.happened import Happened
+from console.live.merging.groups import End, Ends, GroupFacts, TopicPartition, by_topic, end_offset, group_value, lag_rows
+from console.live.owner.kept_rhythms import Learnt
+from console.rules.lag import KEEPING_UP_S
+from console.rules.rhythm import Rhythm
+from console.snapshot import keys
+from console.snapshot.write import Value
+
+Change = tuple[str, Value | None, Happened | None]
+"""(key, value, event); a value that is None is gone."""
+
+
+class GroupBook:
+    def __init__(self, partition_of: End, rhythms: Mapping[str, Rhythm]) -> None:
+        self._partition_of = partition_of
+        self.learnt = Learnt(rhythms)
+        self.groups: dict[str, GroupFacts] = {}
+        self.values: dict[str, Group] = {}
+        self.rows: dict[str, dict[TopicPartition, Lag]] = {}
+        self.dirty: set[str] = set()
+        self._readers: dict[TopicPartition, set[str]] = {}
+        self._reads: dict[str, set[TopicPartition]] = {}
+        self._topic_groups: Counter[str] = Counter()
+        self._gone: list[str] = []
+        self._ends = Ends()
+        self._untimed: dict[tuple[str, TopicPartition], None] = {}
+        self._reading: dict[str, dict[str, Reader]] = {}
+        self._moves: list[Happened] = []
+
+    def take(self, claim: feed.Group, coordinator: int, now_ms: int) -> None:
+        group = claim.group
+        facts = self.groups.get(group)
+        if facts is None:
+            facts = self.groups[group] = GroupFacts(group, coordinator, claim, rhythm=self.learnt.of(group))
+        before, old, told_by = facts.claim, facts.offsets(), facts.coordinator
+        facts.take(claim, coordinator, lambda tp: end_offset(self._partition_of(tp)), now_ms)
+        if told_by == coordinator:
+            self._moves += offset_moves(before, claim, old=old, new=facts.offsets(), at_ms=now_ms)
+        self._index(group, set(facts.committed) | set(facts.owners()))
+        for tp in facts.committed:
+            self._sample(tp, now_ms)
+        self.dirty.add(group)
+
+    def drop(self, group: str, coordinator: int) -> None:
+        """Forgets a group unless another coordinator has claimed it since."""
+        facts = self.groups.get(group)
+        if facts is None or facts.coordinator != coordinator:
+            return
+        del self.groups[group]
+        self.learnt.put_by(group, facts.rhythm)
+        self._index(group, set())
+        self._gone.append(group)
+        self.dirty.discard(group)
+
+    def keep_only(self, coordinator: int, named: set[str]) -> None:
+        """A coordinator told all its groups: those it no longer names are gone."""
+        for group in [g for g, facts in self.groups.items() if facts.coordinator == coordinator and g not in named]:
+            self.drop(group, coordinator)
+
+    def partition_changed(self, tp: TopicPartition) -> None:
+        if readers := self._readers.get(tp):
+            self.dirty |= readers
+
+    def tick(self, now_ms: int) -> None:
+        for tp in self._readers:
+            self._sample(tp, now_ms)
+        self._ends.keep_only(set(self._readers))
+        for group, facts in self.groups.items():
+            value = self.values.get(group)
+            lag = value.lag if value else None
+            if value is not None and lag is not None:
+                facts.look(lag, value.lag_s, now_ms)
+                self.learnt.note(group, facts.rhythm)
+            if lag or len({s.value for s in facts.totals}) > 1:
+                self.dirty.add(group)
+
+    def take_changes(self, now_ms: int) -> Iterator[Change]:
+        """A gone group gives None for itself and each of its rows."""
+        for group in self._gone:
+            self.values.pop(group, None)
+            self._note_untimed(group, {})
+            yield from ((keys.reader(topic, group), None, None) for topic in self._reading.pop(group, {}))
+            yield keys.group(group), None, None
+            for tp in self.rows.pop(group, {}):
+                yield keys.lag(group, *tp), None, None
+        dirty, self.dirty, self._gone = sorted(self.dirty), set(), []
+        for group in dirty:
+            yield from self._group_changes(group, now_ms)
+        yield from ((key, value, None) for key, value in self.learnt.take_changes())
+
+    def _group_changes(self, group: str, now_ms: int) -> Iterator[Change]:
+        facts = self.groups[group]
+        rows = {(row.topic, row.partition): row for row in lag_rows(facts, self._partition_of, self._ends, now_ms)}
+        before_rows, before = self.rows.get(group, {}), self.values.get(group)
+        after = group_value(facts, list(rows.values()), now_ms)
+        self._note_untimed(group, rows)
+        self.rows[group], self.values[group] = rows, after
+        yield from self._reader_changes(group, rows)
+        for tp in before_rows.keys() - rows.keys():
+            yield keys.lag(group, *tp), None, None
+        for tp, row in rows.items():
+            if row != before_rows.get(tp):
+                yield keys.lag(group, *tp), row, None
+        yield keys.group(group), after, events.group_event(before, after) if before else None
+
+    def take_moves(self) -> list[Happened]:
+        """Events of offsets that somebody moved."""
+        moves, self._moves = self._moves, []
+        return moves
+
+    def _reader_changes(self, group: str, rows: Mapping[TopicPartition, Lag]) -> Iterator[Change]:
+        """The index of who reads a topic, with the lag there."""
+        before, after = self._reading.get(group, {}), by_topic(group, rows)
+        self._reading[group] = after
+        for topic in before.keys() - after.keys():
+            yield keys.reader(topic, group), None, None
+        for topic, value in after.items():
+            if value != before.get(topic):
+                yield keys.reader(topic, group), value, None
+
+    def readers(self) -> dict[str, Reader]:
+        return {keys.reader(topic, group): value for group, topics in self._reading.items() for topic, value in topics.items()}
+
+    # --- the times of records, which are asked for
+
+    def _note_untimed(self, group: str, rows: Mapping[TopicPartition, Lag]) -> None:
+        """Rows so far behind that the time of the record itself is wanted, and not known."""
+        for tp in self.rows.get(group, {}).keys() - rows.keys():
+            self._untimed.pop((group, tp), None)
+        for tp, row in rows.items():
+            known = self.groups[group].times.get(tp)
+            is_asked = known is not None and known.offset == row.committed
+            if row.lag and not is_asked and (row.lag_s is None or row.lag_s >= KEEPING_UP_S):
+                self._untimed[group, tp] = None
+            else:
+                self._untimed.pop((group, tp), None)
+
+    def untimed(self, limit: int) -> list[tuple[str, TopicPartition, int]]:
+        """(group, partition, committed offset) of up to `limit` rows whose record's time is wanted, each in its turn."""
+        turn = list(islice(self._untimed, limit))
+        for row in turn:
+            del self._untimed[row]
+            self._untimed[row] = None
+        known = [(group, tp, facts.committed.get(tp)) for group, tp in turn if (facts := self.groups.get(group)) is not None]
+        return [(group, tp, committed[0]) for group, tp, committed in known if committed is not None]
+
+    def take_time(self, group: str, tp: TopicPartition, known: RecordTime) -> None:
+        facts = self.groups.get(group)
+        if facts is not None and tp in facts.committed:
+            facts.times[tp] = known
+            self.dirty.add(group)
+
+    def values_behind(self) -> list[Group]:
+        return [value for value in self.values.values() if value.lag]
+
+    def reading(self, topic: str) -> int:
+        return self._topic_groups[topic]
+
+    def _sample(self, tp: TopicPartition, now_ms: int) -> None:
+        end = end_offset(self._partition_of(tp))
+        if end is not None:
+            self._ends.sample(tp, end, now_ms)
+
+    def _index(self, group: str, reads: set[TopicPartition]) -> None:
+        before = self._reads.get(group, set())
+        for tp in before - reads:
+            self._readers[tp].discard(group)
+            if not self._readers[tp]:
+                del self._readers[tp]
+        for tp in reads - before:
+            self._readers.setdefault(tp, set()).add(group)
+        self._topic_groups.subtract({topic for topic, _ in before})
+        self._topic_groups.update({topic for topic, _ in reads})
+        if reads:
+            self._reads[group] = reads
+        else:
+            self._reads.pop(group, None)

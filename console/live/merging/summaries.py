@@ -1,0 +1,163 @@
+"""What is said of a topic, a broker and the cluster as a whole, from the sums that are kept. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker_core.contract import feed, live, partitions
+from broker_core.contract.stored import Topic
+from console.rules.disk import judged
+from console.rules.imbalance import skew
+from console.rules.partitions import deletion_words, worst_state
+from console.rules.verdict import Silence, verdict
+
+if TYPE_CHECKING:
+    from console.live.merging.state import ClusterState
+
+TROUBLES = ("under_replicated", "under_min_isr", "offline", "out_of_sync_replicas", "starting", "unknown")
+TOPIC_COUNTS = ("partitions", *TROUBLES, "unmeasured")
+BROKER_COUNTS = ("leaders", "preferred", "replicas", "out_of_sync", "under_replicated", "unmeasured")
+CLUSTER_COUNTS = ("partitions", *TROUBLES, "not_preferred", "deleting")
+
+
+def topic_value(state: ClusterState, name: str) -> partitions.Topic:
+    topic = state.topics.get(name) or Topic(None, name.startswith("__"), None, None, {})
+    first = state.values.get((name, 0))
+    counts = {counter: state.counts.get("topic", name, counter) for counter in TOPIC_COUNTS}
+    return partitions.Topic(
+        topic=name,
+        topic_id=topic.topic_id,
+        internal=topic.internal,
+        state=worst_state(counts, deleting=name in state.deleting),
+        **counts,
+        **_measured(state, "topic", name, "partitions", "size_bytes", "messages"),
+        troubled=state.troubled.of(name),
+        replication_factor=len(first.assignment) if first else None,
+        min_insync_replicas=topic.min_insync_replicas,
+        unclean=topic.unclean,
+        deleting=deletion(state, name) if name in state.deleting else None,
+        messages_per_s=state.rates.per_s("topic", name),
+        groups=state.groups.reading(name),
+    )
+
+
+def _measured(state: ClusterState, scope: str, whose: str | int, of: str, *names: str) -> dict[str, int | None]:
+    """Sums over the logs whose leaders tell of them: at least so much is there. None where no leader tells of any."""
+    count = state.counts.get
+    told = count(scope, whose, "unmeasured") < count(scope, whose, of) or not count(scope, whose, of)
+    return {name: count(scope, whose, name) if told else None for name in names}
+
+
+def deletion(state: ClusterState, name: str) -> partitions.Deletion:
+    """What the deletion of a topic waits for."""
+    topic = state.topics.get(name)
+    holders, alive, moving = topic.brokers() if topic else set(), state.alive(), topic is not None and topic.is_moving()
+    offline = sorted(broker for broker in holders & alive if (said := state.said.get(broker)) and said.log_dir.offline_since_ms is not None)
+    dead = sorted(holders - alive)
+    return partitions.Deletion(tuple(sorted([*dead, *offline])), moving, f"{name} {deletion_words(dead, moving=moving, offline=offline)}")
+
+
+def broker_value(state: ClusterState, broker: int, now_ms: int) -> live.Broker:
+    known, said = (state.registered or {}).get(broker), state.said.get(broker)
+    alive = state.alive()
+    online = broker in alive
+    heard = said if online and broker in state.feeds.believed() else None
+    figures = _rates(state, broker, heard) | _measured(state, "broker", broker, "replicas", "size_bytes")
+    figures |= {counter: state.counts.get("broker", broker, counter) for counter in BROKER_COUNTS}
+    return live.Broker(
+        broker_id=broker,
+        host=known.host if known else None,
+        port=known.port if known else None,
+        rack=known.rack if known else None,
+        state="online" if online else "offline",
+        process=state.processes.get(broker),
+        is_controller=broker == state.controller[0],
+        broker_epoch=known.epoch if known else None,
+        **figures,
+        purgatory=heard.purgatory if heard else None,
+        purgatory_expired=heard.purgatory_expired if heard else None,
+        controller=heard.controller if heard else None,
+        connections=heard.connections if heard else None,
+        idle_percent=heard.idle_percent if heard else None,
+        loop_stalls=heard.loop_stalls if heard else None,
+        produce_by_acks=said.produce_by_acks if said else None,
+        log_dir=log_dir(state, broker),
+        leader_skew=_skew(state, broker, "leaders", alive) if online else None,
+        replica_skew=_skew(state, broker, "replicas", alive) if online else None,
+        feed=state.feeds.age(broker, now_ms),
+        since_ms=state.since_ms.get(broker),
+        at_ms=now_ms,
+    )
+
+
+def log_dir(state: ClusterState, broker: int) -> live.LogDir | None:
+    """What a registered broker last said of its data folder, and the rules' word on it; None of one that does not run or tell."""
+    said = state.said.get(broker) if broker in state.alive() else None
+    return judged(broker, said.log_dir, state.counts.get("broker", broker, "replicas")) if said else None
+
+
+def _rates(state: ClusterState, broker: int, said: feed.Broker | None) -> dict[str, Any]:
+    """Nobody knows the rates of a broker that is not heard."""
+    rate = state.rates.per_s
+    if said is None:
+        return {"bytes_in_per_s": None, "bytes_out_per_s": None, "messages_in_per_s": None, "requests": {}}
+    return {
+        "bytes_in_per_s": rate("produced_bytes", broker),
+        "bytes_out_per_s": rate("fetched_bytes", broker),
+        "messages_in_per_s": rate("messages_in", broker),
+        "requests": {
+            api: live.RequestFigures(rate(f"api/{api}", broker), numbers.p50_ms, numbers.p99_ms, _means(numbers))
+            for api, numbers in sorted(said.requests.items())
+        },
+    }
+
+
+def _means(numbers: feed.Requests) -> feed.StagesMs | None:
+    if not numbers.count:
+        return None
+    return feed.StagesMs(*(round(getattr(numbers.stages_ms, stage) / numbers.count, 3) for stage in feed.StagesMs.__struct_fields__))
+
+
+def _skew(state: ClusterState, broker: int, counter: str, alive: set[int]) -> float | None:
+    return skew(state.counts.get("broker", broker, counter), {b: state.counts.get("broker", b, counter) for b in alive})
+
+
+def _silences(state: ClusterState, now_ms: int) -> list[Silence]:
+    """Of those registered that are not heard."""
+    count = state.counts.get
+    return [
+        Silence(broker, None if ms is None else ms / 1000, count("broker", broker, "leaders"), count("broker", broker, "replicas"))
+        for broker, ms in state.silent(now_ms).items()
+    ]
+
+
+def cluster_value(state: ClusterState, now_ms: int) -> live.Cluster:
+    alive, known = state.alive(), state.known_brokers()
+    heard, dead = alive & state.feeds.believed(), sorted(known - alive)
+    counts = {counter: state.counts.get("cluster", None, counter) for counter in CLUSTER_COUNTS}
+    counts |= {"brokers_online": len(alive), "brokers_total": len(known)}
+    return live.Cluster(
+        id=state.cluster_id,
+        controller_id=state.controller[0],
+        controller_epoch=state.controller[1],
+        **counts,
+        topics=len(state.topics) or len({topic for topic, _ in state.values}),
+        troubled_topics=len(state.troubled),
+        groups=len(state.groups.groups),
+        produce_bytes_per_s=state.rates.sum("produced_bytes", heard),
+        fetch_bytes_per_s=state.rates.sum("fetched_bytes", heard),
+        messages_per_s=state.rates.sum("messages_in", heard),
+        requests_per_s=state.rates.sum("requests", heard),
+        verdict=verdict(
+            counts | {"under_min_isr_moving": state.counts.get("cluster", None, "under_min_isr_moving")},
+            dead,
+            state.groups.values_behind(),
+            state.partitions.worst(),
+            {name: deletion(state, name) for name in state.deleting & state.topics.keys()},
+            store_is_away=state.store_is_away(now_ms),
+            folders=[folder for broker in sorted(alive) if (folder := log_dir(state, broker))],
+            silent=_silences(state, now_ms),
+        ),
+        feed=state.parts(now_ms),
+        at_ms=now_ms,
+    )
