@@ -17,6 +17,7 @@ from broker_core.contract.groups import Group
 from broker_core.contract.jobs import Job as JobValue
 from broker_core.contract.partitions import Partition, Topic
 from broker_core.contract.sentences import KeptEvent
+from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import CREATE_KEYS, known
 from console.models import AuditEntry, Cluster, Event, HealthReport, Job, LagSummary, ThroughputSummary, event_value, job_value
@@ -176,7 +177,7 @@ def series(snapshot: Snapshot) -> Value:
 
 def topic_configs(cluster: Cluster, name: str) -> list[Value]:
     """The topic's settings with what Kafka's table says of each."""
-    return [{**row, **known(row["name"], row["doc"])} for row in KafkaCluster(cluster.bootstrap_servers).topic_configs(name)]
+    return [{**row, **known(row["name"], row["doc"])} for row in KafkaCluster(connection_of(cluster)).topic_configs(name)]
 
 
 def creation_settings(chosen: Value) -> list[Value]:

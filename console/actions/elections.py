@@ -8,6 +8,7 @@ from broker_core.contract.partitions import Partition
 from console.actions.audit import audited
 from console.actions.risks import unclean_risks
 from console.errors import Invalid, Risky, Unconfirmed
+from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
 from console.roles import ADMIN, Actor
@@ -40,7 +41,7 @@ def elect_unclean(actor: Actor, cluster: Cluster, name: str, *, confirm: str | N
             raise Risky(unclean_risks(name, found))
         if confirm != name:
             raise Unconfirmed("confirm", f"Type the topic's name, {name}: acknowledged records can be lost.")
-        answers = KafkaCluster(cluster.bootstrap_servers).elect_unclean([(name, value.partition) for value in found])
+        answers = KafkaCluster(connection_of(cluster)).elect_unclean([(name, value.partition) for value in found])
         done = {"topic": name, "elected": [p for (_, p), (code, _) in answers.items() if code == 0], "failed": _failed(answers)}
         entry.after = done
         return done

@@ -8,6 +8,7 @@ from typing import Any
 from console.actions.audit import audited
 from console.actions.offsets import chosen, target
 from console.errors import Conflict, Invalid, Unconfirmed
+from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
 from console.roles import ADMIN, OPERATOR, Actor
@@ -20,7 +21,7 @@ Spans = Sequence[tuple[int, int]] | None
 def plan_offsets(cluster: Cluster, group: str, topic: str, spans: Spans, to: str) -> list[dict[str, Any]]:
     """`[{topic, partition, before, after, lag_after, note}]`: where each offset would go. One beyond the log goes to its end (or start),
     and `note` says so. `spans` are the partitions, None all."""
-    kafka = KafkaCluster(cluster.bootstrap_servers)
+    kafka = KafkaCluster(connection_of(cluster))
     there = [p["partition_index"] for t in kafka.topics([topic]) for p in t["partitions"]]
     if not there:
         raise Invalid("topic", f"There is no topic {topic}.")
@@ -40,7 +41,7 @@ def set_offsets(
     """Moves the committed offsets of a group without members; returns what was done. An offset beyond the log is refused without
     `confirm`."""
     with audited(actor, OPERATOR, "move offsets", group) as entry:
-        kafka = KafkaCluster(cluster.bootstrap_servers)
+        kafka = KafkaCluster(connection_of(cluster))
         members = kafka.describe_group(group).get("members") or []
         if members:
             raise Conflict(f"Group {group} has {counted(len(members), 'member')}: stop them first, or their next commit undoes the change.")
@@ -66,7 +67,7 @@ def delete_group(actor: Actor, cluster: Cluster, group: str, *, confirm: str) ->
         entry.before = _known(cluster, group)
         if confirm != group:
             raise Unconfirmed("confirm", f"Type the group's name, {group}, to delete it with its committed offsets.")
-        KafkaCluster(cluster.bootstrap_servers).delete_group(group)
+        KafkaCluster(connection_of(cluster)).delete_group(group)
 
 
 def _known(cluster: Cluster, group: str) -> dict[str, Any] | None:

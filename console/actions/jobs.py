@@ -9,6 +9,7 @@ from django.db import transaction
 
 from console.actions.audit import audited
 from console.errors import Conflict
+from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.jobs.kind import JobKind
 from console.jobs.registry import asked_for
@@ -63,7 +64,7 @@ def refuse_unknown(cluster: Cluster, kind: JobKind, params: Mapping[str, Any]) -
     """`Invalid` where a topic, a partition or a broker that is named is not there. What the snapshot does not know the cluster is asked."""
     names = sorted(set(kind.topics(params)))
     if names and kind.absent(params, *_seen(cluster, names)):
-        kafka = KafkaCluster(cluster.bootstrap_servers)
+        kafka = KafkaCluster(connection_of(cluster))
         sizes = {topic["name"]: len(topic["partitions"]) for topic in kafka.topics(names)}
         if wrong := kind.absent(params, sizes, kafka.brokers() if kind.names_brokers else ()):
             raise wrong

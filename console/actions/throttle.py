@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
 from console.rules.throttle import RATES, joined, wanted
@@ -15,7 +16,7 @@ SHOWN_CHARS = 60
 
 def preview_throttle(cluster: Cluster, rows: Sequence[Mapping[str, Any]], rate: int) -> list[dict[str, Any]]:
     """`[{label, before, after}]` of the settings that hold while the moves {topic, partition, from, to} last."""
-    kafka = KafkaCluster(cluster.bootstrap_servers)
+    kafka = KafkaCluster(connection_of(cluster))
     found = wanted(rows, kafka.brokers())
     said = []
     for broker in found["brokers"]:

@@ -13,6 +13,7 @@ from console.actions.audit import audited
 from console.actions.jobs import follow
 from console.actions.risks import MIN_ISR, setting_risks
 from console.errors import Conflict, Invalid, Risky, Unconfirmed
+from console.gateway.connection import connection_of
 from console.gateway.errors import GatewayError, Unfinished
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import known
@@ -54,7 +55,7 @@ def create_topic(
     after = {"partitions": partitions, "replication_factor": replication_factor, "configs": dict(configs)}
     with audited(actor, OPERATOR, "create topic", name, after=after):
         check_topic(name, partitions, replication_factor)
-        kafka = KafkaCluster(cluster.bootstrap_servers)
+        kafka = KafkaCluster(connection_of(cluster))
         if not confirm:
             copies = replication_factor if replication_factor != DEFAULT or MIN_ISR not in configs else _default_copies(kafka)
             _refuse([*setting_risks(name, configs, copies), *_load_risks(cluster, kafka, name, partitions, copies)])
@@ -114,7 +115,7 @@ def preview_topic(
 ) -> list[dict[str, Any]]:
     """What creating it would do, checked by the broker without doing it: `[{label, before, after}]`."""
     check_topic(name, partitions, replication_factor)
-    kafka = KafkaCluster(cluster.bootstrap_servers)
+    kafka = KafkaCluster(connection_of(cluster))
     kafka.create_topic(name, partitions, replication_factor, configs, validate_only=True)
     rows: list[dict[str, Any]] = [
         {"label": "topic", "before": None, "after": name},
@@ -135,7 +136,7 @@ def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> 
         if confirm != name:
             raise Unconfirmed("confirm", f"Type the topic's name, {name}, to delete it with all its records.")
         try:
-            KafkaCluster(cluster.bootstrap_servers).delete_topic(name)
+            KafkaCluster(connection_of(cluster)).delete_topic(name)
         except Unfinished:
             return follow(actor, cluster, Deletion.name, name, (entry.before or {}).get("partitions") or 0)
         except GatewayError as error:
@@ -181,7 +182,7 @@ def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: i
             raise Invalid("count", f"{name} has {counted(now, 'partition')}; give a larger number, partitions cannot be taken away.")
         if total > PARTITIONS_LIMIT:
             raise Invalid("count", f"Give at most {whole(PARTITIONS_LIMIT)} partitions.")
-        kafka = KafkaCluster(cluster.bootstrap_servers)
+        kafka = KafkaCluster(connection_of(cluster))
         if not confirm:
             topic = _known(cluster, name)
             _refuse(_load_risks(cluster, kafka, name, total - (now or 0), topic.replication_factor if topic else None))
@@ -198,7 +199,7 @@ def set_config(actor: Actor, cluster: Cluster, name: str, changes: Mapping[str, 
     with audited(actor, OPERATOR, "change topic settings", name, after=dict(changes)) as entry:
         if not changes:
             raise Invalid("key", "Name a setting.")
-        kafka = KafkaCluster(cluster.bootstrap_servers)
+        kafka = KafkaCluster(connection_of(cluster))
         if not confirm:
             _refuse(setting_risks(name, changes, _copies(kafka, name) if MIN_ISR in changes else None))
         entry.before = {row["name"]: row["value"] for row in kafka.topic_configs(name) if row["name"] in changes}

@@ -1,7 +1,7 @@
-"""The process's clients of clusters: one per bootstrap list, kept and shared; each runs its I/O on a thread of its own.
+"""The process's clients of clusters: one per `Connection`, kept and shared; each runs its I/O on a thread of its own.
 
 They are watched by what they get done: one that has answered nothing for `DEADLINE_S`, though it was asked, is thrown away whatever it
-says of itself.
+says of itself. Each has a lock of its own, so that nobody waits for another cluster that does not answer.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import OrderedDict
 from typing import Any
 
 import kafka.errors
 from kafka import KafkaAdminClient
 
+from console.gateway.connection import Connection, client_options
 from console.rules.watch import Watch
 
 log = logging.getLogger(__name__)
@@ -22,30 +24,72 @@ BOOTSTRAP_TIMEOUT_MS = 4_000
 DEADLINE_S = 60.0
 UNREACHABLE_FOR_S = 3.0
 """After a failure to connect, questions fail at once for so long: a page must not wait for a cluster that is known to be away."""
+CLIENTS_LIMIT = 64
+"""Beyond these the one that was asked longest ago goes: a connection that was changed leaves its old client behind."""
+
+
+class _Kept:
+    """The client of one connection, while there is one."""
+
+    def __init__(self, connection: Connection) -> None:
+        servers = connection.bootstrap_servers
+        self.connection = connection
+        self.lock = threading.Lock()
+        self.client: Any = None
+        self.failed_at = -UNREACHABLE_FOR_S
+        self.watch = Watch(f"admin-{servers}", f"that asks {servers}", DEADLINE_S)
+
+    def opened(self) -> Any:
+        """`kafka.errors.KafkaError` where nobody answers."""
+        if self.client is None:
+            if time.monotonic() - self.failed_at < UNREACHABLE_FOR_S:
+                raise kafka.errors.KafkaConnectionError("the cluster did not answer a moment ago")
+            try:
+                self.client = _connect(self.connection)
+            except kafka.errors.KafkaError:
+                self.failed_at = time.monotonic()
+                raise
+        return self.client
+
+    def drop(self) -> None:
+        gone, self.client = self.client, None
+        if gone is not None:
+            threading.Thread(target=gone.close, name="kafka-close", daemon=True).start()
+
+    def asked(self) -> None:
+        now = time.monotonic()
+        if self.watch.stands_still(now):
+            log.warning("%s", self.watch.sentence(now))
+            self.watch.replaced(now)
+            self.drop()
+        self.watch.asked(now)
+
 
 _lock = threading.Lock()
-_clients: dict[str, KafkaAdminClient] = {}
-_failed_at: dict[str, float] = {}
-_watches: dict[str, Watch] = {}
+_kept: OrderedDict[Connection, _Kept] = OrderedDict()
 
 
-def client(servers: str) -> KafkaAdminClient:
-    """The kept one, or a new one; `kafka.errors.KafkaError` where nobody answers."""
+def _of(connection: Connection) -> _Kept:
     with _lock:
-        if time.monotonic() - _failed_at.get(servers, -UNREACHABLE_FOR_S) < UNREACHABLE_FOR_S:
-            raise kafka.errors.KafkaConnectionError("the cluster did not answer a moment ago")
-        if servers not in _clients:
-            try:
-                _clients[servers] = _connect(servers)
-            except kafka.errors.KafkaError:
-                _failed_at[servers] = time.monotonic()
-                raise
-        return _clients[servers]
+        found = _kept.setdefault(connection, _Kept(connection))
+        _kept.move_to_end(connection)
+        forgotten = [_kept.popitem(last=False)[1] for _ in range(len(_kept) - CLIENTS_LIMIT)]
+    for one in forgotten:
+        with one.lock:
+            one.drop()
+    return found
 
 
-def _connect(servers: str) -> KafkaAdminClient:
+def client(connection: Connection) -> Any:
+    """The kept one, or a new one; `kafka.errors.KafkaError` where nobody answers."""
+    found = _of(connection)
+    with found.lock:
+        return found.opened()
+
+
+def _connect(connection: Connection) -> KafkaAdminClient:
     return KafkaAdminClient(
-        bootstrap_servers=servers.split(","),
+        **client_options(connection),
         client_id="highwater-console",
         request_timeout_ms=REQUEST_TIMEOUT_MS,
         bootstrap_timeout_ms=BOOTSTRAP_TIMEOUT_MS,
@@ -54,36 +98,31 @@ def _connect(servers: str) -> KafkaAdminClient:
     )
 
 
-def throw_away(servers: str) -> None:
-    with _lock:
-        gone = _clients.pop(servers, None)
-    if gone is not None:
-        threading.Thread(target=gone.close, name="kafka-close", daemon=True).start()
+def throw_away(connection: Connection) -> None:
+    found = _of(connection)
+    with found.lock:
+        found.drop()
 
 
-def asked(servers: str) -> None:
+def asked(connection: Connection) -> None:
     """Before a question; a client that stands still is replaced first."""
-    with _lock:
-        watch = _watches.setdefault(servers, Watch(f"admin-{servers}", f"that asks {servers}", DEADLINE_S))
-        stands_still = watch.stands_still(time.monotonic())
-        if stands_still:
-            log.warning("%s", watch.sentence(time.monotonic()))
-            watch.replaced(time.monotonic())
-        watch.asked(time.monotonic())
-    if stands_still:
-        throw_away(servers)
+    found = _of(connection)
+    with found.lock:
+        found.asked()
 
 
-def answered(servers: str, error: Exception | None = None) -> None:
+def answered(connection: Connection, error: Exception | None = None) -> None:
     """A refusal is an answer too; not having reached anybody (`error`) is none."""
-    with _lock:
+    found = _of(connection)
+    with found.lock:
         if error is None:
-            _watches[servers].done(time.monotonic(), 1, waiting=False)
+            found.watch.done(time.monotonic(), 1, waiting=False)
         else:
-            _watches[servers].failed(str(error) or type(error).__name__)
+            found.watch.failed(str(error) or type(error).__name__)
 
 
 def watched() -> list[dict[str, Any]]:
     """How this process's clients fare."""
     with _lock:
-        return [watch.value(time.monotonic()) for watch in _watches.values()]
+        kept = list(_kept.values())
+    return [one.watch.value(time.monotonic()) for one in kept]

@@ -18,6 +18,7 @@ from kafka.protocol.consumer import OffsetSpec
 from kafka.structs import OffsetAndMetadata
 
 from console.gateway import admin_clients
+from console.gateway.connection import Connection
 from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError, from_code, from_kafka
 from console.rules.words import whole
 
@@ -31,28 +32,28 @@ Assignment = Mapping[tuple[str, int], Sequence[int] | None]
 class KafkaCluster:
     """What the console asks of a cluster; each method is one question or one change and raises `GatewayError`."""
 
-    def __init__(self, servers: str) -> None:
-        self.servers = servers
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
 
     @contextmanager
     def _admin(self, *texts: str | None) -> Iterator[Any]:
         """For a question with these texts."""
         _fit(texts)
-        admin_clients.asked(self.servers)
+        admin_clients.asked(self.connection)
         try:
-            yield admin_clients.client(self.servers)
-            admin_clients.answered(self.servers)
+            yield admin_clients.client(self.connection)
+            admin_clients.answered(self.connection)
         except UNREACHABLE as error:
-            admin_clients.answered(self.servers, error)
-            admin_clients.throw_away(self.servers)
-            raise from_kafka(error, self.servers) from error
+            admin_clients.answered(self.connection, error)
+            admin_clients.throw_away(self.connection)
+            raise from_kafka(error, self.connection.bootstrap_servers) from error
         except (kafka.errors.KafkaError, ValueError, TypeError) as error:
-            admin_clients.answered(self.servers, error if type(error) is kafka.errors.KafkaError else None)
-            raise from_kafka(error, self.servers) from error
+            admin_clients.answered(self.connection, error if type(error) is kafka.errors.KafkaError else None)
+            raise from_kafka(error, self.connection.bootstrap_servers) from error
         except (OSError, RuntimeError) as error:
-            admin_clients.answered(self.servers, error)
-            admin_clients.throw_away(self.servers)
-            raise ClusterUnreachable(f"{self.servers}: {error}") from error
+            admin_clients.answered(self.connection, error)
+            admin_clients.throw_away(self.connection)
+            raise ClusterUnreachable(f"{self.connection.bootstrap_servers}: {error}") from error
 
     def brokers(self) -> set[int]:
         """Ids of the brokers that are registered now."""

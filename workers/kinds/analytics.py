@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from console.gateway import driver
+from console.gateway.connection import Connection, connection_of
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
 from console.live.sampling.samples import SAMPLES_TOPIC
@@ -45,11 +46,11 @@ def _start(job: Job) -> Step:
         return _started()
     if driver.alive():
         return Step("start", {}, 0, STEPS, "steps", "Waiting for the analysis before to end.")
-    servers = job.cluster.bootstrap_servers
-    if not _anything_new(servers):
+    connection = connection_of(job.cluster)
+    if not _anything_new(connection):
         said = "Nothing new since the last analysis; no driver was started."
         return Step("end", {}, STEPS, STEPS, "steps", said, said, Job.SUCCEEDED, {"samples": 0, "new": False})
-    driver.start(servers, SAMPLES_TOPIC, WINDOW_S)
+    driver.start(connection.bootstrap_servers, SAMPLES_TOPIC, WINDOW_S)
     driver.note_owner(job.pk)
     return _started()
 
@@ -58,8 +59,8 @@ def _started() -> Step:
     return Step("run", {"started": _now().timestamp()}, 0, STEPS, "steps", "Spark is starting.", "The Spark driver is started.")
 
 
-def _anything_new(servers: str) -> bool:
-    kafka = KafkaCluster(servers)
+def _anything_new(connection: Connection) -> bool:
+    kafka = KafkaCluster(connection)
     found = [t for t in kafka.topics([SAMPLES_TOPIC]) if t["partitions"]]
     if not found:
         raise GatewayError(

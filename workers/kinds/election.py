@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Job
 from console.rules.partitions import not_preferred
@@ -16,7 +17,7 @@ FAILURES_KEPT = 50
 
 
 def advance(job: Job) -> Step:
-    kafka = KafkaCluster(job.cluster.bootstrap_servers)
+    kafka = KafkaCluster(connection_of(job.cluster))
     return _plan(job, kafka) if job.step == "start" else _elect(job, kafka)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from django.utils import timezone
 
 from broker_core.contract.partitions import Partition
+from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Job
 from console.rules.moves import progress, settle
@@ -33,7 +34,7 @@ TopicPartition = tuple[str, int]
 
 
 def advance(job: Job) -> Step:
-    kafka = KafkaCluster(job.cluster.bootstrap_servers)
+    kafka = KafkaCluster(connection_of(job.cluster))
     steps = {"start": _check, "throttle": _throttle, "submit": _submit, "watch": _watch, RELEASE: _release}
     return steps[job.step](job, kafka)
 
@@ -197,13 +198,13 @@ def cancel(job: Job) -> Step:
     In `submit` a worker may have asked for the moves and died before it could write that down.
     """
     if job.step == RELEASE:
-        return _release(job, KafkaCluster(job.cluster.bootstrap_servers))
+        return _release(job, KafkaCluster(connection_of(job.cluster)))
     rows = job.plan.get("detail") or []
     maybe = ("moving", "waiting") if job.step == "submit" else ("moving",)
     moving = [row for row in rows if row["state"] in maybe]
     if job.step in ("start", "throttle", "submit") and not moving:
         return _cancelled(job, rows)
-    kafka = KafkaCluster(job.cluster.bootstrap_servers)
+    kafka = KafkaCluster(connection_of(job.cluster))
     moves = kafka.reassignments()
     if job.step == "submit":
         moves = {_tp(row): moves[_tp(row)] for row in moving if _tp(row) in moves and _leads_to(moves[_tp(row)], row)}

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.jobs.topics import Deletion
 from console.models import Job
@@ -21,7 +22,7 @@ STUCK_S = 300
 
 
 def advance(job: Job) -> Step:
-    found = KafkaCluster(job.cluster.bootstrap_servers).topics([job.params["topic"]])
+    found = KafkaCluster(connection_of(job.cluster)).topics([job.params["topic"]])
     partitions = found[0]["partitions"] if found else []
     return _deletion(job, len(partitions)) if job.kind == Deletion.name else _leaders(job, partitions)
 

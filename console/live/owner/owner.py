@@ -12,6 +12,7 @@ from broker_core.contract.feed import Answer
 from broker_core.contract.live import Point
 from broker_core.contract.record_times import Asked, RecordTime
 from broker_core.contract.stored import Registration, Topic
+from console.gateway.connection import Connection
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
 from console.live.events.happened import Happened
@@ -166,11 +167,11 @@ class LiveOwner:
             await asyncio.sleep(POINT_S)
             await self.publisher.add_point(convert(cluster_value(self.state, now_ms()), Point, from_attributes=True))
 
-    async def run_defaults(self, servers: str, changed: Callable[[], None]) -> None:
+    async def run_defaults(self, connection: Connection, changed: Callable[[], None]) -> None:
         """The brokers' own defaults for topics, which ZooKeeper does not have."""
         while True:
             try:
-                found = await asyncio.to_thread(broker_defaults, servers, self.state.alive())
+                found = await asyncio.to_thread(broker_defaults, connection, self.state.alive())
             except GatewayError as error:
                 log.info("the brokers' defaults are not known: %s", error)
                 found = {}
@@ -193,8 +194,8 @@ class LiveOwner:
         await self.publisher.close()
 
 
-def broker_defaults(servers: str, alive: set[int]) -> dict[str, str]:
+def broker_defaults(connection: Connection, alive: set[int]) -> dict[str, str]:
     if not alive:
         return {}
-    rows = KafkaCluster(servers).broker_configs(min(alive))
+    rows = KafkaCluster(connection).broker_configs(min(alive))
     return {row["name"]: row["value"] for row in rows if row["name"] in DEFAULT_KEYS and row["value"] is not None}

@@ -18,6 +18,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from broker_core.outside.record_times import RecordTimes
 from broker_core.outside.state_feed import batches
 from console.gateway import admin_clients, demo, local
+from console.gateway.connection import connection_of
 from console.gateway.sample_topic import SampleTopic
 from console.gateway.zookeeper import ZooKeeperView, open_store
 from console.live.events.restarts import run_endings
@@ -102,7 +103,7 @@ async def _own(cluster: Cluster, lease: Lease, state: ClusterState) -> None:
         owner.publisher.run_comparisons(),
         owner.run_points(),
         owner.run_record_times(RecordTimes().ask),
-        owner.run_defaults(cluster.bootstrap_servers, view.refresh_defaults),
+        owner.run_defaults(connection_of(cluster), view.refresh_defaults),
     ]
     if cluster.is_local:
         work += [owner.run_processes(local.processes), run_endings(cluster.pk, local.process_events, owner.tell)]
