@@ -7,6 +7,7 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, cast
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -149,6 +150,23 @@ class SignInLane(models.Model):
 
     def __str__(self) -> str:
         return f"{self.wrong} wrong"
+
+
+class ListChoice(models.Model):
+    """What a person last chose on a list of a cluster: the query of its address, without the page. One row a person, cluster and list."""
+
+    QUERY_MAX = 1500
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    page = NameField(max_length=20)
+    query = NameField(max_length=QUERY_MAX)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["user", "cluster", "page"], name="one_choice_of_a_list")]
+
+    def __str__(self) -> str:
+        return f"{self.page}?{self.query}"
 
 
 class ApiToken(models.Model):

@@ -92,20 +92,6 @@ def page_of(names: Sequence[Name], page: int, size: int) -> tuple[Sequence[Name]
     return names[(page - 1) * size : page * size], page, last
 
 
-def topics_page(snapshot: Snapshot, query: str, page: int, size: int = 50, *, troubled: bool = False) -> Page[Topic]:
-    """By name, internal ones last; with `troubled` only those with a partition that is not safe, the worst first."""
-    names = snapshot.troubled_topics() if troubled else sorted(snapshot.topic_names(), key=lambda n: (n.startswith("__"), n))
-    names = [n for n in names if query.lower() in n.lower()]
-    shown, page, last = page_of(names, page, size)
-    return Page(snapshot.topics(shown), page, last, len(names))
-
-
-def groups_page(snapshot: Snapshot, query: str, page: int, size: int = 50) -> Page[Group]:
-    names = [n for n in snapshot.group_names() if query.lower() in n.lower()]
-    shown, page, last = page_of(names, page, size)
-    return Page(snapshot.groups(shown), page, last, len(names))
-
-
 def troubled_page(snapshot: Snapshot, topic: Topic, page: int, size: int) -> Page[Partition]:
     """The partitions that are not safe, the worst first."""
     shown, page, last = page_of(numbers := snapshot.troubled_partitions(topic.topic), page, size)

@@ -125,3 +125,7 @@ class Topic(Struct, frozen=True, kw_only=True, gc=False):
     deleting: Deletion | None
     messages_per_s: Figure
     groups: int
+    lag: Annotated[Count, Meta(description="records that its groups have not read, summed over them; null where no group's lag is known")]
+    leader_skew: Annotated[
+        Figure, Meta(description="percent of its partitions whose leader would have to move for brokers to lead evenly many of them")
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponse
-from ninja import Router
+from ninja import Query, Router
 
 from broker_core.contract.groups import Group, Lag
 from console import queries
@@ -13,8 +13,9 @@ from console.actions.groups import delete_group, plan_offsets, set_offsets
 from console.api.answers import Listed, ListedLive, ReadGroup, read
 from console.api.bearer import Bearer
 from console.api.described import answers
-from console.api.shapes import Limit, OffsetMove, listed, listed_live, listed_names, number_cursor, text_cursor
+from console.api.shapes import GroupQuery, Limit, OffsetMove, listed, listed_live, number_cursor
 from console.api.topic_answers import OffsetMoved
+from console.listing import Wanted, names_after
 from console.roles import ADMIN, OPERATOR
 from console.snapshot.read import Snapshot
 
@@ -24,11 +25,11 @@ ONE = "/clusters/{cluster_id}/groups/{path:group_id}"
 
 @router.get("/clusters/{cluster_id}/groups")
 @answers(ListedLive[Group])
-def groups(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> ListedLive[Group]:
-    """By name."""
+def groups(request: Any, cluster_id: str, query: Query[GroupQuery], limit: Limit = 100, cursor: str | None = None) -> ListedLive[Group]:
+    """By name or by `sort`; cursors as of topics."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
-    names = snapshot.group_names_after(text_cursor(cursor), limit + 1)
-    return listed_live(listed_names(names, limit, snapshot.groups), snapshot)
+    names, after = names_after(snapshot, Wanted(kind="group", **query.dict()).checked(), cursor, limit)
+    return listed_live(Listed(snapshot.groups(names), after), snapshot)
 
 
 @router.get(ONE + "/offsets")

@@ -119,11 +119,11 @@ def _gauges(cluster_id: str) -> Iterator[tuple[str, str, Any]]:
         yield "highwater_broker_log_dir_offline", labels, folder and int(folder.offline_since_ms is not None)
         for name in LOG_DIR_GAUGES:
             yield f"highwater_broker_log_dir_{name}", labels, folder and getattr(folder, name)
-    for topic in snapshot.topics(snapshot.topic_names_after("", SERIES_LIMIT)):
+    for topic in snapshot.topics(snapshot.topic_names(SERIES_LIMIT)):
         labels = f'{base},topic="{_escape(topic.topic)}"'
         for name in TOPIC_GAUGES:
             yield f"highwater_topic_{name}", labels, getattr(topic, name)
-    for group in snapshot.groups(snapshot.group_names_after("", SERIES_LIMIT)):
+    for group in snapshot.groups(snapshot.group_names(SERIES_LIMIT)):
         labels = f'{base},group="{_escape(group.group)}"'
         yield "highwater_group_lag", labels, group.lag
         yield "highwater_group_lag_seconds", labels, group.lag_s

@@ -28,6 +28,26 @@ class Strict(Schema):
     model_config = ConfigDict(extra="forbid")
 
 
+class ListQuery(Schema):
+    """Of both lists: what may be left out is empty. Values are checked by `Wanted`, which names what is known."""
+
+    q: Annotated[str, Field(max_length=255, description="a part of the name, in any case of letters")] = ""
+    state: Annotated[str, Field(max_length=40)] = ""
+    lag: Annotated[str, Field(max_length=1, description="1: only with lag")] = ""
+    sort: Annotated[str, Field(max_length=40, description="name, or the field of an item to sort all of the list by")] = ""
+    order: Annotated[str, Field(max_length=4, description="asc or desc; the worst state is the highest; unknown is last in both")] = ""
+
+
+class TopicQuery(ListQuery):
+    troubled: Annotated[str, Field(max_length=1, description="1: only with a partition that is not safe")] = ""
+    internal: Annotated[str, Field(max_length=1, description="0: without internal topics, 1: only these")] = ""
+    group: Annotated[str, Field(max_length=255, description="only topics that this group reads")] = ""
+
+
+class GroupQuery(ListQuery):
+    topic: Annotated[str, Field(max_length=249, description="only groups that read this topic")] = ""
+
+
 class NewTopic(Strict):
     name: Name
     partitions: Annotated[int, Field(strict=True, ge=1, le=10_000)] = -1

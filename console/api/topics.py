@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponse
-from ninja import Router, Status
+from ninja import Query, Router, Status
 
 from broker_core.contract.partitions import Partition, Topic
 from console import queries
 from console.actions.elections import elect_unclean
 from console.actions.topics import add_partitions, check_topic, create_topic, delete_topic, preview_topic, set_config
 from console.api.answers import Job as JobAnswer
-from console.api.answers import ListedLive, read
+from console.api.answers import Listed, ListedLive, read
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import (
@@ -20,14 +20,15 @@ from console.api.shapes import (
     NewPartitions,
     NewTopic,
     TopicChange,
+    TopicQuery,
     UncleanElection,
     listed_live,
     listed_names,
     number_cursor,
-    text_cursor,
 )
 from console.api.topic_answers import Elected, TopicConfigs, TopicPlan, TopicSize, TopicWithConfigs
 from console.gateway.errors import GatewayError
+from console.listing import Wanted, names_after
 from console.models import Cluster, job_value
 from console.roles import ADMIN, OPERATOR
 from console.rules.partitions import STARTING
@@ -40,11 +41,12 @@ ONE = "/clusters/{cluster_id}/topics/{name}"
 
 @router.get("/clusters/{cluster_id}/topics")
 @answers(ListedLive[Topic])
-def topics(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> ListedLive[Topic]:
-    """By name."""
+def topics(request: Any, cluster_id: str, query: Query[TopicQuery], limit: Limit = 100, cursor: str | None = None) -> ListedLive[Topic]:
+    """By name, those that the system made for itself last, or by `sort`. A cursor is of one order, and goes on after the row that it was
+    made at wherever that is by now: a topic whose figures change while the list is walked may be met twice, or not at all."""
     snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
-    names = snapshot.topic_names_after(text_cursor(cursor), limit + 1)
-    return listed_live(listed_names(names, limit, snapshot.topics), snapshot)
+    names, after = names_after(snapshot, Wanted(kind="topic", **query.dict()).checked(), cursor, limit)
+    return listed_live(Listed(snapshot.topics(names), after), snapshot)
 
 
 @router.post("/clusters/{cluster_id}/topics", auth=Bearer(OPERATOR, "create topic"), response=BEGUN | {201: Any})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from console.rules.words import whole
 
@@ -16,6 +16,16 @@ def skew(count: int, counts: Mapping[int, int]) -> float | None:
         return None
     share = total / len(counts)
     return round(count / share - 1, 3)
+
+
+def leader_skew(led: Collection[int], brokers: int) -> float | None:
+    """Percent of a topic's partitions whose leader would have to move so that no broker leads more than an even part of them; `led` is
+    how many each leads, of so many brokers that run. None where nothing is led."""
+    total = sum(led)
+    if not total or not brokers:
+        return None
+    most = -(-total // brokers)
+    return round(100 * sum(max(count - most, 0) for count in led) / total, 1)
 
 
 def leader_findings(leaders: Mapping[int, int], preferred: Mapping[int, int]) -> list[str]:

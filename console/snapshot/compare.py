@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from console.snapshot import keys
+from console.snapshot import keys, sorting
+from console.snapshot.sorting import Kind
 
 HASHES_PER_READ = 100
-INDEXES = {"topic_names": "topic/{}", "trouble_topics": "topic/{}", "trouble": "partition/{}"}
+INDEXES: dict[str, Callable[[str], str]] = {
+    **{"topic_names": keys.topic, "trouble_topics": keys.topic, "trouble": "partition/{}".format},
+    **{"group_names": keys.group, "groups_behind": keys.group},
+}
 """Sorted sets of names, and the keys of what they name."""
+
+KINDS: dict[Kind, Callable[[str], str]] = {"topic": keys.topic, "group": keys.group}
 
 
 async def differences(client: Any, cluster_id: str, known: Collection[str]) -> tuple[set[str], set[str]]:
@@ -28,7 +34,8 @@ async def differences(client: Any, cluster_id: str, known: Collection[str]) -> t
         for name, fields in zip(piece, await _fields(client, piece), strict=True):
             missing |= _keys(cluster_id, name, wanted[name] - fields)
             extra |= _keys(cluster_id, name, fields - wanted[name])
-    return missing, extra | await _unknown_names(client, cluster_id, known)
+    uneven = await _uneven(client, cluster_id, known)
+    return missing | (uneven & set(known)), extra | (uneven - set(known)) | await _unknown_names(client, cluster_id, known)
 
 
 async def _fields(client: Any, names: Iterable[str]) -> list[set[str]]:
@@ -42,10 +49,20 @@ async def _unknown_names(client: Any, cluster_id: str, known: Collection[str]) -
     """What only an index still names."""
     found: set[str] = set()
     for index, key in INDEXES.items():
-        found |= {key.format(name) for name in await client.zrange(keys.named(cluster_id, index), 0, -1)}
-    for index in ("group_names", "groups_behind"):
-        found |= {keys.group(name) for name in await client.zrange(keys.named(cluster_id, index), 0, -1)}
+        found |= {key(name) for name in await client.zrange(keys.named(cluster_id, index), 0, -1)}
     return found - set(known)
+
+
+async def _uneven(client: Any, cluster_id: str, known: Collection[str]) -> set[str]:
+    """Of the indexes that name every topic or group those that name other ones: what is written anew mends them."""
+    found: set[str] = set()
+    for kind, key in KINDS.items():
+        names = {key_at for key_at in known if key_at.startswith(f"{kind}/")}
+        for index in sorting.indexes(kind):
+            name = keys.named(cluster_id, index)
+            if await client.zcard(name) != len(names):
+                found |= names ^ {key(member) for member in await client.zrange(name, 0, -1)}
+    return found
 
 
 def _keys(cluster_id: str, name: str, fields: Iterable[str]) -> set[str]:

@@ -17,6 +17,8 @@ from console.snapshot import keys
 from console.snapshot.connect import sync_client
 from console.snapshot.encoding import decode, decode_all
 from console.snapshot.freshness import as_of, read_age, read_cluster
+from console.snapshot.ordered import ALL, Mark, slice_after, slice_from
+from console.snapshot.sorting import NAME, Kind, index_of
 
 T = TypeVar("T")
 
@@ -110,12 +112,23 @@ class Snapshot:
     def topic(self, name: str) -> Topic | None:
         return self._one(keys.topic(name), Topic)
 
-    def topic_names(self) -> list[str]:
-        return list(self._ask("zrange", self._name("topic_names"), 0, -1))
+    def topic_names(self, count: int = 0) -> list[str]:
+        """The first so many (0: all), those of topics that the system made for itself last."""
+        return list(self._ask("zrange", self._name("topic_names"), 0, count - 1))
 
-    def topic_names_after(self, after: str, count: int) -> list[str]:
-        low = f"({after}" if after else "-"
-        return list(self._ask("zrangebylex", self._name("topic_names"), low, "+", 0, count))
+    def how_many(self, kind: Kind) -> int:
+        return int(self._ask("zcard", self._name(index_of(kind, NAME))))
+
+    def ordered(self, kind: Kind, column: str, first: int = 0, count: int = ALL, *, turned: bool = False) -> list[Mark]:
+        """Up to `count` topics or groups from that place on, by the column in its usual order, or turned round."""
+        return slice_from(self._ask, self._name(index_of(kind, column)), turned=turned, first=first, count=count)
+
+    def ordered_after(self, kind: Kind, column: str, mark: Mark, count: int, *, turned: bool = False) -> list[Mark]:
+        return slice_after(self._ask, self._name(index_of(kind, column)), mark, turned=turned, count=count)
+
+    def scored(self, kind: Kind, column: str, low: float, high: float) -> set[str]:
+        """The names whose score in the column's index lies between these, both included."""
+        return set(self._ask("zrangebyscore", self._name(index_of(kind, column)), low, high))
 
     def topics(self, names: Iterable[str]) -> list[Topic]:
         return self._many([keys.topic(name) for name in names], Topic)
@@ -123,12 +136,9 @@ class Snapshot:
     def group(self, name: str) -> Group | None:
         return self._one(keys.group(name), Group)
 
-    def group_names(self) -> list[str]:
-        return list(self._ask("zrange", self._name("group_names"), 0, -1))
-
-    def group_names_after(self, after: str, count: int) -> list[str]:
-        low = f"({after}" if after else "-"
-        return list(self._ask("zrangebylex", self._name("group_names"), low, "+", 0, count))
+    def group_names(self, count: int = 0) -> list[str]:
+        """The first so many (0: all)."""
+        return list(self._ask("zrange", self._name("group_names"), 0, count - 1))
 
     def groups(self, names: Iterable[str]) -> list[Group]:
         return self._many([keys.group(name) for name in names], Group)
@@ -136,6 +146,10 @@ class Snapshot:
     def groups_behind(self, count: int) -> list[str]:
         """Those with the most lag, the longest behind in time first."""
         return list(self._ask("zrange", self._name("groups_behind"), 0, count - 1))
+
+    def reader_names(self, topic: str) -> set[str]:
+        """All groups that read the topic."""
+        return set(self._ask("zrange", self._name(f"reader_lag:{topic}"), 0, -1))
 
     def readers(self, topic: str, count: int) -> tuple[list[Reader], int]:
         """Those that read the topic, the most lag first, and how many there are in all."""

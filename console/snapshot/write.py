@@ -14,18 +14,16 @@ from typing import Any
 from broker_core.contract.groups import Group, Lag, Reader
 from broker_core.contract.jobs import Job
 from broker_core.contract.live import Broker, Cluster, Point
-from broker_core.contract.partitions import Partition, PartitionState, Topic
+from broker_core.contract.partitions import Partition, Topic
 from broker_core.contract.sentences import KeptEvent
 from console.rules.rhythm import Rhythm
-from console.snapshot import keys
+from console.snapshot import keys, sorting
 from console.snapshot.encoding import encode
 
 Value = Cluster | Broker | Topic | Partition | Group | Lag | Reader | Rhythm | Job
 ANNOUNCE = "local seq = redis.call('INCR', KEYS[1]); redis.call('PUBLISH', KEYS[2], seq .. ' ' .. ARGV[1]); return seq"
 EVENTS_KEPT = 200
 SERIES_KEPT = 90
-RANK: dict[PartitionState, int] = {"offline": -4, "under_min_isr": -3, "under_replicated": -2, "unknown": -1}
-"""The score of what is not safe: the worst comes first, and names are in order within a score."""
 
 
 def put(pipe: Any, cluster_id: str, values: Mapping[str, Value | None]) -> None:
@@ -53,7 +51,7 @@ def store(pipe: Any, cluster_id: str, values: Mapping[str, Value | None]) -> dic
 
 
 def _index(pipe: Any, cluster_id: str, values: Mapping[str, Value | None]) -> None:
-    """Names of topics and groups in order; topics and partitions that are not safe."""
+    """Names of topics and groups by each column; topics and partitions that are not safe."""
     there: dict[str, dict[str, float]] = defaultdict(dict)
     gone: dict[str, list[str]] = defaultdict(list)
     for key, value in values.items():
@@ -71,14 +69,13 @@ def _index(pipe: Any, cluster_id: str, values: Mapping[str, Value | None]) -> No
 def _places(cluster_id: str, key: str, value: Any) -> list[tuple[str, str, float | None]]:
     """(sorted set, member, score or None for none) of a value, which is gone where it is None."""
     kind, _, rest = key.partition("/")
-    there = None if value is None else 0
     if kind == "partition":
         return [("trouble", rest, _rank(value, rest))]
     if kind == "topic":
-        return [("topic_names", rest, there), ("trouble_topics", rest, _rank(value, rest))]
+        return [*sorting.scores("topic", rest, value), ("trouble_topics", rest, _rank(value, rest))]
     if kind == "group":
         name = keys.place(cluster_id, key)[1]
-        return [("group_names", name, there), ("groups_behind", name, _behind(value))]
+        return [*sorting.scores("group", name, value), ("groups_behind", name, _behind(value))]
     if kind == "reader":
         place, name = keys.place(cluster_id, key)
         return [(f"reader_lag:{place.rpartition(':')[2]}", name, _unread(value))]
@@ -95,9 +92,8 @@ def _unread(reader: Reader | None) -> int | None:
 
 
 def _rank(value: Partition | Topic | None, name: str) -> int | None:
-    """The worst first; of the same state, what people made before what the system made for itself. None for what is safe."""
-    rank = None if value is None else RANK.get(value.state)
-    return None if rank is None else 2 * rank + name.startswith("__")
+    """None for what is safe."""
+    return sorting.topic_rank(value.state, name) if value is not None and value.state in sorting.RANK else None
 
 
 def announce_reset(pipe: Any, cluster_id: str) -> None:

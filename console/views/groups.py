@@ -6,15 +6,33 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from console import queries
 from console.context import encoded, live_needs
+from console.listing import page_of_names
 from console.snapshot.read import Snapshot
-from console.views.support import number, page, pages, show
+from console.views.lists import LIST_QUERY, Head, elsewhere, list_context, wanted_of
+from console.views.support import number, page, show
+
+HEADS = (
+    Head("name", "Group", is_number=False),
+    Head("state", "State", is_number=False),
+    Head("protocol", "Assignor", is_number=False),
+    Head("members", "Members"),
+    Head("topics", "Topics"),
+    Head("trend", "Trend", is_number=False),
+    Head("lag", "Lag, records"),
+    Head("lag_s", "Lag, time"),
+    Head("coordinator", "Coordinator"),
+)
 
 
-@page(query=("q", "page"))
+@page(query=LIST_QUERY)
 def groups(request: Any) -> HttpResponse:
-    query = request.GET.get("q", "")[:255]
-    found = queries.groups_page(Snapshot(request.cluster.pk), query, number(request, "page", 1, least=1) or 1)
-    live_needs(request, group_rows=encoded([row.group for row in found.rows]))
-    return show(request, "groups", {"rows": found.rows, "q": query, "pages": pages(request, found.page, found.last, found.total)})
+    """As `topics`."""
+    wanted = wanted_of(request, "group")
+    if led := elsewhere(request, wanted):
+        return led
+    snapshot = Snapshot(request.cluster.pk)
+    found = page_of_names(snapshot, wanted, number(request, "page", 1, least=1) or 1)
+    rows = snapshot.groups(found.names)
+    live_needs(request, group_rows=encoded([row.group for row in rows]))
+    return show(request, "groups", {**list_context(request, wanted, HEADS, found), "rows": rows})

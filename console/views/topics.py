@@ -12,36 +12,54 @@ from console.actions.topics import create_topic, preview_topic
 from console.context import live_needs
 from console.errors import Risky
 from console.gateway.topic_keys import CREATE_KEYS
+from console.listing import page_of_names
 from console.roles import OPERATOR, actor_of
 from console.snapshot.read import Snapshot
+from console.views.lists import LIST_QUERY, Head, elsewhere, list_context, wanted_of
 from console.views.support import (
     KNOWN,
     ask_first,
-    choice,
     done,
     explain,
     followed,
     is_confirmed,
     number,
     page,
-    pages,
     required_number,
     show,
     switches,
 )
 
+HEADS = (
+    Head("name", "Topic", is_number=False),
+    Head("state", "State", is_number=False),
+    Head("partitions", "Partitions"),
+    Head("replication_factor", "Replicas"),
+    Head("out_of_sync_replicas", "Out of sync"),
+    Head("under_min_isr", "Under min ISR"),
+    Head("offline", "Offline"),
+    Head("messages", "Records"),
+    Head("messages_per_s", "Per second"),
+    Head("size_bytes", "On disk"),
+    Head("groups", "Groups"),
+    Head("lag", "Their lag"),
+    Head("leader_skew", "Leader skew"),
+)
 
-@page(query=("q", "page", "troubled"))
+
+@page(query=LIST_QUERY)
 def topics(request: Any) -> HttpResponse:
-    """What is searched for and whether only troubled topics are shown stay in the address."""
-    query, troubled = request.GET.get("q", "")[:249], choice(request, "troubled", ("1",)) == "1"
+    """What is searched for, filtered and sorted by stays in the address; who asks for nothing gets what they chose last."""
+    wanted = wanted_of(request, "topic")
+    if led := elsewhere(request, wanted):
+        return led
     snapshot = Snapshot(request.cluster.pk)
-    found = queries.topics_page(snapshot, query, number(request, "page", 1, least=1) or 1, troubled=troubled)
-    live_needs(request, topic_rows=",".join(row.topic for row in found.rows))
-    context = {"rows": found.rows, "q": query, "troubled": troubled, "pages": pages(request, found.page, found.last, found.total)}
-    return show(
-        request, "topics", {**context, "views": switches(request, reverse("topics"), troubled, snapshot.troubled_topics_count(), "cluster")}
-    )
+    found = page_of_names(snapshot, wanted, number(request, "page", 1, least=1) or 1)
+    rows, troubled = snapshot.topics(found.names), bool(wanted.troubled)
+    live_needs(request, topic_rows=",".join(row.topic for row in rows))
+    views = switches(request, reverse("topics"), troubled, snapshot.troubled_topics_count(), "cluster")
+    context = list_context(request, wanted, HEADS, found)
+    return show(request, "topics", {**context, "rows": rows, "troubled": troubled, "views": views})
 
 
 @page("GET", "HEAD", "POST", role=OPERATOR, doing="create topic")

@@ -175,11 +175,23 @@ function htmxHooks() {
     keepOpen(event.target);
     if ([403, 409, 422].includes(status)) { event.detail.shouldSwap = true; event.detail.isError = false; }
   });
-  document.addEventListener("htmx:afterSwap", (event) => { reopen(event.target); startLadders(event.target); plots(event.target); repaint(event.target); });
+  document.addEventListener("htmx:afterSwap", (event) => { follow(event.target); reopen(event.target); startLadders(event.target); plots(event.target); repaint(event.target); });
   document.addEventListener("htmx:configRequest", (event) => {
     const token = document.cookie.split("; ").find((item) => item.startsWith("csrftoken="));
     if (token) event.detail.headers["X-CSRFToken"] = token.slice("csrftoken=".length);
+    if (event.detail.verb === "get") leaveOutEmpty(event.detail.parameters);
   });
+}
+
+// A filter that is not set has no place in the address.
+function leaveOutEmpty(parameters) {
+  for (const [name, value] of [...parameters.entries()]) if (value === "") parameters.delete(name);
+}
+
+// A list that was fetched anew says which rows it shows.
+function follow(root) {
+  const url = root.querySelector("[data-live]")?.dataset.live;
+  if (url) feed?.turn(url);
 }
 
 // What a person has opened or closed stays so when the list around it is fetched anew.

@@ -26,8 +26,17 @@ export class Feed extends EventTarget {
   open() {
     const socket = new WebSocket(new URL(this.url, location.href.replace(/^http/, "ws")));
     this.socket = socket;
-    socket.onmessage = (event) => this.receive(JSON.parse(event.data));
+    socket.onmessage = (event) => { if (socket === this.socket) this.receive(JSON.parse(event.data)); };
     socket.onclose = (event) => { if (socket === this.socket) this.closed(event); };
+  }
+
+  // Other rows are shown: they are asked for by a new connection.
+  turn(url) {
+    if (this.url === url || this.ended) return;
+    this.url = url;
+    clearTimeout(this.timer);
+    this.socket.close();
+    this.open();
   }
 
   reopen() {

@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from tests.bench import browser, disk, live, ratios, soak, start
+from tests.bench import browser, disk, lists, live, ratios, soak, start
 from tests.bench.figures import Figure, print_table
 
 PARTS: dict[str, Callable[[bool], list[Figure]]] = {
@@ -18,6 +18,7 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
     "disk": disk.disk,
     "browser": browser.browser,
     "live": live.live,
+    "lists": lists.lists,
     "soak": soak.soak,
 }
 

@@ -84,6 +84,9 @@ class Counts:
         if old[2:] != new[2:]:
             _add_brokers(delta, old, -1)
             _add_brokers(delta, new, 1)
+        if old.leader != new.leader:
+            _add_leader(delta, topic, old.leader, -1)
+            _add_leader(delta, topic, new.leader, 1)
         return self._apply(delta)
 
     def _apply(self, delta: dict[Key, int]) -> set[tuple[str, Any]]:
@@ -95,6 +98,12 @@ class Counts:
                 if not sums[key]:
                     del sums[key]
         return touched
+
+
+def _add_leader(delta: dict[Key, int], topic: str, leader: int | None, amount: int) -> None:
+    """How many of a topic's partitions each broker leads."""
+    if leader is not None:
+        delta["leads", (topic, leader), "leaders"] = delta.get(("leads", (topic, leader), "leaders"), 0) + amount
 
 
 def _add_brokers(delta: dict[Key, int], share: Share, sign: int) -> None:

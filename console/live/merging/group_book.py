@@ -13,6 +13,7 @@ from console.live.events import happened as events
 from console.live.events.changes import offset_moves
 from console.live.events.happened import Happened
 from console.live.merging.groups import End, Ends, GroupFacts, TopicPartition, by_topic, end_offset, group_value, lag_rows
+from console.live.merging.unread import Unread
 from console.live.owner.kept_rhythms import Learnt
 from console.rules.lag import KEEPING_UP_S
 from console.rules.rhythm import Rhythm
@@ -38,6 +39,7 @@ class GroupBook:
         self._ends = Ends()
         self._untimed: dict[tuple[str, TopicPartition], None] = {}
         self._reading: dict[str, dict[str, Reader]] = {}
+        self.unread = Unread()
         self._moves: list[Happened] = []
 
     def take(self, claim: feed.Group, coordinator: int, now_ms: int) -> None:
@@ -92,7 +94,9 @@ class GroupBook:
         for group in self._gone:
             self.values.pop(group, None)
             self._note_untimed(group, {})
-            yield from ((keys.reader(topic, group), None, None) for topic in self._reading.pop(group, {}))
+            before = self._reading.pop(group, {})
+            self.unread.replace(before, {})
+            yield from ((keys.reader(topic, group), None, None) for topic in before)
             yield keys.group(group), None, None
             for tp in self.rows.pop(group, {}):
                 yield keys.lag(group, *tp), None, None
@@ -125,6 +129,7 @@ class GroupBook:
         """The index of who reads a topic, with the lag there."""
         before, after = self._reading.get(group, {}), by_topic(group, rows)
         self._reading[group] = after
+        self.unread.replace(before, after)
         for topic in before.keys() - after.keys():
             yield keys.reader(topic, group), None, None
         for topic, value in after.items():

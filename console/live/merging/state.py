@@ -303,6 +303,7 @@ class ClusterState:
         for key, value, event in self.groups.take_changes(now_ms):
             changed[key] = value
             told += [event] if event else []
+        self._dirty_topics |= self.groups.unread.take_changed()
         for topic in sorted(self._dirty_topics):
             if topic in self.topics or self.counts.get("topic", topic, "partitions"):
                 changed[keys.topic(topic)] = summaries.topic_value(self, topic)
@@ -339,8 +340,8 @@ class ClusterState:
 
     def _touch(self) -> None:
         for scope, identity in self.partitions.touched:
-            if scope == "topic":
-                self._dirty_topics.add(identity)
+            if scope in ("topic", "leads"):
+                self._dirty_topics.add(identity if scope == "topic" else identity[0])
             elif scope == "broker":
                 self._dirty_brokers.add(identity)
             else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from broker_core.contract import feed, live, partitions
 from broker_core.contract.stored import Topic
 from console.rules.disk import judged
-from console.rules.imbalance import skew
+from console.rules.imbalance import leader_skew, skew
 from console.rules.partitions import deletion_words, worst_state
 from console.rules.verdict import Silence, verdict
 
@@ -38,7 +38,14 @@ def topic_value(state: ClusterState, name: str) -> partitions.Topic:
         deleting=deletion(state, name) if name in state.deleting else None,
         messages_per_s=state.rates.per_s("topic", name),
         groups=state.groups.reading(name),
+        lag=state.groups.unread.of(name),
+        leader_skew=_leader_skew(state, name),
     )
+
+
+def _leader_skew(state: ClusterState, name: str) -> float | None:
+    alive = state.alive()
+    return leader_skew([state.counts.get("leads", (name, broker), "leaders") for broker in alive], len(alive))
 
 
 def _measured(state: ClusterState, scope: str, whose: str | int, of: str, *names: str) -> dict[str, int | None]:

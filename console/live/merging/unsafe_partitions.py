@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from broker_core.contract.partitions import Partition
-from console.snapshot.write import RANK
+from console.snapshot.sorting import RANK
 
 
 class Troubled:
