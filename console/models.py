@@ -28,13 +28,29 @@ def trim(rows: models.QuerySet[Any], keep: int) -> int:
 
 
 class Cluster(models.Model):
-    """A Kafka-protocol cluster; `local` is the one of `make up`, the only one whose processes we control."""
+    """A Kafka-protocol cluster; `local` is the one of `make up`, the only one whose processes we control. Others are registered.
+
+    `secrets` are sealed (`console/gateway/sealing.py`); `kafka_id` is what the cluster called itself when it was tested last.
+    """
+
+    COLOURS = ("teal", "orange", "violet", "green", "pink", "olive")
+    LIMIT = 50
 
     id = models.SlugField(primary_key=True, max_length=64)
     name = NameField(max_length=100)
     bootstrap_servers = NameField(max_length=1000)
     zookeeper = NameField(max_length=1000, blank=True)
     is_local = models.BooleanField(default=False)
+    security_protocol = NameField(max_length=16, default="PLAINTEXT")
+    sasl_mechanism = NameField(max_length=16, blank=True, default="")
+    sasl_username = NameField(max_length=255, blank=True, default="")
+    ca_pem = models.TextField(blank=True, default="")
+    certificate_pem = models.TextField(blank=True, default="")
+    check_hostname = models.BooleanField(default=True)
+    secrets = models.TextField(blank=True, default="")
+    colour = NameField(max_length=12, default=COLOURS[0])
+    read_only = models.BooleanField(default=False)
+    kafka_id = NameField(max_length=64, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
@@ -126,13 +142,15 @@ class AuditEntry(models.Model):
     address = NameField(max_length=45, blank=True)
     action = NameField(max_length=60)
     target = NameField(max_length=400)
+    cluster = NameField(max_length=64, blank=True, default="")
+    """Whose change it is; empty of what is the console's own."""
     before = AnyJSONField(null=True)
     after = AnyJSONField(null=True)
     outcome = NameField(max_length=10)
     error = NameField(max_length=1000, blank=True)
 
     class Meta:
-        indexes: ClassVar = [models.Index(fields=["action", "actor", "address"])]
+        indexes: ClassVar = [models.Index(fields=["action", "actor", "address"]), models.Index(fields=["cluster", "-id"])]
 
     def __str__(self) -> str:
         return f"{self.actor} {self.action} {self.target}"

@@ -56,7 +56,16 @@ class ListedLive(Listed[Item], Generic[Item]):
 class Cluster(live.Cluster, frozen=True, kw_only=True):
     name: str
     bootstrap_servers: str
-    is_local: bool
+    is_local: Annotated[bool, Meta(description="its processes are ours to control")]
+    read_only: Annotated[bool, Meta(description="every change is refused with the code cluster-read-only")]
+    colour: str
+    zookeeper: str
+    security_protocol: str
+    sasl_mechanism: str
+    sasl_username: str
+    check_hostname: bool
+    has_secrets: Annotated[bool, Meta(description="a password or a key is kept; neither is ever answered")]
+    kafka_id: Annotated[str | None, Meta(description="what the cluster called itself when it was tested; null before")]
     as_of: live.AsOf
 
 

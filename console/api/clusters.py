@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from ninja import Router
+from django.http import HttpResponse
+from ninja import Router, Status
 
 from broker_core.contract import live
 from broker_core.contract.sentences import KeptEvent
 from console import queries
+from console.actions.clusters import change, delete, register, test
 from console.api.answers import Cluster as ClusterAnswer
 from console.api.answers import Listed, read
+from console.api.bearer import Bearer
 from console.api.described import answers
-from console.api.shapes import Limit, listed, number_cursor, text_cursor
+from console.api.shapes import ClusterChange, ClusterTrial, Limit, NewCluster, listed, number_cursor, text_cursor
 from console.models import Cluster
+from console.roles import ADMIN
+from console.rules.trial import Trial
 
 router = Router(tags=["clusters"])
+SHOWN = (
+    *("name", "bootstrap_servers", "is_local", "read_only", "colour", "zookeeper"),
+    *("security_protocol", "sasl_mechanism", "sasl_username", "check_hostname"),
+)
 
 
 @router.get("/clusters")
@@ -25,16 +34,49 @@ def clusters(request: Any, limit: Limit = 100, cursor: str | None = None) -> Lis
     return listed([_answer(one) for one in found], limit, lambda one: one.id)
 
 
+@router.post("/clusters", auth=Bearer(ADMIN, "register cluster"), response={201: Any})
+@answers(s201=ClusterAnswer)
+def create(request: Any, payload: NewCluster) -> Status[Any]:
+    """Another cluster to look at and to manage. Its pages are at `/c/<id>`."""
+    given = payload.dict(exclude_unset=True)
+    return Status(201, _answer(register(request.auth, given.pop("id"), given)))
+
+
+@router.post("/clusters/test", auth=Bearer(ADMIN, "test cluster"))
+@answers(Trial)
+def trial(request: Any, payload: ClusterTrial) -> Trial:
+    """Asks the servers as they would be asked, and registers nothing; takes up to 10 s. That it fails is an answer, too: `ok` is false."""
+    given = payload.dict(exclude_unset=True)
+    name = given.pop("id", "")
+    return test(request.auth, queries.cluster_of(name) if name else None, given)
+
+
 @router.get("/clusters/{cluster_id}")
 @answers(ClusterAnswer)
 def cluster(request: Any, cluster_id: str) -> ClusterAnswer:
     return _answer(queries.cluster_of(cluster_id))
 
 
+@router.patch("/clusters/{cluster_id}", auth=Bearer(ADMIN, "change cluster"))
+@answers(ClusterAnswer)
+def update(request: Any, cluster_id: str, payload: ClusterChange) -> ClusterAnswer:
+    """What is left out stays; the password must come along where it would be given to another server."""
+    return _answer(change(request.auth, queries.cluster_of(cluster_id), payload.dict(exclude_unset=True)))
+
+
+@router.delete("/clusters/{cluster_id}", auth=Bearer(ADMIN, "delete cluster"), response={204: None})
+@answers(s204=None)
+def remove(request: Any, cluster_id: str) -> HttpResponse:
+    """Its registration, with the events, jobs and reports kept of it; the cluster itself is not touched."""
+    delete(request.auth, queries.cluster_of(cluster_id), confirm=cluster_id)
+    return HttpResponse(status=204)
+
+
 def _answer(cluster: Cluster) -> ClusterAnswer:
     """With what is known of it live; the figures are null while nothing was ever seen."""
     seen, as_of = queries.seen(cluster)
-    own: dict[str, Any] = {"name": cluster.name, "bootstrap_servers": cluster.bootstrap_servers, "is_local": cluster.is_local}
+    own: dict[str, Any] = {name: getattr(cluster, name) for name in SHOWN}
+    own |= {"has_secrets": bool(cluster.secrets), "kafka_id": cluster.kafka_id or None}
     return read(ClusterAnswer, seen or live.Cluster(id=cluster.pk), **own, as_of=as_of)
 
 

@@ -22,6 +22,9 @@ Offset = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
 Confirm = Annotated[bool, Field(strict=True, description="Do it although it warns")]
 
 
+Pem = Annotated[str, Field(max_length=50_000, description="PEM text")]
+
+
 class Strict(Schema):
     """A field we do not know is an error: a typing mistake is not a default."""
 
@@ -77,6 +80,32 @@ class OffsetMove(Strict):
     to: Literal["earliest", "latest"] | Offset
     dry_run: bool = False
     confirm: Confirm = False
+
+
+class ClusterChange(Strict):
+    """Of a registered cluster; what is left out stays as it is. Secrets are taken and never answered."""
+
+    name: Annotated[str, Field(max_length=100)] = ""
+    bootstrap_servers: Annotated[str, Field(max_length=1000, description="host:port with commas")] = ""
+    zookeeper: Annotated[str, Field(max_length=1000)] = ""
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    sasl_mechanism: Literal["", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = ""
+    sasl_username: Annotated[str, Field(max_length=255)] = ""
+    sasl_password: Annotated[str, Field(max_length=1000)] = ""
+    ca_pem: Pem = ""
+    certificate_pem: Pem = ""
+    key_pem: Pem = ""
+    check_hostname: Annotated[bool, Field(strict=True)] = True
+    colour: str = ""
+    read_only: Annotated[bool, Field(strict=True, description="Every change of the cluster is refused")] = False
+
+
+class ClusterTrial(ClusterChange):
+    id: Annotated[str, Field(max_length=64, description="of a registered cluster, of which all that is left out is taken")] = ""
+
+
+class NewCluster(ClusterChange):
+    id: Annotated[str, Field(max_length=64)]
 
 
 class _NewJob(Strict):

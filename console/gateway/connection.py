@@ -5,7 +5,9 @@ from __future__ import annotations
 import ssl
 import tempfile
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
+
+from console.gateway.sealing import unseal
 
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
@@ -42,14 +44,38 @@ class Connection:
 
 
 class Registration(Protocol):
-    """What of a registered cluster says how it is reached."""
+    """What of a registered cluster says how it is reached; `secrets` are sealed."""
 
     @property
     def bootstrap_servers(self) -> str: ...
+    @property
+    def security_protocol(self) -> str: ...
+    @property
+    def sasl_mechanism(self) -> str: ...
+    @property
+    def sasl_username(self) -> str: ...
+    @property
+    def ca_pem(self) -> str: ...
+    @property
+    def certificate_pem(self) -> str: ...
+    @property
+    def check_hostname(self) -> bool: ...
+    @property
+    def secrets(self) -> str: ...
 
 
 def connection_of(cluster: Registration) -> Connection:
-    return Connection(cluster.bootstrap_servers)
+    """`SecretsUnreadable` where its password or key cannot be opened."""
+    return Connection(
+        cluster.bootstrap_servers,
+        cast(SecurityProtocol, cluster.security_protocol),
+        cast(SaslMechanism, cluster.sasl_mechanism) if cluster.sasl_mechanism else None,
+        cluster.sasl_username,
+        ca_pem=cluster.ca_pem,
+        certificate_pem=cluster.certificate_pem,
+        check_hostname=cluster.check_hostname,
+        **unseal(cluster.secrets),
+    )
 
 
 def client_options(connection: Connection) -> dict[str, Any]:

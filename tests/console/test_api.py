@@ -45,6 +45,8 @@ WRITES: dict[tuple[str, str], tuple[Any, str, int]] = {
     ("POST", f"{BASE}/groups/billing/offsets"): ({"topic": "orders", "to": "latest"}, "operator", 200),
     ("DELETE", f"{BASE}/groups/billing"): (None, "admin", 204),
     ("POST", f"{BASE}/brokers/1/pause"): (None, "admin", 200),
+    ("POST", "/api/v1/clusters"): ({"id": "south", "name": "South", "bootstrap_servers": "127.0.0.1:1"}, "admin", 201),
+    ("POST", "/api/v1/clusters/test"): ({"bootstrap_servers": "127.0.0.1:1"}, "admin", 200),
     ("POST", "/api/v1/jobs"): ({"kind": "preferred_leader_election", "topics": ["orders"]}, "operator", 202),
 }
 RANK = {"viewer": 0, "operator": 1, "admin": 2}
@@ -392,7 +394,7 @@ PLACES = {"cluster_id": "local", "name": "orders", "group_id": "billing", "broke
 def test_a_query_parameter_that_a_route_does_not_have_is_refused(tokens: dict[str, dict[str, str]], method: str, shape: str) -> None:
     """By every one of them, with the names that it knows, before anything is done: `?sate=offline` is no wish for everything."""
     path = re.sub(r"{(\w+)}", lambda name: PLACES[name[1]], shape)
-    body = WRITES.get((method, path), ({} if method == "POST" else None,))[0]
+    body = WRITES.get((method, path), ({} if method in ("POST", "PATCH") else None,))[0]
     answer = ask(tokens["admin"], method, f"{path}?sate=offline", body)
     said = assert_problem(answer, 400)
     assert said["field"] == "sate"
