@@ -25,5 +25,9 @@ class Risky(Unconfirmed):
         super().__init__("confirm", " ".join([*self.risks, "Ask again with confirm to do it."]))
 
 
+class Outdated(Exception):
+    """What the change rests on is not so any more (`If-Match`); the message says what."""
+
+
 class Conflict(Exception):
     """Something under way stands in the way; the message names it."""

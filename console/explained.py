@@ -7,7 +7,7 @@ from typing import NamedTuple
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 
-from console.errors import Conflict, Invalid, Unconfirmed
+from console.errors import Conflict, Invalid, Outdated, Unconfirmed
 from console.gateway.errors import GatewayError
 from console.gateway.refusals import kind_of, sentence
 from console.queries import BadQuery, NotFound
@@ -30,6 +30,7 @@ _SAID_BY_ITSELF: dict[type[Exception], Kind] = {
     Refused: problems.FORBIDDEN,
     NotFound: problems.NOT_FOUND,
     Conflict: problems.CONFLICT,
+    Outdated: problems.OUTDATED,
     SnapshotUnavailable: problems.SNAPSHOT_AWAY,
 }
 """Errors whose message says all."""

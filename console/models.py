@@ -234,6 +234,26 @@ class ApiToken(models.Model):
         return row
 
 
+class KeptAnswer(models.Model):
+    """What REST answered to a change with an `Idempotency-Key`; `holder` is the digest of who asked, `asked` that of what.
+    `status` is 0 while the change is under way."""
+
+    KEEP = 5_000
+
+    holder = NameField(max_length=64)
+    key = NameField(max_length=200)
+    asked = NameField(max_length=64)
+    status = models.IntegerField(default=0)
+    body = models.TextField(blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["holder", "key"], name="kept_answer_key")]
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.status}"
+
+
 class HealthReport(models.Model):
     """A health report as the rules gave it, with what changed since the one before."""
 

@@ -57,6 +57,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "console.api.once.finish_answers",
 ]
 ROOT_URLCONF = "console.urls"
 ASGI_APPLICATION = "console.asgi.application"

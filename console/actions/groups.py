@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from console.actions.audit import audited
-from console.actions.offsets import chosen, target
+from console.actions.offsets import AtTime, Shift, Where, chosen, target
 from console.errors import Conflict, Invalid, Unconfirmed
 from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
@@ -18,25 +18,27 @@ from console.snapshot.read import Snapshot, SnapshotUnavailable
 Spans = Sequence[tuple[int, int]] | None
 
 
-def plan_offsets(cluster: Cluster, group: str, topic: str, spans: Spans, to: str) -> list[dict[str, Any]]:
+def plan_offsets(cluster: Cluster, group: str, topic: str, spans: Spans, to: Where) -> list[dict[str, Any]]:
     """`[{topic, partition, before, after, lag_after, note}]`: where each offset would go. One beyond the log goes to its end (or start),
     and `note` says so. `spans` are the partitions, None all."""
     kafka = KafkaCluster(connection_of(cluster))
     there = [p["partition_index"] for t in kafka.topics([topic]) for p in t["partitions"]]
     if not there:
         raise Invalid("topic", f"There is no topic {topic}.")
-    target(to, 0, 2**63)
+    if not isinstance(to, Shift):
+        target(to, 0, 2**63)
     partitions = [(topic, n) for n in chosen(topic, there, spans)]
     first, end, now = kafka.offsets(partitions, "earliest"), kafka.offsets(partitions, "latest"), kafka.group_offsets(group)
+    at_time = kafka.offsets(partitions, to.at_ms) if isinstance(to, AtTime) else {}
     rows = []
     for tp in partitions:
-        after, note = target(to, first[tp], end[tp])
+        after, note = target(to, first[tp], end[tp], committed=now.get(tp), at_time=at_time.get(tp))
         rows.append({"topic": topic, "partition": tp[1], "before": now.get(tp), "after": after, "lag_after": end[tp] - after, "note": note})
     return rows
 
 
 def set_offsets(
-    actor: Actor, cluster: Cluster, group: str, *, topic: str, spans: Spans, to: str, confirm: bool = False
+    actor: Actor, cluster: Cluster, group: str, *, topic: str, spans: Spans, to: Where, confirm: bool = False
 ) -> list[dict[str, Any]]:
     """Moves the committed offsets of a group without members; returns what was done. An offset beyond the log is refused without
     `confirm`."""

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from console.errors import Invalid
 
 SPAN = re.compile(r"(?P<first>[0-9]{1,9})(?:\s*-\s*(?P<last>[0-9]{1,9}))?")
 TEXT_CHARS_MAX = 1_000
+
+
+class AtTime(NamedTuple):
+    """The first record that is not older, in ms since 1970; the log's end where there is none."""
+
+    at_ms: int
+
+
+class Shift(NamedTuple):
+    """So many records on from what is committed, or back."""
+
+    by: int
+
+
+Where = str | AtTime | Shift
+"""`earliest`, `latest` or an offset as text, a time, or a shift."""
 
 
 def parse_partitions(text: str) -> list[tuple[int, int]] | None:
@@ -43,15 +60,25 @@ def chosen(topic: str, there: Iterable[int], spans: Sequence[tuple[int, int]] | 
     return [n for n in numbers if any(first <= n <= last for first, last in spans)]
 
 
-def target(to: str, first: int, end: int) -> tuple[int, str | None]:
-    """The offset that `to` means in a log from `first` to `end`, and what is to be said where that is not what was asked for."""
+def target(to: Where, first: int, end: int, *, committed: int | None = None, at_time: int | None = None) -> tuple[int, str | None]:
+    """The offset that `to` means in a log from `first` to `end`, and what is to be said where that is not what was asked for. `at_time`
+    is the offset that the log has for the time, None where no record is so new."""
+    if isinstance(to, AtTime):
+        return (end if at_time is None else at_time), None
+    if isinstance(to, Shift):
+        if committed is None:
+            raise Invalid("shift", "Nothing is committed there that could be shifted: give earliest, latest, an offset or a time.")
+        return _within(committed + to.by, first, end)
     if to in ("earliest", "latest"):
         return (first, None) if to == "earliest" else (end, None)
     if not (to.isascii() and to.isdigit() and len(to) < 20):
         raise Invalid(
             "to", f"{to[:40]!r} is no offset: give earliest, latest or a whole number." if to else "Give earliest, latest or an offset."
         )
-    asked = int(to)
+    return _within(int(to), first, end)
+
+
+def _within(asked: int, first: int, end: int) -> tuple[int, str | None]:
     if asked > end:
         return end, f"{asked} is beyond the end {end}: it would be set to {end}"
     if asked < first:

@@ -178,10 +178,7 @@ def _gone_or_waiting(topic: Topic | None) -> bool:
 def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: int | None = None, *, confirm: bool = False) -> Job | None:
     """As `create_topic`: refuses too large a load without `confirm`, and returns the job that follows what takes longer."""
     with audited(actor, OPERATOR, "add partitions", name, before={"partitions": now}, after={"partitions": total}):
-        if now is not None and total <= now:
-            raise Invalid("count", f"{name} has {counted(now, 'partition')}; give a larger number, partitions cannot be taken away.")
-        if total > PARTITIONS_LIMIT:
-            raise Invalid("count", f"Give at most {whole(PARTITIONS_LIMIT)} partitions.")
+        _refuse_size(name, total, now)
         kafka = KafkaCluster(connection_of(cluster))
         if not confirm:
             topic = _known(cluster, name)
@@ -192,6 +189,31 @@ def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: i
             return follow(actor, cluster, Growth.name, name, total)
     await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), total))
     return None
+
+
+def preview_growth(cluster: Cluster, name: str, total: int) -> list[dict[str, Any]]:
+    """What more partitions would do, checked by the broker without doing it: `[{label, before, after}]`."""
+    kafka = KafkaCluster(connection_of(cluster))
+    now = next((len(topic["partitions"]) for topic in kafka.topics([name])), None)
+    _refuse_size(name, total, now)
+    kafka.add_partitions(name, total, validate_only=True)
+    return [{"label": "partitions", "before": now, "after": total}]
+
+
+def preview_config(cluster: Cluster, name: str, changes: Mapping[str, str | None]) -> tuple[list[dict[str, Any]], list[str]]:
+    """What the change would do, checked by the broker without doing it: `[{label, before, after}]`, and what it puts at risk."""
+    kafka = KafkaCluster(connection_of(cluster))
+    risks = setting_risks(name, changes, _copies(kafka, name) if MIN_ISR in changes else None)
+    now = {row["name"]: row["value"] for row in kafka.topic_configs(name)}
+    kafka.alter_topic_config(name, changes, validate_only=True)
+    return [{"label": key, "before": now.get(key), "after": value} for key, value in changes.items()], risks
+
+
+def _refuse_size(name: str, total: int, now: int | None) -> None:
+    if now is not None and total <= now:
+        raise Invalid("count", f"{name} has {counted(now, 'partition')}; give a larger number, partitions cannot be taken away.")
+    if total > PARTITIONS_LIMIT:
+        raise Invalid("count", f"Give at most {whole(PARTITIONS_LIMIT)} partitions.")
 
 
 def set_config(actor: Actor, cluster: Cluster, name: str, changes: Mapping[str, str | None], *, confirm: bool = False) -> None:

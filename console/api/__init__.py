@@ -7,9 +7,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
-from console.api import brokers, clusters, groups, jobs, problem_kinds, topics
+from console.api import brokers, clusters, groups, jobs, problem_kinds, records, topics
 from console.api.bearer import Bearer
 from console.api.described import Described, Renderer
+from console.api.once import Answered, replayed
 from console.explained import EXPLAINED, explain
 from console.middleware import problem
 from console.rules.problems import BAD_QUERY, INVALID, UNAUTHENTICATED, kind_of_status
@@ -25,7 +26,7 @@ api = Described(
     openapi_url="/openapi.json",
     urls_namespace="api-1",
 )
-for module in (clusters, brokers, topics, groups, jobs, problem_kinds):
+for module in (clusters, brokers, topics, groups, jobs, records, problem_kinds):
     api.add_router("", module.router)
 
 
@@ -62,5 +63,6 @@ def explained(request: HttpRequest, error: Any) -> HttpResponse:
     return problem(found.kind, found.detail, field=found.field, kafka_code=code, kafka_name=name)
 
 
+api.add_exception_handler(Answered, replayed)
 for known in EXPLAINED:
     api.add_exception_handler(known, explained)

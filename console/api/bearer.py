@@ -16,7 +16,7 @@ class Bearer(HttpBearer):
 
     def __init__(self, role: str = VIEWER, doing: str = "") -> None:
         super().__init__()
-        self._role, self._doing = role, doing
+        self.role, self._doing = role, doing
 
     def authenticate(self, request: HttpRequest, token: str) -> Actor | None:
         address = address_of(request)
@@ -24,5 +24,5 @@ class Bearer(HttpBearer):
         if row is None:
             return None
         actor = Actor(row.name, row.role, "api", address)
-        judge(actor, self._role, self._doing, dict(request.resolver_match.kwargs) if request.resolver_match else {})
+        judge(actor, self.role, self._doing, dict(request.resolver_match.kwargs) if request.resolver_match else {})
         return actor

@@ -19,7 +19,9 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.renderers import BaseRenderer
 
 from console.api.answers import Problem
+from console.api.once import HEADER, begin
 from console.queries import BadQuery
+from console.roles import VIEWER
 from console.rules.problems import KINDS
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -33,6 +35,7 @@ PROBLEMS = {
     403: "The token's role may not do this.",
     404: "What the path names is not there.",
     409: "Something is in the way: a name that is taken, a job or a deletion that is under way, a group with members.",
+    412: "`If-Match` names another state than the present one.",
     413: "The body is larger than 1 MB, or what it asks for is larger than the cluster takes.",
     422: "Something in the request is wrong: `field` names it; or the cluster refused, in the broker's words with its code.",
     429: "The cluster's quota is used up.",
@@ -40,7 +43,7 @@ PROBLEMS = {
     502: "The cluster met an error of its own.",
     503: "The cluster, the live snapshot or the database does not answer; the same request may succeed later.",
 }
-CHANGES_ONLY = (403, 409, 413, 429, 502)
+CHANGES_ONLY = (409, 412, 413, 429, 502)
 """Problems of requests that change something."""
 
 
@@ -71,11 +74,12 @@ class Described(NinjaAPI):
     def add_router(self, prefix: str, router: Router | str, **options: Any) -> None:
         super().add_router(prefix, router, **options)
         for operation in _operations_of(self._routers[-1][1]):
-            operation.view_func = _only(_query_names(operation), operation.view_func)
+            operation.view_func = _only(_query_names(operation), _once(operation.view_func))
 
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
         found = super().get_openapi_schema(**options)
         views = {self.get_openapi_operation_id(op): op.view_func for op in self._operations()}
+        for_roles = {self.get_openapi_operation_id(op) for op in self._operations() if _needs_role(op)}
         models = list({model: None for view in views.values() for model in view.answers.values() if model})
         places, definitions = msgspec.json.schema_components(models, ref_template=REFS)
         for shape in definitions.values():
@@ -86,7 +90,10 @@ class Described(NinjaAPI):
         for path, operations in found["paths"].items():
             for method, operation in operations.items():
                 view = views[operation["operationId"]]
-                operation["responses"] = dict(_answers(view.answers, shapes)) | dict(_problems(method, path, shapes[Problem]))
+                operation.setdefault("parameters", []).extend(_headers(method, view))
+                operation["responses"] = dict(_answers(view.answers, shapes)) | dict(
+                    _problems(method, path, shapes[Problem], operation["operationId"] in for_roles)
+                )
         return found
 
     def _operations(self) -> Iterator[Any]:
@@ -117,16 +124,50 @@ def _only(known: Sequence[str], view: View) -> View:
     return cast(View, checked)
 
 
+def _once(view: View) -> View:
+    @functools.wraps(view)
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        begin(request)
+        return view(request, *args, **kwargs)
+
+    return cast(View, checked)
+
+
+def _headers(method: str, view: Any) -> Iterator[dict[str, Any]]:
+    """What of the request's headers is looked at, beside the token."""
+    if method != "get":
+        words = "What was done for a key is not done again for 24 h, but answered as it was (answers of up to 256 KiB). A random one each."
+        yield _header(HEADER, words, {"type": "string", "pattern": "^[!-~]{1,200}$"})
+    if getattr(view, "matches", False):
+        yield _header("If-Match", "The ETag that was read: 412 where the settings are others now.", {"type": "string"})
+
+
+def _header(name: str, words: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"in": "header", "name": name, "required": False, "description": words, "schema": schema}
+
+
+def matching(view: View) -> View:
+    """Marks a route that looks at `If-Match`."""
+    view.matches = True  # type: ignore[attr-defined]
+    return view
+
+
 def _answers(found: Answers, shapes: Mapping[type[Struct], Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     for status, model in found.items():
         content = {"content": {"application/json": {"schema": shapes[model]}}} if model else {}
         yield status, {"description": "Done; no body." if model is None else "OK" if status == 200 else "Taken.", **content}
 
 
-def _problems(method: str, path: str, shape: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+def _needs_role(operation: Any) -> bool:
+    return any(getattr(auth, "role", VIEWER) != VIEWER for auth in operation.auth_callbacks)
+
+
+def _problems(method: str, path: str, shape: Any, needs_role: bool) -> Iterator[tuple[int, dict[str, Any]]]:
     for status, words in PROBLEMS.items():
         reads = method == "get"
         if reads and (status in CHANGES_ONLY or (status == 404 and "{" not in path)):
+            continue
+        if status == 403 and not needs_role:
             continue
         codes = ", ".join(f"`{kind.code}`" for kind in KINDS.values() if kind.status == status)
         yield status, {"description": f"{words} Codes: {codes}.", "content": {"application/problem+json": {"schema": shape}}}

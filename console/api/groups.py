@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.http import HttpResponse
@@ -10,16 +11,19 @@ from ninja import Query, Router
 from broker_core.contract.groups import Group, Lag
 from console import queries
 from console.actions.groups import delete_group, plan_offsets, set_offsets
+from console.actions.offsets import AtTime, Shift, Where
 from console.api.answers import Listed, ListedLive, ReadGroup, read
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import GroupQuery, Limit, OffsetMove, listed, listed_live, number_cursor
 from console.api.topic_answers import OffsetMoved
+from console.errors import Invalid
 from console.listing import Wanted, names_after
 from console.roles import ADMIN, OPERATOR
 from console.snapshot.read import Snapshot
 
 router = Router(tags=["groups"])
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ONE = "/clusters/{cluster_id}/groups/{path:group_id}"
 
 
@@ -50,11 +54,29 @@ def move_offsets(request: Any, cluster_id: str, group_id: str, payload: OffsetMo
     """Moves committed offsets of a group without members; `dry_run` only tells where they would go. An offset beyond the log's ends is
     refused, unless `confirm` says that its end will do."""
     cluster = queries.cluster_of(cluster_id)
-    spans = None if payload.partition is None else [(payload.partition, payload.partition)]
+    spans, to = _spans(payload), _where(payload)
     if payload.dry_run:
-        return Listed(plan_offsets(cluster, group_id, payload.topic, spans, str(payload.to)), None)
-    asked: dict[str, Any] = {"topic": payload.topic, "spans": spans, "to": str(payload.to), "confirm": payload.confirm}
-    return Listed(set_offsets(request.auth, cluster, group_id, **asked), None)
+        return Listed(plan_offsets(cluster, group_id, payload.topic, spans, to), None)
+    return Listed(set_offsets(request.auth, cluster, group_id, topic=payload.topic, spans=spans, to=to, confirm=payload.confirm), None)
+
+
+def _spans(payload: OffsetMove) -> list[tuple[int, int]] | None:
+    if payload.partition is not None and payload.partitions is not None:
+        raise Invalid("partitions", "Give partition or partitions, not both.")
+    numbers = payload.partitions if payload.partition is None else [payload.partition]
+    return None if numbers is None else [(number, number) for number in numbers]
+
+
+def _where(payload: OffsetMove) -> Where:
+    if sum(value is not None for value in (payload.to, payload.time, payload.shift)) != 1:
+        raise Invalid("to", "Say where to by one of to, time and shift.")
+    if payload.shift is not None:
+        return Shift(payload.shift)
+    if payload.time is None:
+        return str(payload.to)
+    if payload.time < EPOCH:
+        raise Invalid("time", "Give a time after 1970.")
+    return AtTime((payload.time - EPOCH) // timedelta(milliseconds=1))
 
 
 @router.get(ONE)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from ninja import Schema
-from pydantic import ConfigDict, Field, create_model
+from pydantic import AwareDatetime, ConfigDict, Field, create_model
 
 from console.api.answers import Item, Listed, ListedLive
 from console.jobs.kind import Id, Name
@@ -19,6 +19,7 @@ Key = TypeVar("Key", str, int)
 Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
 GroupId = Annotated[str, Field(min_length=1, max_length=255)]
 Offset = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+DryRun = Annotated[bool, Field(strict=True, description="Only tell what would be done")]
 Confirm = Annotated[bool, Field(strict=True, description="Do it although it warns")]
 
 
@@ -62,6 +63,7 @@ class NewTopic(Strict):
 
 class TopicChange(Strict):
     configs: dict[str, str | None] = Field(min_length=1, max_length=100)
+    dry_run: DryRun = False
     confirm: Confirm = False
 
 
@@ -71,14 +73,20 @@ class UncleanElection(Strict):
 
 class NewPartitions(Strict):
     count: Annotated[int, Field(strict=True, ge=1, le=10_000)]
+    dry_run: DryRun = False
     confirm: Confirm = False
 
 
 class OffsetMove(Strict):
+    """One of `to`, `time` and `shift` says where to; without `partition` and `partitions` all of the topic move."""
+
     topic: Name
     partition: Id | None = None
-    to: Literal["earliest", "latest"] | Offset
-    dry_run: bool = False
+    partitions: list[Id] | None = Field(default=None, min_length=1, max_length=1000)
+    to: Literal["earliest", "latest"] | Offset | None = None
+    time: Annotated[AwareDatetime | None, Field(description="to the first record that is not older; needs a time zone")] = None
+    shift: Annotated[int | None, Field(strict=True, gt=-(2**63), lt=2**63, description="so many records on, or back")] = None
+    dry_run: DryRun = False
     confirm: Confirm = False
 
 

@@ -41,6 +41,8 @@ class TopicPlan(Struct):
 class TopicConfigs(Struct):
     topic: str
     configs: list[TopicConfig] | None
+    changes: Annotated[list[Change] | None, Meta(description="of a dry run: what would change")] = None
+    risks: Annotated[list[str] | None, Meta(description="of a dry run: what wants `confirm`")] = None
 
 
 class NotElected(Struct):
@@ -57,6 +59,7 @@ class Elected(Struct):
 class TopicSize(Struct):
     topic: str
     partitions: int
+    changes: Annotated[list[Change] | None, Meta(description="of a dry run: what would change")] = None
 
 
 class OffsetMoved(Struct):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import kafka.errors
 from kafka import TopicPartition
@@ -109,18 +109,18 @@ class KafkaCluster:
         entries = self._entries(kind, name)
         return sorted((_config_row(key, entry) for key, entry in entries.items()), key=lambda row: row["name"])
 
-    def alter_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
+    def alter_topic_config(self, name: str, changes: Mapping[str, str | None], *, validate_only: bool = False) -> None:
         """Sets the values; None takes an override away."""
-        self._alter(ConfigResourceType.TOPIC, name, changes)
+        self._alter(ConfigResourceType.TOPIC, name, changes, validate_only=validate_only)
 
     def alter_broker_config(self, broker_id: int, changes: Mapping[str, str | None]) -> None:
         """Sets the values for this one broker, which answers itself; None takes its own value away."""
         self._alter(ConfigResourceType.BROKER, str(broker_id), changes)
 
-    def _alter(self, kind: ConfigResourceType, name: str, changes: Mapping[str, str | None]) -> None:
+    def _alter(self, kind: ConfigResourceType, name: str, changes: Mapping[str, str | None], *, validate_only: bool = False) -> None:
         configs = {key: ("DELETE", None) if value is None else ("SET", value) for key, value in changes.items()}
         with self._admin(name, *changes, *changes.values()) as admin:
-            answer = admin.alter_configs([ConfigResource(kind, name, configs)], raise_on_unknown=False)
+            answer = admin.alter_configs([ConfigResource(kind, name, configs)], raise_on_unknown=False, validate_only=validate_only)
         outcome = answer.get(kind.name.lower(), {}).get(name, "OK")
         if outcome != "OK":
             raise _from_text(outcome)
@@ -160,12 +160,12 @@ class KafkaCluster:
             error = getattr(kafka.errors, outcome)
             raise from_code(error.errno, f"group {group} was not deleted")
 
-    def offsets(self, partitions: Sequence[tuple[str, int]], spec: str) -> dict[tuple[str, int], int]:
-        """`earliest` or `latest` offsets."""
-        wanted = OffsetSpec.EARLIEST if spec == "earliest" else OffsetSpec.LATEST
+    def offsets(self, partitions: Sequence[tuple[str, int]], spec: Literal["earliest", "latest"] | int) -> dict[tuple[str, int], int]:
+        """`earliest` or `latest` offsets; of a time in ms since 1970, that of the first record not older, where there is one."""
+        wanted = {"earliest": OffsetSpec.EARLIEST, "latest": OffsetSpec.LATEST}[spec] if isinstance(spec, str) else spec
         with self._admin() as admin:
             found = admin.list_partition_offsets({TopicPartition(*tp): wanted for tp in partitions})
-        return {(tp.topic, tp.partition): answer.offset for tp, answer in found.items()}
+        return {(tp.topic, tp.partition): answer.offset for tp, answer in found.items() if answer.offset >= 0}
 
     # --- leaders and replicas
 

@@ -26,6 +26,7 @@ FORBIDDEN = Kind("forbidden", 403, "Not allowed", "Ask with a token or as a pers
 NOT_FOUND = Kind("not-found", 404, "Not found", "What it was about may have been deleted or renamed.")
 METHOD_NOT_ALLOWED = Kind("method-not-allowed", 405, "Not to be asked so", "Use a method that the header Allow names.")
 CONFLICT = Kind("conflict", 409, "Something is under way", "Ask again when it is over.")
+OUTDATED = Kind("outdated", 412, "It has changed meanwhile", "Read it again, and decide anew.")
 TOO_LARGE = Kind("too-large", 413, "The request is too large", "Send less at a time: a body has 1 MB at most.")
 INVALID = Kind("invalid", 422, "This cannot be done so", "`field` names what of the request is wrong.")
 UNCONFIRMED = Kind("unconfirmed", 422, "This wants to be confirmed", 'Ask again with "confirm": true to do it.')

@@ -35,6 +35,7 @@ READS = (
     f"{BASE}/groups/billing",
     f"{BASE}/groups/billing/offsets",
     f"{BASE}/events",
+    f"{BASE}/reports",
     "/api/v1/jobs",
 )
 WRITES: dict[tuple[str, str], tuple[Any, str, int]] = {
@@ -49,6 +50,8 @@ WRITES: dict[tuple[str, str], tuple[Any, str, int]] = {
     ("POST", "/api/v1/clusters/test"): ({"bootstrap_servers": "127.0.0.1:1"}, "admin", 200),
     ("POST", "/api/v1/jobs"): ({"kind": "preferred_leader_election", "topics": ["orders"]}, "operator", 202),
 }
+KEPT = ("events", "reports")
+"""What the database has, which says no age."""
 RANK = {"viewer": 0, "operator": 1, "admin": 2}
 
 
@@ -85,7 +88,7 @@ def test_every_role_reads(tokens: dict[str, dict[str, str]], path: str) -> None:
         assert answer.status_code == 200, path
         found = json.loads(answer.content)
         if not path.endswith(("local", "/1", "/orders", "/billing")):
-            rests_on = {"as_of"} if path.startswith(BASE) and not path.endswith("events") else set()
+            rests_on = {"as_of"} if path.startswith(BASE) and not path.endswith(KEPT) else set()
             assert found.keys() == {"items", "next"} | rests_on
 
 
@@ -372,7 +375,7 @@ def test_a_topic_that_brokers_have_yet_to_hear_of_is_not_called_unknown(tokens: 
 
 def test_what_is_read_says_how_old_it_is(tokens: dict[str, dict[str, str]], redis: Any) -> None:
     """Of the oldest part; and a cluster whose owner is silent is not called live, nor safe."""
-    paths = [path for path in READS if path.startswith(BASE) and not path.endswith("events")]
+    paths = [path for path in READS if path.startswith(BASE) and not path.endswith(KEPT)]
     fresh = [json.loads(ask(tokens["viewer"], "GET", path).content)["as_of"] for path in paths]
     now = time.time_ns() // 1_000_000
     assert {(one["age_ms"], one["stale"]) for one in fresh} == {(0, False)}
@@ -387,7 +390,15 @@ def test_what_is_read_says_how_old_it_is(tokens: dict[str, dict[str, str]], redi
 
 
 OPERATIONS = [(method.upper(), shape) for shape, found in document()["paths"].items() for method in found]
-PLACES = {"cluster_id": "local", "name": "orders", "group_id": "billing", "broker_id": "1", "job_id": "1", "action": "pause"}
+PLACES = {
+    "cluster_id": "local",
+    "name": "orders",
+    "group_id": "billing",
+    "broker_id": "1",
+    "job_id": "1",
+    "report_id": "1",
+    "action": "pause",
+}
 
 
 @pytest.mark.parametrize(("method", "shape"), OPERATIONS)

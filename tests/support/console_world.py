@@ -80,7 +80,9 @@ class FakeKafka:
     def broker_configs(self, broker_id: int) -> list[dict[str, Any]]:
         return self.topic_configs("")
 
-    def alter_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
+    def alter_topic_config(self, name: str, changes: Mapping[str, str | None], *, validate_only: bool = False) -> None:
+        if validate_only:
+            return self._called("validate_topic_config", name, dict(changes))
         self._called("alter_topic_config", name, dict(changes))
         _apply(self.configs.setdefault(name, {}), changes)
 
@@ -106,8 +108,10 @@ class FakeKafka:
     def delete_group(self, group: str) -> None:
         self._called("delete_group", group)
 
-    def offsets(self, partitions: Sequence[tuple[str, int]], spec: str) -> dict[tuple[str, int], int]:
+    def offsets(self, partitions: Sequence[tuple[str, int]], spec: str | int) -> dict[tuple[str, int], int]:
         self._called("offsets", spec)
+        if isinstance(spec, int):
+            return {tp: spec for tp in partitions if spec < 100}
         return dict.fromkeys(partitions, 0 if spec == "earliest" else 100)
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:
