@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("console", "0003_registered_clusters")]
+    dependencies = [("console", "0003_lists"), ("console", "0003_registered_clusters")]
 
     operations = [
         migrations.CreateModel(
