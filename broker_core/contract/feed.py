@@ -80,13 +80,13 @@ class Member(Struct, frozen=True):
 
 
 class Group(Struct, frozen=True):
-    """A group that this broker coordinates."""
+    """A group that this broker coordinates; what describes a classic group to clients has no generation."""
 
     group: str
     state: str
     protocol_type: str | None
     protocol: str | None
-    generation: int
+    generation: int | None
     members: tuple[Member, ...]
     offsets: tuple[Committed, ...]
 

@@ -32,8 +32,10 @@ class Changes(Struct, frozen=True, tag="changes", tag_field="type"):
 
 
 class Beat(Struct, frozen=True, tag="beat", tag_field="type"):
-    """The owner lived at `live_ms`; all that it wrote was true at `oldest_ms`. None where there is none."""
+    """The owner lived at `live_ms`; all that it wrote was true at `oldest_ms`, and the first part of it is stale after `due_ms`. None where
+    there is none."""
 
     now_ms: int
     live_ms: int | None
     oldest_ms: int | None
+    due_ms: int | None

@@ -14,6 +14,10 @@ from broker_core.contract.sentences import Level, Piece, Verdict
 
 FolderState = Literal["folder_offline", "folder_filling", "folder_low", "folder_serves"]
 Freshness = Literal["live", "stale", "lost"]
+Source = Literal["feed", "collector"]
+Kind = Literal["metadata", "offsets", "groups", "log_dirs", "configs"]
+"""What a cluster without a state feed is asked: brokers, leaders and ISRs; log ends; groups and what they have committed; sizes and disks;
+topics' settings."""
 Count = int | None
 Figure = float | None
 
@@ -24,6 +28,14 @@ class Age(Struct, frozen=True, gc=False):
     state: Freshness
     age_ms: Count
     at_ms: Annotated[Count, Meta(description="when it was last known true")]
+    every_ms: Annotated[Count, Meta(description="how often it is asked for at present; null where it is told by itself")] = None
+
+
+class Question(Struct, frozen=True, gc=False):
+    """One kind of what a cluster is asked again and again; `error` is why it was not answered when it was last asked."""
+
+    age: Age
+    error: str | None = None
 
 
 class AsOf(Struct, frozen=True, gc=False):
@@ -31,15 +43,16 @@ class AsOf(Struct, frozen=True, gc=False):
 
     at_ms: Annotated[Count, Meta(description="when all of it was last known true; null when never")]
     age_ms: Count
-    stale: Annotated[bool, Meta(description="older than 3 seconds: what is true now may be something else")]
+    stale: Annotated[bool, Meta(description="older than 3 s, or than three intervals where it is asked for: it may be otherwise now")]
 
 
 class Feed(Struct, frozen=True, gc=False):
-    """`live` when all registered brokers are heard, `partial` when some are; `groups` are what brokers say."""
+    """`live` when all registered brokers are heard, `partial` when some are; `groups` are what brokers say. Of a cluster that is asked,
+    `store` is its metadata."""
 
     state: Literal["live", "partial", "stale", "lost"]
     brokers: dict[str, Age]
-    store: Annotated[Age | None, Meta(description="what is read of ZooKeeper")]
+    store: Annotated[Age | None, Meta(description="what is read of ZooKeeper, or of a cluster's metadata")]
     groups: Age
 
 
@@ -47,6 +60,10 @@ class Cluster(Struct, frozen=True, kw_only=True, gc=False):
     """The cluster as a whole; all is null while nothing was ever seen of it."""
 
     id: str
+    source: Source = "feed"
+    """`feed`: its brokers tell all that they know. `collector`: it is asked what any client may ask, and what no answer has (replicas' log
+    ends, requests, byte rates, …) is null: not available from this cluster."""
+    questions: Annotated[dict[Kind, Question] | None, Meta(description="what a collector asks, how often, how old the answers are")] = None
     controller_id: Count = None
     controller_epoch: Count = None
     brokers_online: Count = None

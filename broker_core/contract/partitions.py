@@ -20,7 +20,10 @@ class SeenCut(feed.Cut, frozen=True, gc=False):
 
 
 class Replica(Struct, frozen=True, kw_only=True, gc=False):
-    """A replica of a partition; `last_seen_ms` where its figures are those that were last known, `reason` where it is out of the ISR."""
+    """A replica of a partition; `last_seen_ms` where its figures are those that were last known, `reason` where it is out of the ISR.
+
+    Offsets of replicas are told by state feeds only, sizes by a cluster that is asked (`Cluster.source`).
+    """
 
     broker_id: int
     is_leader: bool
@@ -31,6 +34,7 @@ class Replica(Struct, frozen=True, kw_only=True, gc=False):
     last_seen_ms: Count
     reason: str | None
     truncated: SeenCut | None
+    size_bytes: Annotated[Count, Meta(description="of this copy, where a collector asks for it")] = None
 
 
 class Reassigning(Struct, frozen=True, gc=False):

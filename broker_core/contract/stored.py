@@ -6,12 +6,12 @@ from msgspec import Struct
 
 
 class Registration(Struct, frozen=True, gc=False):
-    """A broker that is registered; `epoch` is its broker epoch."""
+    """A broker that is registered; `epoch` is its broker epoch, which a cluster's metadata does not tell."""
 
     host: str
     port: int
     rack: str | None
-    epoch: int
+    epoch: int | None
 
 
 class Assignment(Struct, frozen=True, gc=False):

@@ -15,7 +15,7 @@ from console.address import address_of
 from console.middleware import problem
 from console.models import Cluster
 from console.rules.problems import UNAUTHENTICATED
-from console.snapshot.read import Snapshot, SnapshotUnavailable
+from console.snapshot.read import Snapshot, SnapshotUnavailable, collector_ms
 
 LIVE_OLD_MS = 10_000
 SERIES_LIMIT = 2_000
@@ -48,7 +48,7 @@ TOPIC_GAUGES = ("partitions", "under_replicated", "under_min_isr", "offline", "s
 
 def healthz(request: HttpRequest) -> JsonResponse:
     """200 and `{"ok": true}` while pages can be served, 503 without the database. Whoever may look is also told what the pages can
-    show: `redis`, `live`."""
+    show: `redis`, `live`, `collector` (the process that asks other clusters)."""
     ok = _database()
     state = _state() if ok and _may_look(request) else {}
     return JsonResponse({"ok": ok, **state}, status=200 if ok else 503)
@@ -63,13 +63,14 @@ def _may_look(request: HttpRequest) -> bool:
 
 
 def _state() -> dict[str, Any]:
-    state: dict[str, Any] = {"database": True, "redis": True, "live_age_ms": None}
+    state: dict[str, Any] = {"database": True, "redis": True, "live_age_ms": None, "collector_age_ms": None}
     try:
-        beat = Snapshot("local").beat_ms()
-        state["live_age_ms"] = None if beat is None else max(_now_ms() - beat, 0)
+        for name, at_ms in (("live", Snapshot("local").beat_ms()), ("collector", collector_ms())):
+            state[f"{name}_age_ms"] = None if at_ms is None else max(_now_ms() - at_ms, 0)
     except SnapshotUnavailable:
         state["redis"] = False
-    state["live"] = state["live_age_ms"] is not None and state["live_age_ms"] < LIVE_OLD_MS
+    for name in ("live", "collector"):
+        state[name] = state[f"{name}_age_ms"] is not None and state[f"{name}_age_ms"] < LIVE_OLD_MS
     return state
 
 
@@ -110,6 +111,11 @@ def _gauges(cluster_id: str) -> Iterator[tuple[str, str, Any]]:
     live = snapshot.cluster()
     for name in CLUSTER_GAUGES:
         yield f"highwater_cluster_{name}", base, live and getattr(live, name)
+    for kind, question in ((live and live.questions) or {}).items():
+        labels = f'{base},kind="{kind}"'
+        yield "highwater_question_age_seconds", labels, None if question.age.age_ms is None else question.age.age_ms / 1000
+        yield "highwater_question_interval_seconds", labels, (question.age.every_ms or 0) / 1000
+        yield "highwater_question_failing", labels, int(question.error is not None)
     for broker in snapshot.brokers():
         labels = f'{base},broker="{broker.broker_id}"'
         yield "highwater_broker_online", labels, int(broker.state == "online")

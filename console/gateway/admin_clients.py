@@ -23,8 +23,7 @@ REQUEST_TIMEOUT_MS = 10_000
 BOOTSTRAP_TIMEOUT_MS = 4_000
 DEADLINE_S = 60.0
 UNREACHABLE_FOR_S = 3.0
-"""After a failure to connect, questions fail at once for so long: a page must not wait for a cluster that is known to be away. A
-change is tried."""
+"""After a failure to connect, questions fail at once for so long: a page must not wait for a cluster that is known to be away."""
 CLIENTS_LIMIT = 64
 """Beyond these the one that was asked longest ago goes: a connection that was changed leaves its old client behind."""
 
@@ -40,13 +39,13 @@ class _Kept:
         self.failed_at = -UNREACHABLE_FOR_S
         self.watch = Watch(f"admin-{servers}", f"that asks {servers}", DEADLINE_S)
 
-    def opened(self, *, for_change: bool) -> Any:
+    def opened(self) -> Any:
         """`kafka.errors.KafkaError` where nobody answers."""
         if self.client is None:
-            if not for_change and time.monotonic() - self.failed_at < UNREACHABLE_FOR_S:
+            if time.monotonic() - self.failed_at < UNREACHABLE_FOR_S:
                 raise kafka.errors.KafkaConnectionError("the cluster did not answer a moment ago")
             try:
-                self.client = _connect(self.connection)
+                self.client = connect(self.connection)
             except kafka.errors.KafkaError:
                 self.failed_at = time.monotonic()
                 raise
@@ -81,22 +80,22 @@ def _of(connection: Connection) -> _Kept:
     return found
 
 
-def client(connection: Connection, *, for_change: bool = False) -> Any:
-    """The kept one, or a new one; `kafka.errors.KafkaError` where nobody answers. Who changes something has often just started a broker
-    for it, so that what was true a moment ago is true no more."""
+def client(connection: Connection) -> Any:
+    """The kept one, or a new one; `kafka.errors.KafkaError` where nobody answers."""
     found = _of(connection)
     with found.lock:
-        return found.opened(for_change=for_change)
+        return found.opened()
 
 
-def _connect(connection: Connection) -> KafkaAdminClient:
+def connect(connection: Connection, metadata_max_age_ms: int = 30_000) -> KafkaAdminClient:
+    """A new one that nobody else has."""
     return KafkaAdminClient(
         **client_options(connection),
         client_id="highwater-console",
         request_timeout_ms=REQUEST_TIMEOUT_MS,
         bootstrap_timeout_ms=BOOTSTRAP_TIMEOUT_MS,
         reconnect_backoff_max_ms=1_000,
-        metadata_max_age_ms=30_000,
+        metadata_max_age_ms=metadata_max_age_ms,
     )
 
 

@@ -19,6 +19,7 @@ Rules, in this order; each that applies gives one part, and the level is the wor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from broker_core.contract.groups import Group
@@ -45,6 +46,8 @@ class Silence(NamedTuple):
     silent_s: float | None
     leads: int
     hosts: int
+    is_asked: bool = False
+    """It has no state feed: it does not answer."""
 
 
 def verdict(
@@ -75,6 +78,17 @@ def verdict(
     return Verdict(max((one.level for one in parts), key=LEVELS.index), " ".join(one.text for one in parts), tuple(parts))
 
 
+def unanswered(found: Verdict, why: str | None, at_ms: int | None) -> Verdict:
+    """Of a cluster that is asked and does not answer: what was last known is told as that."""
+    reason = f" ({why})" if why else ""
+    if at_ms is None:
+        words = f"The cluster does not answer{reason}: nothing is known of it." if why else "The cluster has not answered yet."
+        return Verdict("unknown", words)
+    at = datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S")
+    words = f"The cluster does not answer{reason}: its state is unknown. Last known at {at}:"
+    return Verdict("unknown", f"{words} {found.text}", (part("unknown", None, said(words)), *found.parts), at_ms)
+
+
 def _silent_parts(silent: Sequence[Silence]) -> list[Part]:
     def pieces(one: Silence) -> tuple[Piece, Piece]:
         return link(f"Broker {one.broker_id}", "brokers"), said(_silence(one))
@@ -83,7 +97,10 @@ def _silent_parts(silent: Sequence[Silence]) -> list[Part]:
 
 
 def _silence(one: Silence) -> str:
-    words = " has not reported yet" if one.silent_s is None else f" has been silent for {duration(max(one.silent_s, 1), 1)}"
+    words = f" has not {'answered' if one.is_asked else 'reported'} yet"
+    if one.silent_s is not None:
+        did = "has not answered for" if one.is_asked else "has been silent for"
+        words = f" {did} {duration(max(one.silent_s, 1), 1)}"
     if one.leads:
         return f"{words}: the state of its {counted(one.leads, 'partition')} is unknown."
     if one.hosts:
@@ -120,7 +137,7 @@ def _cluster_parts(counts: Mapping[str, int], dead: Sequence[int], worst: Partit
     known = max(_kept(counts) - unknown, 0)
     others, unheard = bool(unknown), any(one.hosts for one in silent)
     if dead:
-        kept = _kept_copies(known, others=others)
+        kept = f"{'the other' if others else 'all'} {whole(known)} partitions have all the copies they want"
         what = "; ".join(effects) if effects else "" if others and not known else kept
         words = said(f" {'is' if len(dead) == 1 else 'are'} down{': ' if what else ''}{what}.")
         down = part(level if effects else "warn", "brokers", link(_capital(brokers(dead)), "brokers"), words)
@@ -132,12 +149,6 @@ def _cluster_parts(counts: Mapping[str, int], dead: Sequence[int], worst: Partit
             return [part(level, about, said(f"{first} "), *pieces)]
         return [part(level, "topics", link(first, "topics"))]
     return [] if others and not known else [_all_safe(known, others=others, unheard=unheard)]
-
-
-def _kept_copies(known: int, *, others: bool) -> str:
-    if known == 1:
-        return f"the {'other' if others else 'one'} partition has all the copies it wants"
-    return f"{'the other' if others else 'all'} {whole(known)} partitions have all the copies they want"
 
 
 def _worst(partition: Partition) -> tuple[str, Piece, Piece]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from urllib.parse import quote, unquote
 
 CLUSTER = "cluster"
+COLLECTOR = "hw:collector"
+"""The Redis key of when the collector last said that it lives, of no cluster."""
 SAFE = "!~*'()"
 """What a browser's encodeURIComponent leaves as it is, beside letters, digits and `-_.`."""
 
@@ -85,9 +87,9 @@ def key_at(cluster_id: str, name: str, field: str) -> str | None:
 def named(cluster_id: str, name: str) -> str:
     """Redis keys that are not hashes of values.
 
-    `seq`, `changes`, `lease`, `events`, `series`, `clients` (of our own that are silent); `beat`, when the owner last wrote, and `oldest`,
-    when the oldest part of what it wrote was last known true; indexes of names: `topic_names`, `group_names`, by each column of
-    their lists `topics_by:lag`, `groups_by:lag` (see `sorting`), and by how bad it is `trouble` (partitions as `orders/3`) and
-    `trouble_topics`; by lag `groups_behind`, and of a topic's readers `reader_lag:orders`.
+    `seq`, `changes`, `lease`, `events`, `series`, `clients` (of our own that are silent); `beat`, when the owner last wrote, `oldest`, when
+    the oldest part of what it wrote was last known true, and `due`, after when the first part of it is stale; indexes of names:
+    `topic_names`, `group_names`, by each column of their lists `topics_by:lag`, `groups_by:lag` (see `sorting`), and by how bad it is
+    `trouble` (partitions as `orders/3`) and `trouble_topics`; by lag `groups_behind`, and of a topic's readers `reader_lag:orders`.
     """
     return prefix(cluster_id) + name

@@ -43,6 +43,15 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def collector_ms() -> int | None:
+    """When the collector of other clusters last said that it lives."""
+    try:
+        text = sync_client().get(keys.COLLECTOR)
+    except redis.RedisError as error:
+        raise SnapshotUnavailable(f"Redis does not answer: {error}") from error
+    return int(text) if text else None
+
+
 SETTLE_S = 2.0
 SETTLE_STEP_S = 0.05
 
@@ -98,8 +107,8 @@ class Snapshot:
 
     def as_of(self) -> AsOf:
         """How old what is here may be."""
-        beat, oldest = self._ask("mget", [self._name("beat"), self._name("oldest")])
-        return as_of(int(beat) if beat else None, int(oldest) if oldest else None, _now_ms())
+        beat, oldest, due = [int(text) if text else None for text in self._ask("mget", list(map(self._name, ("beat", "oldest", "due"))))]
+        return as_of(beat, oldest, _now_ms(), due)
 
     def broker(self, broker_id: int) -> Broker | None:
         found = self._one(keys.broker(broker_id), Broker)

@@ -19,6 +19,7 @@ from broker_core.contract.sentences import KeptEvent
 from console.rules.rhythm import Rhythm
 from console.snapshot import keys, sorting
 from console.snapshot.encoding import encode
+from console.snapshot.freshness import STALE_MS
 
 Value = Cluster | Broker | Topic | Partition | Group | Lag | Reader | Rhythm | Job
 ANNOUNCE = "local seq = redis.call('INCR', KEYS[1]); redis.call('PUBLISH', KEYS[2], seq .. ' ' .. ARGV[1]); return seq"
@@ -126,7 +127,8 @@ def put_series(pipe: Any, cluster_id: str, point: Point) -> None:
     pipe.ltrim(name, 0, SERIES_KEPT - 1)
 
 
-def beat(pipe: Any, cluster_id: str, now_ms: int, oldest_ms: int) -> None:
-    """The owner lives, and all that it wrote was true at `oldest_ms`."""
-    pipe.mset({keys.named(cluster_id, "beat"): now_ms, keys.named(cluster_id, "oldest"): oldest_ms})
-    pipe.publish(keys.named(cluster_id, "changes"), f"beat {now_ms} {oldest_ms}")
+def beat(pipe: Any, cluster_id: str, now_ms: int, oldest_ms: int, due_ms: int | None = None) -> None:
+    """The owner lives, all that it wrote was true at `oldest_ms`, and the first part of it is stale after `due_ms`."""
+    told = {"beat": now_ms, "oldest": oldest_ms, "due": oldest_ms + STALE_MS if due_ms is None else due_ms}
+    pipe.mset({keys.named(cluster_id, name): ms for name, ms in told.items()})
+    pipe.publish(keys.named(cluster_id, "changes"), " ".join(map(str, ("beat", *told.values()))))

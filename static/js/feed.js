@@ -12,6 +12,7 @@ export class Feed extends EventTarget {
     this.state = "connecting";
     this.owner = null;
     this.oldest = null;
+    this.late = null;
     this.ahead = 0;
     this.seenAt = performance.now();
     this.backoff = BACKOFF_MS[0];
@@ -58,6 +59,7 @@ export class Feed extends EventTarget {
     this.ahead = frame.now_ms - Date.now();
     if (frame.type === "beat") {
       [this.owner, this.oldest] = [frame.live_ms, frame.oldest_ms].map((ms) => (ms === null ? null : Math.max(0, frame.now_ms - ms)));
+      this.late = frame.due_ms === null ? null : frame.now_ms - frame.due_ms;
       this.tell();
       return;
     }
@@ -106,7 +108,7 @@ export class Feed extends EventTarget {
 
   tell() {
     if (this.state !== "lost" && this.socket && this.socket.readyState === WebSocket.OPEN) {
-      const whole = this.currentAge() <= STALE_MS && this.values.get("cluster")?.feed?.state !== "partial";
+      const whole = this.since(this.late) <= 0 && this.values.get("cluster")?.feed?.state !== "partial";
       this.state = this.owner === null ? "connecting" : this.silence() > STALE_MS ? "stale" : whole ? "live" : "partial";
     }
     this.dispatchEvent(new Event("age"));

@@ -369,7 +369,7 @@ def test_a_topic_that_brokers_have_yet_to_hear_of_is_not_called_unknown(tokens: 
     problem = assert_problem(ask(tokens["admin"], "DELETE", f"{BASE}/topics/orders"), 409)
     assert "Topic orders is there, but the brokers have not all heard of it" in problem["detail"]
     assert assert_problem(ask(tokens["admin"], "DELETE", f"{BASE}/topics/nowhere"), 404)["kafka_code"] == 3
-    redis.set(keys.named("local", "oldest"), 1000)
+    redis.mset({keys.named("local", "oldest"): 1000, keys.named("local", "due"): 4000})
     assert assert_problem(ask(tokens["admin"], "DELETE", f"{BASE}/topics/orders"), 404)["kafka_code"] == 3
 
 

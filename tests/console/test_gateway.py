@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
 from types import SimpleNamespace
 from typing import Any
@@ -50,17 +49,6 @@ def test_a_client_that_is_behind_is_replaced_and_the_question_may_be_asked_again
     assert admin_clients._of(CONNECTION).client is None
 
 
-def test_a_change_is_tried_although_a_page_has_just_found_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts a broker to elect it is not told of the moment before it ran; a page does not wait for a cluster that is away."""
-    monkeypatch.setattr(admin_clients, "_kept", OrderedDict())
-    admin_clients._of(CONNECTION).failed_at = time.monotonic()
-    monkeypatch.setattr(admin_clients, "_connect", lambda connection: Client(kafka.errors.InvalidTopicError()))
-    with pytest.raises(GatewayError, match="answered in time"):
-        KafkaCluster(CONNECTION).topic_configs("x")
-    with pytest.raises(GatewayError, match="INVALID_TOPIC"):
-        KafkaCluster(CONNECTION).alter_topic_config("x", {"cleanup.policy": "compact"})
-
-
 LONG = "é" * 16_384
 
 
@@ -100,7 +88,7 @@ def test_a_client_that_answers_nothing_for_a_minute_is_replaced_whatever_it_says
     monkeypatch.setattr(admin_clients, "time", SimpleNamespace(monotonic=lambda: now[0]))
     first = Silent(kafka.errors.KafkaError("something"))
     kept(monkeypatch, first)
-    monkeypatch.setattr(admin_clients, "_connect", lambda connection: Client(kafka.errors.InvalidTopicError()))
+    monkeypatch.setattr(admin_clients, "connect", lambda connection: Client(kafka.errors.InvalidTopicError()))
     for _ in range(6):
         with pytest.raises(GatewayError):
             KafkaCluster(CONNECTION).alter_broker_config(3, {"x": None})
@@ -125,7 +113,7 @@ def test_nobody_waits_for_another_cluster_that_does_not_answer(monkeypatch: pyte
             assert may_end.wait(60)
         return Client(kafka.errors.KafkaError())
 
-    monkeypatch.setattr(admin_clients, "_connect", connect)
+    monkeypatch.setattr(admin_clients, "connect", connect)
     slow = threading.Thread(target=admin_clients.client, args=[Connection("slow:1")])
     slow.start()
     assert begun.wait(60)
@@ -137,7 +125,7 @@ def test_nobody_waits_for_another_cluster_that_does_not_answer(monkeypatch: pyte
 def test_one_client_a_connection_and_a_limited_number_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another password is another connection; those asked longest ago are closed."""
     monkeypatch.setattr(admin_clients, "_kept", OrderedDict())
-    monkeypatch.setattr(admin_clients, "_connect", lambda connection: Silent(kafka.errors.KafkaError()))
+    monkeypatch.setattr(admin_clients, "connect", lambda connection: Silent(kafka.errors.KafkaError()))
     monkeypatch.setattr(admin_clients, "CLIENTS_LIMIT", 2)
     one, other = Connection("k:1", sasl_password="a"), Connection("k:1", sasl_password="b")
     first = admin_clients.client(one)

@@ -29,7 +29,7 @@ from console.models import ApiToken
 from console.snapshot import keys
 from console.snapshot.connect import async_client
 from console.snapshot.encoding import decode, encode
-from console.snapshot.freshness import read_cluster
+from console.snapshot.freshness import STALE_MS, read_cluster
 from console.snapshot.read import aged
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
         self._hub: Hub | None = None
         self._group = ""
         self._expires_at: float | None = None
-        self._beat: tuple[int, int] | None = None
+        self._beat: tuple[int, int, int] | None = None
         self._wake = asyncio.Event()
         self._leaving = asyncio.Event()
         self._closed = False
@@ -187,8 +187,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
         self._outbox.start_over()
         self._wake.set()
 
-    def beat(self, live_ms: int, oldest_ms: int) -> None:
-        self._beat = live_ms, oldest_ms
+    def beat(self, live_ms: int, oldest_ms: int, due_ms: int) -> None:
+        self._beat = live_ms, oldest_ms, due_ms
 
     # --- the browser's side
 
@@ -220,8 +220,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
                 return
             if self._beat is None:
                 self._beat = await _stored_beat(cluster)
-            live_ms, oldest_ms = self._beat or (None, None)
-            await self._write(Beat(_now_ms(), live_ms, oldest_ms))
+            await self._write(Beat(_now_ms(), *(self._beat or (None, None, None))))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._leaving.wait(), BEAT_S)
 
@@ -272,11 +271,12 @@ def _raw(value: object) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-async def _stored_beat(cluster_id: str) -> tuple[int, int] | None:
+async def _stored_beat(cluster_id: str) -> tuple[int, int, int] | None:
     client = async_client()
     try:
-        live, oldest = await client.mget([keys.named(cluster_id, name) for name in ("beat", "oldest")])
-        return (int(live), int(oldest or live)) if live else None
+        live, oldest, due = await client.mget([keys.named(cluster_id, name) for name in ("beat", "oldest", "due")])
+        oldest_ms = int(oldest or live or 0)
+        return (int(live), oldest_ms, int(due) if due else oldest_ms + STALE_MS) if live else None
     finally:
         await client.aclose()
 

@@ -30,8 +30,8 @@ class Listener(Protocol):
 
     def start_over(self) -> None: ...
 
-    def beat(self, live_ms: int, oldest_ms: int) -> None:
-        """The owner lived at `live_ms`; all that it wrote was true at `oldest_ms`."""
+    def beat(self, live_ms: int, oldest_ms: int, due_ms: int) -> None:
+        """The owner lived at `live_ms`; all that it wrote was true at `oldest_ms`; the first part of it is stale after `due_ms`."""
         ...
 
 

@@ -48,9 +48,11 @@ def offset_moves(before: feed.Group, after: feed.Group, *, old: Offsets, new: Of
     """An event a topic whose committed offsets somebody moved. `before` and `after` are what its coordinator told.
 
     Members commit what they have read, so what goes back was moved; what goes forward only where the group had no member and is of
-    those that have some (one that only ever commits by itself, as Spark's, goes forward by reading).
+    those that have some (one that only ever commits by itself, as Spark's, goes forward by reading). Where no generation is told, members
+    may have come and gone unseen.
     """
-    idle = before.generation == after.generation and after.protocol_type and not before.members and not after.members
+    unseen = after.generation is None
+    idle = not unseen and before.generation == after.generation and after.protocol_type and not before.members and not after.members
     moved: dict[str, dict[int, tuple[int, int]]] = {}
     for (topic, partition), offset in new.items():
         was = old.get((topic, partition))

@@ -134,7 +134,7 @@ def _shrink(after: Partition, broker: int, *, led_anew: bool) -> Happened:
 
 def _expand(after: Partition, broker: int, *, new: bool) -> Happened:
     end = next((replica.log_end_offset for replica in after.replicas if replica.broker_id == broker), None)
-    place = f"{after.name} at {number(end)}"
+    place = after.name if end is None else f"{after.name} at {number(end)}"
     did, cause = ("joined", "its new copy is complete") if new else ("is back in", "")
     text = f"broker {broker} {did} the ISR of {place}: {cause or 'it reached the HW'}. In sync: {_ids(after.isr)}."
     return Happened("isr_expand", "ok", text, after.at_ms, broker, after.topic, after.partition, cause=cause)
@@ -176,13 +176,15 @@ def _moves(before: Partition, after: Partition) -> list[Happened]:
     return []
 
 
-def broker_events(before: Mapping[int, Registration], after: Mapping[int, Registration], at_ms: int) -> list[Happened]:
-    """Brokers that came or went, from the registrations before and after."""
+def broker_events(
+    before: Mapping[int, Registration], after: Mapping[int, Registration], at_ms: int, why: str = "its session in ZooKeeper ended"
+) -> list[Happened]:
+    """Brokers that came or went, from the registrations before and after; `why` is how that was found out."""
     gone = [
         Happened(
             "broker_died",
             "bad",
-            f"broker {b} is gone: its session in ZooKeeper ended. Its leaders move to other replicas.",
+            f"broker {b} is gone: {why}. Its leaders move to other replicas.",
             at_ms,
             broker_id=b,
         )
@@ -217,21 +219,31 @@ def controller_event(old: int | None, new: int | None, epoch: int | None, alive:
     if new is None or old is None or new == old:
         return None
     cause = f"broker {old} is down" if old not in alive else f"broker {old} resigned"
-    return Happened(
-        "controller_moved",
-        "notice",
-        f"broker {new} is the controller now, epoch {epoch} (was broker {old}): {cause}.",
-        at_ms,
-        broker_id=new,
-    )
+    text = f"broker {new} is the controller now, epoch {epoch} (was broker {old}): {cause}."
+    return Happened("controller_moved", "notice", text, at_ms, broker_id=new)
+
+
+def asked_controller_event(old: int | None, new: int | None, epoch: int | None, at_ms: int) -> Happened | None:
+    """The same of a cluster that is asked: in KRaft mode the controller may be no broker, and why it is another one is not told."""
+    if new is None or old is None or new == old:
+        return None
+    which = "" if epoch is None else f", epoch {epoch}"
+    return Happened("controller_moved", "notice", f"node {new} is the controller now{which} (was node {old}).", at_ms, broker_id=new)
+
+
+def _same_generation(before: Group, after: Group) -> bool:
+    if after.generation is not None:
+        return before.generation == after.generation
+    return {member.member_id for member in before.members} == {member.member_id for member in after.members}
 
 
 def group_event(before: Group, after: Group) -> Happened | None:
-    """A finished rebalance: another generation, stable or empty again."""
+    """A finished rebalance: another generation (where none is told: other members), stable or empty again."""
     settled = ("Stable", "Empty")
-    if after.state not in settled or (before.generation == after.generation and before.state in settled):
+    if after.state not in settled or (_same_generation(before, after) and before.state in settled):
         return None
     was, now = len(before.members), len(after.members)
     cause = "a member joined" if now > was else "a member left" if now < was else "its members rejoined"
-    text = f"group {after.group} rebalanced to generation {after.generation}: {cause}; {now} {'member' if now == 1 else 'members'}."
+    to = "" if after.generation is None else f" to generation {after.generation}"
+    text = f"group {after.group} rebalanced{to}: {cause}; {now} {'member' if now == 1 else 'members'}."
     return Happened("group_rebalance", "notice", text, after.at_ms, group=after.group)

@@ -33,6 +33,11 @@ class Share(NamedTuple):
 NOTHING = Share((0,) * len(EVERYWHERE), (0,) * len(OF_TOPIC), (), 0, False, (), None, False)
 
 
+def end_of(value: Partition) -> int | None:
+    """Of its log; what consumers can read to where no more is told."""
+    return value.high_watermark if value.log_end_offset is None else value.log_end_offset
+
+
 def share(value: Partition) -> Share:
     leader, assignment, state = value.leader, value.assignment, value.state
     deleting = state == DELETING
@@ -40,7 +45,7 @@ def share(value: Partition) -> Share:
     lacking = () if state in (DELETING, STARTING) else tuple(missing(value.isr, assignment, adding))
     under = leader is not None and state != UNKNOWN and bool(lacking)
     away = not deleting and not_preferred(leader, assignment)
-    end, size = value.log_end_offset, value.size_bytes or 0
+    end, size = end_of(value), value.size_bytes or 0
     return Share(
         (
             *(1, int(state == OFFLINE), int(state == UNDER_MIN_ISR), int(under), len(lacking), int(away)),

@@ -27,6 +27,8 @@ Change = tuple[str, Value | None, Happened | None]
 class GroupBook:
     def __init__(self, partition_of: End, rhythms: Mapping[str, Rhythm]) -> None:
         self._partition_of = partition_of
+        self._looked: set[str] = set()
+        """Groups that were asked for since the last tick."""
         self.learnt = Learnt(rhythms)
         self.groups: dict[str, GroupFacts] = {}
         self.values: dict[str, Group] = {}
@@ -42,19 +44,28 @@ class GroupBook:
         self.unread = Unread()
         self._moves: list[Happened] = []
 
-    def take(self, claim: feed.Group, coordinator: int, now_ms: int) -> None:
+    def take(self, claim: feed.Group, coordinator: int, now_ms: int, ends: Mapping[TopicPartition, int] | None = None) -> None:
+        """`ends` are where the logs that an asked group reads ended at that moment."""
         group = claim.group
         facts = self.groups.get(group)
         if facts is None:
             facts = self.groups[group] = GroupFacts(group, coordinator, claim, rhythm=self.learnt.of(group))
         before, old, told_by = facts.claim, facts.offsets(), facts.coordinator
-        facts.take(claim, coordinator, lambda tp: end_offset(self._partition_of(tp)), now_ms)
+        if ends is not None:
+            facts.ends, facts.looked_ms = ends, now_ms
+            self._looked.add(group)
+        facts.take(claim, coordinator, lambda tp: facts.end_of(tp, self._partition_of(tp)), now_ms)
         if told_by == coordinator:
             self._moves += offset_moves(before, claim, old=old, new=facts.offsets(), at_ms=now_ms)
         self._index(group, set(facts.committed) | set(facts.owners()))
         for tp in facts.committed:
-            self._sample(tp, now_ms)
+            self._sample(tp, facts.end_of(tp, self._partition_of(tp)), now_ms)
         self.dirty.add(group)
+
+    def keep_named(self, named: set[str]) -> None:
+        """All coordinators told all their groups."""
+        for group in self.groups.keys() - named:
+            self.drop(group, self.groups[group].coordinator)
 
     def drop(self, group: str, coordinator: int) -> None:
         """Forgets a group unless another coordinator has claimed it since."""
@@ -74,17 +85,21 @@ class GroupBook:
 
     def partition_changed(self, tp: TopicPartition) -> None:
         if readers := self._readers.get(tp):
-            self.dirty |= readers
+            self.dirty |= {group for group in readers if self.groups[group].ends is None}
 
     def tick(self, now_ms: int) -> None:
-        for tp in self._readers:
-            self._sample(tp, now_ms)
+        for tp, readers in self._readers.items():
+            if any(self.groups[group].ends is None for group in readers):
+                self._sample(tp, end_offset(self._partition_of(tp)), now_ms)
         self._ends.keep_only(set(self._readers))
+        looked, self._looked = self._looked, set()
         for group, facts in self.groups.items():
+            if facts.ends is not None and group not in looked:
+                continue
             value = self.values.get(group)
             lag = value.lag if value else None
             if value is not None and lag is not None:
-                facts.look(lag, value.lag_s, now_ms)
+                facts.look(lag, value.lag_s, facts.judged_ms(now_ms))
                 self.learnt.note(group, facts.rhythm)
             if lag or len({s.value for s in facts.totals}) > 1:
                 self.dirty.add(group)
@@ -174,8 +189,7 @@ class GroupBook:
     def reading(self, topic: str) -> int:
         return self._topic_groups[topic]
 
-    def _sample(self, tp: TopicPartition, now_ms: int) -> None:
-        end = end_offset(self._partition_of(tp))
+    def _sample(self, tp: TopicPartition, end: int | None, now_ms: int) -> None:
         if end is not None:
             self._ends.sample(tp, end, now_ms)
 

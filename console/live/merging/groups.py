@@ -31,6 +31,16 @@ class GroupFacts:
     times: dict[TopicPartition, RecordTime] = field(default_factory=dict)
     """Of the record at a committed offset, or at an earlier one of the same partition."""
     rhythm: Rhythm = field(default_factory=Rhythm)
+    ends: Mapping[TopicPartition, int] | None = None
+    """Of a group that is asked for: where the logs ended at that moment, `looked_ms`. Ends of another moment make a lag that never was."""
+    looked_ms: int | None = None
+
+    def judged_ms(self, now_ms: int) -> int:
+        """The moment that lag is told of."""
+        return now_ms if self.looked_ms is None else self.looked_ms
+
+    def end_of(self, tp: TopicPartition, partition: Partition | None) -> int | None:
+        return end_offset(partition) if self.ends is None else self.ends.get(tp)
 
     def take(self, claim: feed.Group, coordinator: int, end_of: Callable[[TopicPartition], int | None], now_ms: int) -> None:
         """A newer claim: its offsets are all of the group's (absolute)."""
@@ -101,17 +111,17 @@ def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int) -> I
         partition = partition_of(tp)
         if partition is None and tp not in facts.committed:
             continue
-        end = end_offset(partition)
+        end = facts.end_of(tp, partition)
         lag = rules.partition_lag(committed, end)
         member = owners.get(tp)
-        lag_s, lag_basis = _behind(rules.time_behind(committed, end, facts.times.get(tp), ends.of(tp), now_ms))
+        lag_s, lag_basis = _behind(rules.time_behind(committed, end, facts.times.get(tp), ends.of(tp), facts.judged_ms(now_ms)))
         yield Lag(
             group=facts.group,
             topic=tp[0],
             partition=tp[1],
             committed=committed,
             log_end_offset=partition.log_end_offset if partition else None,
-            high_watermark=partition.high_watermark if partition else None,
+            high_watermark=end if facts.ends is not None else partition.high_watermark if partition else None,
             lag=lag,
             lag_s=lag_s,
             lag_basis=lag_basis,
@@ -119,7 +129,7 @@ def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int) -> I
             client_id=member.client_id if member else None,
             host=member.client_host if member else None,
             committed_at_ms=commit_ms,
-            status=_status(facts, tp, lag, now_ms),
+            status=_status(facts, tp, lag, facts.judged_ms(now_ms)),
         )
 
 
@@ -140,7 +150,7 @@ def group_value(facts: GroupFacts, rows: list[Lag], now_ms: int) -> Group:
     lag_s = behind and behind.seconds
     word, eta = rules.trend(
         list(facts.totals),
-        now_ms,
+        facts.judged_ms(now_ms),
         active=bool(claim.members),
         lag_s=lag_s,
         statuses=[row.status for row in rows if row.status != rules.UNKNOWN],

@@ -24,6 +24,8 @@ from console.rules.words import duration
 
 NOWHERE = Assignment(())
 TRUNCATION_SHOWN_MS = 60_000
+NOT_TOLD = "the cluster does not tell why"
+"""Why a replica is out of the ISR of a cluster that has no state feed."""
 FOLDER_OFFLINE = "its data folder is offline"
 """Why a replica is out of the ISR although its broker runs: an I/O error."""
 TENTHS_BELOW_S = 60
@@ -37,10 +39,20 @@ class Claim(NamedTuple):
     at_ms: int
 
 
+class Asked(NamedTuple):
+    """What a leader without a state feed has answered of its log: offsets; `log_end_offset` is what no client is told."""
+
+    high_watermark: int | None
+    log_start_offset: int | None
+    last_stable_offset: int | None
+    log_end_offset: None = None
+
+
 @dataclass(slots=True)
 class PartitionFacts:
     """Everything heard of one partition. `claims` and `predecessor` are by broker; `store` is (leader, leader_epoch, isr); `led` when a
-    broker has said that it leads it; `unclean` is how the present epoch began."""
+    broker has said that it leads it; `unclean` is how the present epoch began. Of a cluster that `is_asked`, `asked` are its leader's
+    answers, `sizes_bytes` those of its replicas by broker, and `offline` are replicas whose broker runs without them."""
 
     topic: str
     partition: int
@@ -51,6 +63,15 @@ class PartitionFacts:
     predecessor: dict[int, ReplicaLog] = field(default_factory=dict)
     led: bool = False
     unclean: partitions.UncleanElection | None = None
+    is_asked: bool = False
+    asked: Asked | None = None
+    sizes_bytes: dict[int, int] = field(default_factory=dict)
+    offline: tuple[int, ...] = ()
+
+    def set_metadata(self, store: tuple[int, int, list[int]], offline: tuple[int, ...]) -> None:
+        """What a cluster's metadata says of its leadership. Between two answers replicas may have come and gone: nobody can tell from
+        them how a leader was elected."""
+        self.is_asked, self.led, self.offline, self.store = True, self.led or store[0] >= 0, offline, store
 
     def set_store(self, leader: int, leader_epoch: int, isr: list[int]) -> None:
         """What the store says of its leadership. Whoever leads a new epoch alone and was in no ISR known before was elected unclean."""
@@ -120,6 +141,7 @@ def merge_partition(
         leader = None
     claim = facts.claims.get(leader) if leader is not None else None
     own = claim.row if claim else None
+    log = own or (facts.asked if leader is not None else None)
     assignment = facts.assigned.replicas or (own.replicas if own else ()) or tuple(sorted(facts.claims))
     order = (leader, *(b for b in assignment if b != leader)) if leader is not None and leader in assignment else assignment
     moving = bool(facts.assigned.adding or facts.assigned.removing)
@@ -143,12 +165,12 @@ def merge_partition(
         leader_epoch=epoch,
         isr=tuple(isr),
         assignment=assignment,
-        high_watermark=own.high_watermark if own else None,
-        log_end_offset=own.log_end_offset if own else None,
-        log_start_offset=own.log_start_offset if own else None,
-        last_stable_offset=own.last_stable_offset if own else None,
+        high_watermark=log.high_watermark if log else None,
+        log_end_offset=log.log_end_offset if log else None,
+        log_start_offset=log.log_start_offset if log else None,
+        last_stable_offset=log.last_stable_offset if log else None,
         epochs=own.epochs if own else (),
-        size_bytes=own.size_bytes if own else None,
+        size_bytes=own.size_bytes if own else facts.sizes_bytes.get(-1 if leader is None else leader),
         min_insync_replicas=min_isr,
         replicas=tuple([_replica(facts, b, led, brokers, now_ms) for b in order]),
         reassigning=partitions.Reassigning(facts.assigned.adding, facts.assigned.removing) if moving else None,
@@ -166,7 +188,7 @@ def merge_partition(
 
 def _advice(value: partitions.Partition, facts: PartitionFacts, brokers: Brokers, *, unclean: bool) -> partitions.Advice:
     """What brings it back."""
-    gone = [b for b, (row, _) in facts.claims.items() if row.role == "offline"]
+    gone = [*facts.offline, *(b for b, (row, _) in facts.claims.items() if row.role == "offline")]
     who = recovery.Who(brokers.alive, gone, brokers.processes)
     return recovery.without_leader(value, who, unclean=unclean) if value.state == OFFLINE else recovery.under_min_isr(value, who)
 
@@ -193,9 +215,10 @@ def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now
         age = fetch_age if known.last_seen_ms is None else max(now_ms - known.last_seen_ms, 0)
     cut = facts.truncated.get(broker)
     in_isr = broker in led.isr
-    gone = alive and row is not None and row.role == "offline"
+    gone = alive and (broker in facts.offline or (row is not None and row.role == "offline"))
     behind = None if in_isr else _aged(seen.caught_up_age_ms if seen else None, led.claim, now_ms)
     new = "a new copy: " if broker in facts.assigned.adding else ""
+    why = NOT_TOLD if facts.is_asked and alive else _reason(alive, led.leader, seen, behind, fetch_age)
     return partitions.Replica(
         broker_id=broker,
         is_leader=broker == led.leader,
@@ -204,8 +227,9 @@ def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now
         high_watermark=known.high_watermark,
         age_ms=age,
         last_seen_ms=known.last_seen_ms,
-        reason=None if in_isr else FOLDER_OFFLINE if gone else new + _reason(alive, led.leader, seen, behind, fetch_age),
+        reason=None if in_isr else FOLDER_OFFLINE if gone else new + why,
         truncated=cut if cut and now_ms - cut.at_ms < TRUNCATION_SHOWN_MS else None,
+        size_bytes=facts.sizes_bytes.get(broker),
     )
 
 

@@ -68,7 +68,7 @@ class RateBook:
             self.add(f"api/{api}", said.id, at_ms, numbers.count)
         self.add("requests", said.id, at_ms, sum(numbers.count for numbers in said.requests.values()))
 
-    def sum(self, what: str, brokers: Iterable[int]) -> float | None:
+    def sum(self, what: str, whose: Iterable[Any]) -> float | None:
         """Over those that tell; None when none does."""
-        told = [rate for broker in brokers if (rate := self.per_s(what, broker)) is not None]
+        told = [rate for one in whose if (rate := self.per_s(what, one)) is not None]
         return round(sum(told), 1) if told else None

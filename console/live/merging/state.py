@@ -21,13 +21,14 @@ from console.live.merging.feed_freshness import FeedWatch
 from console.live.merging.group_book import GroupBook
 from console.live.merging.partition import Brokers
 from console.live.merging.partition_book import PartitionBook
+from console.live.merging.questions import Questions
 from console.live.merging.rates import RateBook
 from console.live.merging.unsafe_partitions import Troubled
 from console.live.owner.predecessor import Predecessor
 from console.rules.rhythm import Rhythm
 from console.rules.words import counted
 from console.snapshot import keys
-from console.snapshot.freshness import age
+from console.snapshot.freshness import STALE_MS, age
 from console.snapshot.write import Value
 
 STORE_AWAY_MS = 3_000
@@ -37,6 +38,10 @@ SETTLED_MS = 500
 
 
 class ClusterState:
+    questions: Questions | None = None
+    """What a cluster without state feeds is asked (`AskedState`)."""
+    gone_why = "its session in ZooKeeper ended"
+
     def __init__(self, cluster_id: str, predecessor: Predecessor | None = None, rhythms: Mapping[str, Rhythm] | None = None) -> None:
         """`predecessor` is what an owner before knew of the replicas, `rhythms` what it had learnt of groups."""
         self.cluster_id = cluster_id
@@ -50,6 +55,7 @@ class ClusterState:
         self.groups = GroupBook(self.values.get, rhythms or {})
         self.troubled = Troubled()
         self.feeds = FeedWatch()
+        self.folders: dict[int, feed.LogDir] = {}
         self._own_words = ToldByBrokers()
         self.rates = RateBook()
         self.said: dict[int, feed.Broker] = {}
@@ -135,17 +141,20 @@ class ClusterState:
         """Only now it is known whether the one before died."""
         if self._controller_since is None or now_ms - self._controller_since < SETTLED_MS:
             return
-        broker, epoch = self.controller
-        told = events.controller_event(self._last_controller, broker, epoch, self.alive(), self._controller_since)
+        broker = self.controller[0]
+        told = self._controller_event(self._last_controller, self._controller_since)
         self._events += [told] if told else []
         self._controller_since = None
         self._last_controller = self._last_controller if broker is None else broker
+
+    def _controller_event(self, before: int | None, at_ms: int) -> Happened | None:
+        return events.controller_event(before, *self.controller, self.alive(), at_ms)
 
     def set_brokers(self, brokers: Mapping[int, Registration], now_ms: int) -> None:
         """Those registered now."""
         before, after = self.registered, dict(brokers)
         if before is not None:
-            self._events += events.broker_events(before, after, now_ms)
+            self._events += events.broker_events(before, after, now_ms, self.gone_why)
         self.registered = after
         changed = set(after) ^ set(before or {})
         for broker in changed:
@@ -250,15 +259,23 @@ class ClusterState:
         self._tell_controller(now_ms)
         if turned:
             self.partitions.again([tp for tp, facts in self.partitions.facts.items() if turned & facts.claims.keys()])
-        for name in self.topics:
-            count = self.counts.get
-            measured = count("topic", name, "partitions") - count("topic", name, "unmeasured")
-            if self.rates.add("topic", name, now_ms, count("topic", name, "end_sum"), measured):
-                self._dirty_topics.add(name)
+        self._look(now_ms)
         self.partitions.tick()
         self.groups.tick(now_ms)
         self._dirty_brokers |= self.known_brokers()
         self._dirty_cluster = True
+
+    def _look(self, now_ms: int) -> None:
+        """Once a second at what the logs hold."""
+        self._count_records(now_ms)
+
+    def _count_records(self, at_ms: int) -> None:
+        """Rates from where the logs end now."""
+        count = self.counts.get
+        for name in self.topics:
+            measured = count("topic", name, "partitions") - count("topic", name, "unmeasured")
+            if self.rates.add("topic", name, at_ms, count("topic", name, "end_sum"), measured):
+                self._dirty_topics.add(name)
 
     def untimed(self, limit: int) -> dict[tuple[str, int], list[tuple[str, tuple[str, int], int]]]:
         """(group, partition, offset) of rows whose record's time is wanted, by the address of the leader that has it."""
@@ -282,6 +299,10 @@ class ClusterState:
         """When each part of what is known was last known true; `store` is None where nothing is read of one."""
         store = None if self.registered is None else age(self._store_true_ms, now_ms)
         return self.feeds.summary(self.alive(), store, now_ms)
+
+    def due_ms(self, now_ms: int) -> int:
+        """After when the first part of what is known is stale."""
+        return self.oldest_ms(now_ms) + STALE_MS
 
     def oldest_ms(self, now_ms: int) -> int:
         """When the oldest part was last known true; of a broker never heard, since when it should have been."""
@@ -307,7 +328,7 @@ class ClusterState:
         for topic in sorted(self._dirty_topics):
             if topic in self.topics or self.counts.get("topic", topic, "partitions"):
                 changed[keys.topic(topic)] = summaries.topic_value(self, topic)
-        for broker in sorted(self._dirty_brokers):
+        for broker in sorted(self._dirty_brokers & self.known_brokers()):
             changed[keys.broker(broker)] = summaries.broker_value(self, broker, now_ms)
         if self._dirty_cluster or self._dirty_topics or self._dirty_brokers:
             changed[keys.CLUSTER] = summaries.cluster_value(self, now_ms)

@@ -9,7 +9,7 @@ from broker_core.contract.stored import Topic
 from console.rules.disk import judged
 from console.rules.imbalance import leader_skew, skew
 from console.rules.partitions import deletion_words, worst_state
-from console.rules.verdict import Silence, verdict
+from console.rules.verdict import Silence, unanswered, verdict
 
 if TYPE_CHECKING:
     from console.live.merging.state import ClusterState
@@ -99,8 +99,11 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> live.Broker:
 
 def log_dir(state: ClusterState, broker: int) -> live.LogDir | None:
     """What a registered broker last said of its data folder, and the rules' word on it; None of one that does not run or tell."""
-    said = state.said.get(broker) if broker in state.alive() else None
-    return judged(broker, said.log_dir, state.counts.get("broker", broker, "replicas")) if said else None
+    if broker not in state.alive():
+        return None
+    said = state.said.get(broker)
+    folder = said.log_dir if said else state.folders.get(broker)
+    return judged(broker, folder, state.counts.get("broker", broker, "replicas")) if folder else None
 
 
 def _rates(state: ClusterState, broker: int, said: feed.Broker | None) -> dict[str, Any]:
@@ -132,8 +135,9 @@ def _skew(state: ClusterState, broker: int, counter: str, alive: set[int]) -> fl
 def _silences(state: ClusterState, now_ms: int) -> list[Silence]:
     """Of those registered that are not heard."""
     count = state.counts.get
+    asked = state.questions is not None
     return [
-        Silence(broker, None if ms is None else ms / 1000, count("broker", broker, "leaders"), count("broker", broker, "replicas"))
+        Silence(broker, None if ms is None else ms / 1000, count("broker", broker, "leaders"), count("broker", broker, "replicas"), asked)
         for broker, ms in state.silent(now_ms).items()
     ]
 
@@ -143,8 +147,22 @@ def cluster_value(state: ClusterState, now_ms: int) -> live.Cluster:
     heard, dead = alive & state.feeds.believed(), sorted(known - alive)
     counts = {counter: state.counts.get("cluster", None, counter) for counter in CLUSTER_COUNTS}
     counts |= {"brokers_online": len(alive), "brokers_total": len(known)}
+    away = state.store_is_away(now_ms)
+    found = verdict(
+        counts | {"under_min_isr_moving": state.counts.get("cluster", None, "under_min_isr_moving")},
+        dead,
+        state.groups.values_behind(),
+        state.partitions.worst(),
+        {name: deletion(state, name) for name in state.deleting & state.topics.keys()},
+        store_is_away=away and state.questions is None,
+        folders=[folder for broker in sorted(alive) if (folder := log_dir(state, broker))],
+        silent=_silences(state, now_ms),
+    )
+    asked = state.questions
     return live.Cluster(
         id=state.cluster_id,
+        source="collector" if asked else "feed",
+        questions=asked.value(now_ms) if asked else None,
         controller_id=state.controller[0],
         controller_epoch=state.controller[1],
         **counts,
@@ -153,18 +171,9 @@ def cluster_value(state: ClusterState, now_ms: int) -> live.Cluster:
         groups=len(state.groups.groups),
         produce_bytes_per_s=state.rates.sum("produced_bytes", heard),
         fetch_bytes_per_s=state.rates.sum("fetched_bytes", heard),
-        messages_per_s=state.rates.sum("messages_in", heard),
+        messages_per_s=state.rates.sum("messages_in", heard) if asked is None else state.rates.sum("topic", state.topics),
         requests_per_s=state.rates.sum("requests", heard),
-        verdict=verdict(
-            counts | {"under_min_isr_moving": state.counts.get("cluster", None, "under_min_isr_moving")},
-            dead,
-            state.groups.values_behind(),
-            state.partitions.worst(),
-            {name: deletion(state, name) for name in state.deleting & state.topics.keys()},
-            store_is_away=state.store_is_away(now_ms),
-            folders=[folder for broker in sorted(alive) if (folder := log_dir(state, broker))],
-            silent=_silences(state, now_ms),
-        ),
+        verdict=unanswered(found, asked.error("metadata"), asked.last_ms("metadata")) if asked and (away or not known) else found,
         feed=state.parts(now_ms),
         at_ms=now_ms,
     )

@@ -6,6 +6,8 @@ values over the successor's. A Redis that came back empty has forgotten the leas
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from typing import Any
 
 import redis
@@ -13,8 +15,11 @@ import redis
 from console.live.owner.lease_holder import is_dead, mark
 from console.snapshot import keys
 
+log = logging.getLogger(__name__)
 TTL_MS = 5_000
 RENEW_S = 1.0
+TAKE_S = 1.0
+"""Between two tries to have the lease; that of an owner which is known to be dead is taken at the first."""
 RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) else return 0 end"
 INHERIT = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1 else return 0 end"
 RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end"
@@ -39,6 +44,21 @@ class Lease:
             return True
         held = await self._redis.get(self._key)
         return held is not None and is_dead(held) and bool(await self._redis.eval(INHERIT, 1, self._key, held, self._owner, TTL_MS))
+
+    async def wait(self) -> None:
+        """Until it is ours."""
+        while True:
+            try:
+                if await self.take():
+                    return
+            except (redis.RedisError, OSError) as error:
+                log.warning("Redis is not there: %s", error)
+            await asyncio.sleep(TAKE_S)
+
+    async def keep(self) -> None:
+        """Renews it until it is lost."""
+        while await self.renew():  # noqa: ASYNC110 (the lease is Redis's, nothing here can signal its loss)
+            await asyncio.sleep(RENEW_S)
 
     async def transaction(self, pipe: Any) -> None:
         """Makes what is queued on the pipe from now on take effect only while the lease is ours: else `execute` raises `WatchError`.

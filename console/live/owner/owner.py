@@ -42,12 +42,13 @@ Feed = Callable[[str, int], AsyncIterator[Answer]]
 class LiveOwner:
     """Takes facts from feeds, ZooKeeper and the local processes; pokes the publisher. All on one event loop."""
 
-    def __init__(self, cluster_id: str, publisher: Publisher, state: ClusterState, feed: Feed) -> None:
+    def __init__(self, cluster_id: str, publisher: Publisher, state: ClusterState, feed: Feed | None = None) -> None:
+        """`feed` opens a broker's state feed; None of a cluster that is asked instead."""
         self.cluster_id = cluster_id
         self.state = state
         self.publisher = publisher
         self._feed = feed
-        self._feeds: dict[int, tuple[tuple[str, int, int], asyncio.Task[None]]] = {}
+        self._feeds: dict[int, tuple[tuple[str, int, int | None], asyncio.Task[None]]] = {}
         self.broker_defaults: dict[str, str] = {}
         self.is_loaded = asyncio.Event()
 
@@ -55,45 +56,45 @@ class LiveOwner:
 
     def controller(self, broker: int | None, epoch: int | None) -> None:
         self.state.set_controller(broker, epoch, now_ms())
-        self._poke()
+        self.poke()
 
     def brokers(self, brokers: Mapping[int, Registration]) -> None:
         self.state.set_brokers(brokers, now_ms())
         self._follow_feeds(brokers)
-        self._poke()
+        self.poke()
 
     def topic(self, name: str, topic: Topic) -> None:
         self.state.set_topic(name, topic, now_ms())
-        self._poke()
+        self.poke()
 
     def deleting(self, names: set[str]) -> None:
         self.state.set_deleting(names, now_ms())
-        self._poke()
+        self.poke()
 
     def topic_gone(self, name: str) -> None:
         self.state.drop_topic(name, now_ms())
-        self._poke()
+        self.poke()
 
     def partition(self, topic: str, partition: int, leader: int, leader_epoch: int, isr: list[int]) -> None:
         self.state.set_partition(topic, partition, leader, leader_epoch, isr)
-        self._poke()
+        self.poke()
 
     def store_true(self, at_ms: int) -> None:
         self.state.store_was_true(at_ms)
 
     def mended(self, paths: list[str]) -> None:
         self.state.store_mended(paths, now_ms())
-        self._poke()
+        self.poke()
 
     def store(self, answers: bool) -> None:
         self.state.set_store(answers, now_ms())
-        self._poke()
+        self.poke()
 
     def loaded(self) -> None:
         self.is_loaded.set()
-        self._poke()
+        self.poke()
 
-    def _poke(self) -> None:
+    def poke(self) -> None:
         if self.is_loaded.is_set():
             self.publisher.poke()
 
@@ -101,6 +102,8 @@ class LiveOwner:
 
     def _follow_feeds(self, brokers: Mapping[int, Registration]) -> None:
         """One task for each registered broker; a restarted broker (another epoch) gets a new connection at once."""
+        if self._feed is None:
+            return
         for broker_id in self._feeds.keys() - brokers.keys():
             self._feeds.pop(broker_id)[1].cancel()
         for broker_id, broker in brokers.items():
@@ -110,23 +113,23 @@ class LiveOwner:
                 continue
             if known:
                 known[1].cancel()
-            task = asyncio.create_task(self._read_feed(broker_id, broker.host, broker.port), name=f"feed-{broker_id}")
+            task = asyncio.create_task(self._read_feed(self._feed, broker_id, broker.host, broker.port), name=f"feed-{broker_id}")
             self._feeds[broker_id] = (address, task)
 
-    async def _read_feed(self, broker_id: int, host: str, port: int) -> None:
+    async def _read_feed(self, feed: Feed, broker_id: int, host: str, port: int) -> None:
         wait_s = FEED_RETRY_S
         while True:
             try:
-                async for batch in self._feed(host, port):
+                async for batch in feed(host, port):
                     self.state.apply_batch(batch, now_ms())
-                    self._poke()
+                    self.poke()
                     wait_s = FEED_RETRY_S
             except (OSError, TimeoutError) as error:
                 log.info("feed of broker %d: %s", broker_id, error)
             except Exception:
                 log.exception("feed of broker %d failed", broker_id)
             self.state.feed_cut(broker_id, now_ms())
-            self._poke()
+            self.poke()
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, FEED_RETRY_MAX_S)
 
@@ -136,14 +139,14 @@ class LiveOwner:
         while True:
             await asyncio.sleep(TICK_S)
             self.state.tick(now_ms())
-            self._poke()
+            self.poke()
             if self.is_loaded.is_set():
                 await self.publisher.beat()
 
     async def run_processes(self, processes: Callable[[], Mapping[int, str]]) -> None:
         while True:
             self.state.set_processes(await asyncio.to_thread(processes))
-            self._poke()
+            self.poke()
             await asyncio.sleep(PROCESSES_S)
 
     async def run_record_times(self, ask: AskTimes) -> None:
@@ -159,7 +162,7 @@ class LiveOwner:
                 for group, tp, offset in rows:
                     if known := found.get(Asked(*tp, offset)):
                         self.state.groups.take_time(group, tp, known)
-            self._poke()
+            self.poke()
 
     async def run_points(self) -> None:
         """The overview's plot: a point every 10 s."""
@@ -183,7 +186,7 @@ class LiveOwner:
     def tell(self, told: list[Happened]) -> None:
         """Events that others have found."""
         self.state.tell(told)
-        self._poke()
+        self.poke()
 
     def take_samples(self) -> list[Record]:
         rows = (row for group in self.state.groups.rows.values() for row in group.values())

@@ -30,6 +30,7 @@ from console.models import Event, event_value, trim
 from console.rules.words import counted
 from console.snapshot import compare, write
 from console.snapshot.connect import async_client
+from console.snapshot.freshness import STALE_MS
 from console.snapshot.write import Value
 
 log = logging.getLogger(__name__)
@@ -187,7 +188,8 @@ class Publisher:
 
     async def _beat(self, pipe: Any) -> None:
         at_ms = now_ms()
-        write.beat(pipe, self._state.cluster_id, at_ms, min(self._state.oldest_ms(at_ms), self._settled_ms))
+        oldest_ms = min(self._state.oldest_ms(at_ms), self._settled_ms)
+        write.beat(pipe, self._state.cluster_id, at_ms, oldest_ms, min(self._state.due_ms(at_ms), self._settled_ms + STALE_MS))
 
     async def add_point(self, point: Point) -> None:
         try:

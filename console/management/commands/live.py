@@ -25,7 +25,7 @@ from console.live.events.restarts import run_endings
 from console.live.merging.state import ClusterState
 from console.live.owner.cancelling import end_all
 from console.live.owner.client_watch import run_clients
-from console.live.owner.lease import RENEW_S, Lease, LeaseLost
+from console.live.owner.lease import Lease, LeaseLost
 from console.live.owner.owner import GC_THRESHOLD, LiveOwner
 from console.live.owner.predecessor import kept_rhythms, predecessor
 from console.live.owner.publisher import Publisher, now_ms
@@ -36,8 +36,6 @@ from console.models import Cluster
 from console.snapshot.connect import async_client
 
 log = logging.getLogger("console.live")
-TAKE_S = 1.0
-"""Between two tries to have the lease; that of an owner which is known to be dead is taken at the first."""
 
 
 class Command(BaseCommand):
@@ -62,7 +60,7 @@ async def run(cluster_id: str) -> None:
     lease = Lease(client, cluster_id)
     try:
         while True:
-            await _wait_for(lease)
+            await lease.wait()
             log.info("owner of %s", cluster_id)
             known, rhythms = await predecessor(client, cluster_id), await kept_rhythms(client, cluster_id, now_ms())
             await _own(cluster, lease, ClusterState(cluster_id, known, rhythms))
@@ -77,16 +75,6 @@ async def run(cluster_id: str) -> None:
         await client.aclose()
 
 
-async def _wait_for(lease: Lease) -> None:
-    while True:
-        try:
-            if await lease.take():
-                return
-        except (redis.RedisError, OSError) as error:
-            log.warning("Redis is not there: %s", error)
-        await asyncio.sleep(TAKE_S)
-
-
 async def _own(cluster: Cluster, lease: Lease, state: ClusterState) -> None:
     """Runs all tasks until the lease is lost or one of them fails."""
     owner = LiveOwner(cluster.pk, Publisher(state, lease), state, batches)
@@ -95,7 +83,7 @@ async def _own(cluster: Cluster, lease: Lease, state: ClusterState) -> None:
     open_sink = partial(SampleTopic, cluster.bootstrap_servers, SAMPLES_TOPIC, SAMPLES_PARTITIONS, SAMPLES_CONFIG)
     sampler = Sampler(owner.take_samples, open_sink, Spool(settings.CONSOLE_DIR / "spool" / f"{cluster.pk}.samples"))
     work = [
-        _renew(lease),
+        lease.keep(),
         view.run(),
         owner.run_ticks(),
         owner.publisher.run(),
@@ -127,8 +115,3 @@ async def _own(cluster: Cluster, lease: Lease, state: ClusterState) -> None:
 def _clients(sampler: Sampler) -> list[dict[str, Any]]:
     """The long-lived clients of this system that are watched."""
     return [sampler.watch.value(time.monotonic()), *admin_clients.watched(), *demo.clients()]
-
-
-async def _renew(lease: Lease) -> None:
-    while await lease.renew():  # noqa: ASYNC110 (the lease is Redis's, nothing here can signal its loss)
-        await asyncio.sleep(RENEW_S)

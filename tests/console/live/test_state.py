@@ -563,7 +563,7 @@ def test_a_move_is_no_fault(state: ClusterState) -> None:
     state.take(1400)
     state.set_partition("orders", 0, 1, 6, [1, 3, 4])
     said = [e.sentence for e in state.take(1500)[1] if e.kind.startswith("isr")]
-    assert said == ["broker 4 joined the ISR of orders-0 at unknown: its new copy is complete. In sync: 1, 3 and 4."]
+    assert said == ["broker 4 joined the ISR of orders-0: its new copy is complete. In sync: 1, 3 and 4."]
 
 
 def test_a_feed_that_falls_silent_is_told_and_its_words_are_old(state: ClusterState) -> None:

@@ -1,0 +1,83 @@
+"""The owner of the live state of a cluster that is asked: holds its lease, runs the rounds, writes what comes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import redis
+
+from console.collector.asking import Asking
+from console.collector.pace import EVERY_MS
+from console.gateway.asked_cluster import AskedCluster
+from console.gateway.connection import Connection
+from console.live.merging.asked_state import AskedState
+from console.live.merging.questions import Questions
+from console.live.owner.cancelling import end_all
+from console.live.owner.lease import Lease, LeaseLost
+from console.live.owner.owner import LiveOwner
+from console.live.owner.predecessor import kept_rhythms
+from console.live.owner.publisher import Publisher, now_ms
+from console.snapshot import keys
+from console.snapshot.connect import async_client
+
+log = logging.getLogger(__name__)
+
+
+async def collect(cluster_id: str, connection: Connection) -> None:
+    """Until cancelled; waits where another process owns the cluster."""
+    client = async_client()
+    lease = Lease(client, cluster_id)
+    try:
+        while True:
+            await lease.wait()
+            log.info("collecting %s", cluster_id)
+            rhythms = await kept_rhythms(client, cluster_id, now_ms())
+            state = AskedState(cluster_id, Questions(EVERY_MS, now_ms()), rhythms)
+            await _own(state, lease, connection, is_new=not await _is_kept(client, cluster_id))
+            log.warning("the lease of %s is lost", cluster_id)
+    finally:
+        try:
+            await lease.release()
+        except (redis.RedisError, OSError):
+            log.info("the lease of %s ends by itself", cluster_id)
+        await client.aclose()
+
+
+async def _is_kept(client: redis.asyncio.Redis, cluster_id: str) -> bool:
+    """Whether the snapshot has what an owner before knew: it stays, as what was last known, until the cluster answers."""
+    try:
+        return bool(await client.exists(keys.named(cluster_id, "beat")))
+    except (redis.RedisError, OSError):
+        return True
+
+
+async def _own(state: AskedState, lease: Lease, connection: Connection, *, is_new: bool) -> None:
+    owner = LiveOwner(state.cluster_id, Publisher(state, lease), state)
+
+    def told() -> None:
+        if is_new or state.questions.last_ms("metadata") is not None:
+            owner.is_loaded.set()
+        owner.poke()
+
+    asking = Asking(state.cluster_id, AskedCluster(connection), state, told)
+    work = [
+        lease.keep(),
+        asking.run(),
+        owner.run_ticks(),
+        owner.publisher.run(),
+        owner.publisher.run_events(),
+        owner.publisher.run_comparisons(),
+        owner.run_points(),
+    ]
+    tasks = [asyncio.create_task(one) for one in work]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    except LeaseLost:
+        return
+    finally:
+        await end_all(tasks)
+        await owner.close()
+        await asyncio.to_thread(asking.close)

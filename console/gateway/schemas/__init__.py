@@ -1,0 +1,1 @@
+"""Messages that kafka-python has no schema for, in its form, which is Apache Kafka's own."""
