@@ -25,6 +25,8 @@ echo "==> Installing $lock (the first time some 600 MB are fetched, most of it P
 .venv/bin/pip install --disable-pip-version-check --require-hashes -r "$lock"
 if [ "$lock" = requirements.lock ]; then
     .venv/bin/pip install --disable-pip-version-check --no-deps --no-build-isolation -q -e .
+    .venv/bin/python -m broker_core.local.zookeeper_jars ||
+        echo "ZooKeeper runs from the same jars inside PySpark's package."
     echo "==> Fetching the jars of Spark's Kafka source"
     .venv/bin/python -m workers.spark.jars ||
         echo "The jars could not be had: all works but Analytics, whose page says so. Try again: .venv/bin/python -m workers.spark.jars"

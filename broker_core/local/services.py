@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -10,12 +11,13 @@ import subprocess
 from pathlib import Path
 
 from broker_core.errors import ConfigError
+from broker_core.local import zookeeper_jars
 from broker_core.local.layout import Layout
 from broker_core.local.process import LocalProcess, ProcessError, allowed_environment, wait_until
 
 ZOOKEEPER_READY_SECONDS = 40.0
 REDIS_READY_SECONDS = 10.0
-ZOOKEEPER_JARS = ("zookeeper-", "slf4j-api-", "log4j-", "netty-", "metrics-core-", "snappy-java-", "commons-io-", "commons-cli-")
+PYSPARKS_JARS = ("zookeeper-", "slf4j-api-", "log4j-", "netty-", "metrics-core-", "snappy-java-", "commons-io-", "commons-cli-")
 
 _LOG4J = """status = error
 appender.file.type = RollingFile
@@ -105,15 +107,23 @@ def check_port_free(port: int, what: str, variable: str) -> None:
 
 
 def zookeeper_classpath() -> str:
-    """The jars that ZooKeeper needs: `HIGHWATER_ZOOKEEPER_CLASSPATH`, else those inside PySpark's package."""
+    """The jars that ZooKeeper needs: `HIGHWATER_ZOOKEEPER_CLASSPATH`, else the pinned ones, else those inside PySpark's package."""
     given = os.environ.get("HIGHWATER_ZOOKEEPER_CLASSPATH")
     if given:
         return given
-    folder = package_folder("pyspark") / "jars"
-    jars = sorted(str(jar) for jar in folder.glob("*.jar") if jar.name.startswith(ZOOKEEPER_JARS))
+    pinned = zookeeper_jars.pinned()
+    jars = _of_pyspark() if pinned.missing() else list(map(str, pinned.paths()))
     if not any("/zookeeper-" in jar for jar in jars):
-        raise ConfigError(f"There is no ZooKeeper jar in {folder}: set HIGHWATER_ZOOKEEPER_CLASSPATH to ZooKeeper's jars")
+        raise ConfigError(f"ZooKeeper's jars are missing: run {pinned.command}, or set HIGHWATER_ZOOKEEPER_CLASSPATH to them")
     return ":".join(jars)
+
+
+def _of_pyspark() -> list[str]:
+    """Those of PySpark's jars that ZooKeeper needs; none without it."""
+    with contextlib.suppress(ConfigError):
+        folder = package_folder("pyspark") / "jars"
+        return sorted(str(jar) for jar in folder.glob("*.jar") if jar.name.startswith(PYSPARKS_JARS))
+    return []
 
 
 def java_binary() -> str:

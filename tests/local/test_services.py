@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from broker_core.errors import ConfigError
-from broker_core.local import services
+from broker_core.local import maven, services, zookeeper_jars
 from broker_core.local.layout import Layout
 from broker_core.local.process import LocalProcess, ProcessError, allowed_environment, wait_until
 
@@ -49,16 +50,35 @@ def test_zookeeper_listens_on_loopback_only(layout: Layout, started: list[Sequen
     assert int(lines["minSessionTimeout"]) <= 6_000 <= int(lines["maxSessionTimeout"]), "the local brokers' session timeout"
 
 
-def test_zookeepers_jars_are_pysparks_or_given_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("HIGHWATER_ZOOKEEPER_CLASSPATH", raising=False)
-    jars = [Path(jar).name for jar in services.zookeeper_classpath().split(":")]
-    assert any(jar.startswith("zookeeper-3") for jar in jars)
-    assert not [jar for jar in jars if jar.startswith("spark")]
-    monkeypatch.setattr(services, "package_folder", lambda name: tmp_path)
-    with pytest.raises(ConfigError, match="HIGHWATER_ZOOKEEPER_CLASSPATH"):
-        services.zookeeper_classpath()
+def test_zookeepers_jars_are_given_or_pinned_or_pysparks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HIGHWATER_ZOOKEEPER_CLASSPATH", "/opt/zookeeper/lib/*")
     assert services.zookeeper_classpath() == "/opt/zookeeper/lib/*"
+    monkeypatch.delenv("HIGHWATER_ZOOKEEPER_CLASSPATH")
+    monkeypatch.setattr(maven, "shared_folder", lambda name: tmp_path / name)
+    jars = services.zookeeper_classpath().split(":")
+    assert [jar for jar in jars if "/pyspark/jars/zookeeper-3" in jar], "offline, without the pinned ones"
+    assert not [jar for jar in jars if Path(jar).name.startswith("spark")]
+    own = {f"org.apache.zookeeper:zookeeper:{n}": hashlib.sha256(b"%d" % n).hexdigest() for n in range(2)}
+    monkeypatch.setattr(zookeeper_jars, "ARTIFACTS", own)
+    zookeeper_jars.pinned().folder.mkdir()
+    for n in range(2):
+        assert "pyspark" in services.zookeeper_classpath(), "not before all of them are there"
+        (zookeeper_jars.pinned().folder / f"zookeeper-{n}.jar").write_bytes(b"%d" % n)
+    assert services.zookeeper_classpath() == ":".join(str(path) for path in zookeeper_jars.pinned().paths())
+
+
+def test_zookeepers_jars_that_are_nowhere_are_asked_for_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("HIGHWATER_ZOOKEEPER_CLASSPATH", raising=False)
+    monkeypatch.setattr(maven, "shared_folder", lambda name: tmp_path / name)
+    monkeypatch.setattr(services, "package_folder", lambda name: tmp_path)
+    with pytest.raises(ConfigError, match=r"broker_core\.local\.zookeeper_jars.*HIGHWATER_ZOOKEEPER_CLASSPATH"):
+        services.zookeeper_classpath()
+
+
+def test_the_pinned_jars_of_zookeeper_are_the_bytes_that_pyspark_carries() -> None:
+    for coordinate, digest in zookeeper_jars.ARTIFACTS.items():
+        jar = services.package_folder("pyspark") / "jars" / maven.file_name(coordinate)
+        assert hashlib.sha256(jar.read_bytes()).hexdigest() == digest, "a new PySpark wants new pins"
 
 
 def test_java_is_that_of_java_home_or_the_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from workers.spark import jars, maven
+from broker_core.local import maven
+from tests.support.ports import free_ports
+from workers.spark import jars
 
 
 @pytest.fixture
 def empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The folder where the jars should be."""
+    """The folder where the jars should be; nobody answers for Maven Central."""
+    monkeypatch.setenv(maven.URL_VARIABLE, f"http://127.0.0.1:{free_ports()}/")
     monkeypatch.setattr(maven, "shared_folder", lambda name: tmp_path)
     return tmp_path
 
@@ -38,6 +41,7 @@ def test_when_nothing_answers_the_message_says_so(monkeypatch: pytest.MonkeyPatc
     said: list[str] = []
     assert jars.main(said.append) == 1
     assert "missing" in said[-1]
+    assert "refused" in said[-1]
 
 
 def test_only_what_has_the_pinned_checksum_is_taken_from_a_resolver(monkeypatch: pytest.MonkeyPatch, empty: Path) -> None:

@@ -9,7 +9,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from workers.spark import maven
+from broker_core.local import maven
 
 KAFKA_VERSION = "3.9.2"
 LIST = Path(__file__).parent.parent / "apache" / "jars.sha256"

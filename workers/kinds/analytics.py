@@ -17,22 +17,12 @@ from console.live.sampling.samples import SAMPLES_TOPIC
 from console.models import Cluster, Job, LagSummary, ThroughputSummary, trim
 from console.rules.words import counted, whole
 from workers.kinds.step import Step
-from workers.spark.jars import paths
-from workers.spark.maven import JarsMissing
+from workers.spark.jars import missing
 
 WINDOW_S = 60
 STEPS = 4
 RUN_LIMIT_S = 1_200
 UNKNOWN_TOPIC = 3
-
-
-def missing() -> str:
-    """What keeps Spark from running, as a sentence; empty when it can."""
-    try:
-        paths()
-    except JarsMissing as error:
-        return str(error)
-    return ""
 
 
 def advance(job: Job) -> Step:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from workers.spark import maven
+from broker_core.local import maven
 
 SPARK_VERSION = "4.0.0"
 ARTIFACTS = {
@@ -30,6 +30,15 @@ def pinned() -> maven.PinnedJars:
 def paths() -> list[Path]:
     """All jars, checked; `JarsMissing` names the first that is not right."""
     return pinned().paths()
+
+
+def missing() -> str:
+    """What keeps Spark from reading Kafka, as a sentence; empty when all jars are there."""
+    try:
+        paths()
+    except maven.JarsMissing as error:
+        return str(error)
+    return ""
 
 
 def main(say: Callable[[str], None] = print) -> int:

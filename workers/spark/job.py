@@ -24,7 +24,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from workers.spark.maven import JarsMissing
+from broker_core.local.maven import JarsMissing
 from workers.spark.session import build
 from workers.spark.transforms import lag, parse, throughput
 

@@ -15,7 +15,7 @@ from console.errors import Conflict
 from console.models import Cluster, Job
 from console.queries import analytics_due
 from workers.app import app
-from workers.kinds.analytics import missing
+from workers.spark.jars import missing
 from workers.tasks.health import BEAT
 
 log = logging.getLogger(__name__)

@@ -1,6 +1,8 @@
-"""Jars pinned by checksum, had once by a resolver and used offline from then on.
+"""Jars pinned by checksum, had once and used offline from then on.
 
-Maven does it where it is installed, else Spark's own resolver; whichever answers. What they fetch is taken by its checksum only.
+They come from Maven Central, or from what stands for it on this machine: `HIGHWATER_MAVEN_URL`, else the mirror in Maven's
+settings.xml. Where that does not answer, Maven itself is asked where it is installed (it knows a mirror's password), then Spark's own
+resolver. Whatever they fetch is taken by its checksum only. What is had stays, so that the next try goes on with the rest.
 """
 
 from __future__ import annotations
@@ -13,15 +15,24 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
+from broker_core.errors import HighwaterError
+from broker_core.local.download import DownloadError, download
+
+CENTRAL = "https://repo1.maven.org/maven2"
+URL_VARIABLE = "HIGHWATER_MAVEN_URL"
+CONNECTIONS = 4
+MOST_SETTINGS_BYTES = 1024 * 1024
 FETCH_SECONDS = 300
 MAVEN_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 
-class JarsMissing(Exception):
+class JarsMissing(HighwaterError):
     """A jar is not there or is not the one that was pinned; the message says what to run."""
 
 
@@ -49,14 +60,34 @@ class PinnedJars:
 
     def fetch(self) -> None:
         """Gets what is missing; `JarsMissing` when no way to it answered."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise JarsMissing(f"{self.folder} could not be made: {error.strerror}") from error
+        why = self._directly()
         for way in (_by_maven, _by_spark):
             if not (missing := self.missing()):
                 break
             with tempfile.TemporaryDirectory() as scratch:
                 way(missing, Path(scratch))
                 self._take(Path(scratch))
-        self.paths()
+        try:
+            self.paths()
+        except JarsMissing as error:
+            raise JarsMissing(f"{error}. {why}" if why else str(error)) from error
+
+    def _directly(self) -> str:
+        """Downloads what is missing, a few at once, until the first that fails; gives its words, or none."""
+        base = repository()
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            tasks = [pool.submit(download, address(base, c), self.folder / file_name(c), self.artifacts[c]) for c in self.missing()]
+            try:
+                for task in as_completed(tasks):
+                    task.result()
+            except DownloadError as error:
+                pool.shutdown(cancel_futures=True)
+                return str(error)
+        return ""
 
     def _take(self, scratch: Path) -> None:
         """Copies every jar with a pinned checksum out of what a resolver has fetched."""
@@ -73,6 +104,40 @@ class PinnedJars:
 def shared_folder(name: str) -> Path:
     """A folder for jars beside the installed packages."""
     return Path(sys.prefix) / "share" / "highwater" / name
+
+
+def repository() -> str:
+    """Where jars are fetched from: `HIGHWATER_MAVEN_URL`, else the mirror in Maven's settings, else Maven Central."""
+    return (os.environ.get(URL_VARIABLE) or mirror(Path.home() / ".m2" / "settings.xml") or CENTRAL).rstrip("/")
+
+
+def mirror(settings: Path) -> str | None:
+    """The address that a settings.xml names for Maven Central; None where it names none or cannot be read."""
+    try:
+        with open(settings, "rb") as file:
+            root = ElementTree.fromstring(file.read(MOST_SETTINGS_BYTES))
+    except (OSError, ElementTree.ParseError, ValueError):
+        return None
+    for found in root.iterfind("{*}mirrors/{*}mirror"):
+        url, blocked = _text(found, "url"), _text(found, "blocked")
+        if url and blocked != "true" and _stands_for_central(_text(found, "mirrorOf")):
+            return url
+    return None
+
+
+def _text(element: ElementTree.Element, name: str) -> str:
+    return (element.findtext(f"{{*}}{name}") or "").strip()
+
+
+def _stands_for_central(mirror_of: str) -> bool:
+    """By Maven's rules for `mirrorOf`: a list of names, `*`, `external:*` and `!name`."""
+    names = {name.strip() for name in mirror_of.split(",")}
+    return bool(names & {"central", "*", "external:*"}) and "!central" not in names
+
+
+def address(base: str, coordinate: str) -> str:
+    group, artifact, version = coordinate.split(":")
+    return f"{base}/{group.replace('.', '/')}/{artifact}/{version}/{file_name(coordinate)}"
 
 
 def file_name(coordinate: str) -> str:
