@@ -16,6 +16,7 @@ from broker_core.contract.jobs import JobState, Progress
 from broker_core.contract.sentences import KeptEvent, Level
 from console.fields import AnyJSONField, NameField
 from console.jobs.registry import KINDS
+from console.snapshot.moments import name_of
 
 
 def trim(rows: models.QuerySet[Any], keep: int) -> int:
@@ -52,9 +53,16 @@ class Cluster(models.Model):
     read_only = models.BooleanField(default=False)
     kafka_id = NameField(max_length=64, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
+    moment_ms: int | None = None
+    """The moment of the past that it is looked at, no column; None: now."""
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def snapshot_id(self) -> str:
+        """Whose snapshot is read."""
+        return str(self.pk) if self.moment_ms is None else name_of(self.pk, self.moment_ms)
 
 
 class Job(models.Model):

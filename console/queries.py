@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from broker_core.contract import live
 from broker_core.contract.groups import Group
 from broker_core.contract.jobs import Job as JobValue
+from broker_core.contract.moments import Differences, Kept
 from broker_core.contract.partitions import Partition, Topic
 from broker_core.contract.sentences import KeptEvent
 from console.gateway.connection import connection_of
@@ -22,6 +23,7 @@ from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import CREATE_KEYS, known
 from console.models import AuditEntry, Cluster, Event, HealthReport, Job, LagSummary, ThroughputSummary, event_value, job_value
 from console.rules.schedule import next_due
+from console.snapshot import moments
 from console.snapshot.freshness import as_of
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 
@@ -73,10 +75,41 @@ def cluster_of(cluster_id: str) -> Cluster:
     return found
 
 
+def cluster_at(name: str) -> Cluster:
+    """A registered cluster as it is now, or by `local@1763882590000` as it was then: what is read of it is that moment's."""
+    cluster_id, at, _ = name.partition("@")
+    cluster = cluster_of(cluster_id)
+    if at:
+        look_back(cluster, moments.time_of(name))
+    return cluster
+
+
+def look_back(cluster: Cluster, at_ms: int | None) -> None:
+    """From now on what is read of it is what was recorded then."""
+    if at_ms is None:
+        raise NotFound("A moment is a number of milliseconds since 1970.")
+    moments.lay_out(cluster.pk, at_ms)
+    cluster.moment_ms = at_ms
+
+
+def kept(cluster: Cluster) -> Kept:
+    """What there is of its past."""
+    return moments.kept(cluster.pk)
+
+
+def changes(cluster: Cluster, from_ms: int | None, to_ms: int | None) -> Differences:
+    """What changed between two moments, the earlier first; the oldest that is kept and the newest where none are given."""
+    known = kept(cluster)
+    first, last = from_ms if from_ms is not None else known.oldest_ms or 0, to_ms if to_ms is not None else known.newest_ms or 0
+    if first > last:
+        raise BadQuery("from_ms", "The first moment is later than the second.")
+    return moments.compare(cluster.pk, first, last).differences or Differences(from_ms=first, to_ms=last)
+
+
 def seen(cluster: Cluster) -> tuple[live.Cluster | None, live.AsOf]:
     """What is known of the cluster live, and how old that is; nothing where Redis does not answer."""
     try:
-        snapshot = Snapshot(cluster.pk)
+        snapshot = Snapshot(cluster.snapshot_id)
         return snapshot.cluster(), snapshot.as_of()
     except SnapshotUnavailable:
         return None, as_of(None, None, 0)
@@ -211,6 +244,8 @@ def events(
 ) -> list[KeptEvent]:
     """Newest first; `before` is an event id."""
     rows = Event.objects.filter(cluster=cluster)
+    if cluster.moment_ms is not None:
+        rows = rows.filter(at_ms__lte=cluster.moment_ms)
     if kind:
         rows = rows.filter(kind=kind)
     if topic:

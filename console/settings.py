@@ -26,6 +26,8 @@ SPARK_MASTER = env.text(os.environ, "HIGHWATER_SPARK_MASTER", "local[1]")
 ANALYTICS_EVERY = env.minutes(os.environ, "HIGHWATER_ANALYTICS_MINUTES", 15)
 REPORT_HOUR = env.hour(os.environ, "HIGHWATER_REPORT_HOUR", 6)
 TRUSTED_PROXIES = env.networks(os.environ, "HIGHWATER_TRUSTED_PROXIES")
+HISTORY_HOURS = env.count(os.environ, "HIGHWATER_HISTORY_HOURS", 24)
+HISTORY_MB = env.count(os.environ, "HIGHWATER_HISTORY_MB", 500)
 REPLICAS_WARN = env.count(os.environ, "HIGHWATER_REPLICAS_WARN", 4_000)
 METRICS_OPEN = env.flag(os.environ, "HIGHWATER_METRICS_OPEN")
 

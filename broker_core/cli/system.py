@@ -38,6 +38,7 @@ def programs(layout: Layout, *, demo: bool) -> list[Program]:
         Program("console", ("-m", "uvicorn", "console.asgi:application", *_uvicorn_options(layout))),
         Program("live", ("manage.py", "live", "--cluster", "local")),
         Program("collect", ("manage.py", "collect")),
+        Program("history", ("manage.py", "history")),
         Program("worker", ("-m", "celery", "-A", "workers.app", "worker", "-Q", "jobs,health,analytics", "-c", "2", "-l", "info")),
         Program("beat", ("-m", "celery", "-A", "workers.app", "beat", "-s", beat_file, "-l", "info")),
     ]

@@ -23,7 +23,7 @@ router = Router(tags=["brokers"])
 @answers(ListedLive[Broker])
 def brokers(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> ListedLive[Broker]:
     after = number_cursor(cursor)
-    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
     found = [b for b in snapshot.brokers() if after is None or b.broker_id > after]
     return listed_live(listed(found, limit, lambda b: str(b.broker_id)), snapshot)
 
@@ -31,7 +31,7 @@ def brokers(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | Non
 @router.get("/clusters/{cluster_id}/brokers/{int:broker_id}")
 @answers(ReadBroker)
 def broker(request: Any, cluster_id: str, broker_id: int) -> ReadBroker:
-    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
     found = snapshot.broker(broker_id)
     if found is None:
         raise queries.NotFound(f"There is no broker {broker_id}.")

@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from ninja import Router, Status
 
 from broker_core.contract import live
+from broker_core.contract.moments import Differences, Kept
 from broker_core.contract.sentences import KeptEvent
 from console import queries
 from console.actions.clusters import change, delete, register, test
@@ -15,7 +16,7 @@ from console.api.answers import Cluster as ClusterAnswer
 from console.api.answers import Listed, read
 from console.api.bearer import Bearer
 from console.api.described import answers
-from console.api.shapes import ClusterChange, ClusterTrial, Limit, NewCluster, listed, number_cursor, text_cursor
+from console.api.shapes import ClusterChange, ClusterTrial, Limit, Moment, NewCluster, listed, number_cursor, text_cursor
 from console.models import Cluster
 from console.roles import ADMIN
 from console.rules.trial import Trial
@@ -54,7 +55,9 @@ def trial(request: Any, payload: ClusterTrial) -> Trial:
 @router.get("/clusters/{cluster_id}")
 @answers(ClusterAnswer)
 def cluster(request: Any, cluster_id: str) -> ClusterAnswer:
-    return _answer(queries.cluster_of(cluster_id))
+    """All that is read under `/clusters/local` is read as it was at a moment of the past under `/clusters/local@1763882590000` (ms since
+    1970), where `history` says that this was recorded."""
+    return _answer(queries.cluster_at(cluster_id))
 
 
 @router.patch("/clusters/{cluster_id}", auth=Bearer(ADMIN, "change cluster"))
@@ -80,6 +83,21 @@ def _answer(cluster: Cluster) -> ClusterAnswer:
     return read(ClusterAnswer, seen or live.Cluster(id=cluster.pk), **own, as_of=as_of)
 
 
+@router.get("/clusters/{cluster_id}/history")
+@answers(Kept)
+def history(request: Any, cluster_id: str) -> Kept:
+    """Which stretch of the past can be looked at, and how finely it is kept."""
+    return queries.kept(queries.cluster_of(cluster_id))
+
+
+@router.get("/clusters/{cluster_id}/changes")
+@answers(Differences)
+def changes(request: Any, cluster_id: str, from_ms: Moment | None = None, to_ms: Moment | None = None) -> Differences:
+    """What was otherwise at the second moment than at the first: states, not figures. The oldest that is kept and the
+    newest where none are given."""
+    return queries.changes(queries.cluster_of(cluster_id), from_ms, to_ms)
+
+
 @router.get("/clusters/{cluster_id}/events")
 @answers(Listed[KeptEvent])
 def events(
@@ -94,7 +112,7 @@ def events(
     group: str = "",
 ) -> Listed[KeptEvent]:
     """Newest first."""
-    where = queries.cluster_of(cluster_id)
+    where = queries.cluster_at(cluster_id)
     queries.known_choice("kind", kind, queries.event_kinds(where) if kind else ())
     found = queries.events(where, kind=kind, topic=topic, broker=broker, group=group, before=number_cursor(cursor), count=limit + 1)
     return listed(found, limit, lambda e: str(e.id))

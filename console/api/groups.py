@@ -31,7 +31,7 @@ ONE = "/clusters/{cluster_id}/groups/{path:group_id}"
 @answers(ListedLive[Group])
 def groups(request: Any, cluster_id: str, query: Query[GroupQuery], limit: Limit = 100, cursor: str | None = None) -> ListedLive[Group]:
     """By name or by `sort`; cursors as of topics."""
-    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
     names, after = names_after(snapshot, Wanted(kind="group", **query.dict()).checked(), cursor, limit)
     return listed_live(Listed(snapshot.groups(names), after), snapshot)
 
@@ -40,7 +40,7 @@ def groups(request: Any, cluster_id: str, query: Query[GroupQuery], limit: Limit
 @answers(ListedLive[Lag])
 def offsets(request: Any, cluster_id: str, group_id: str, limit: Limit = 100, cursor: str | None = None) -> ListedLive[Lag]:
     """Committed, end and lag of each partition."""
-    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
     queries.group_or_fail(snapshot, group_id)
     start = number_cursor(cursor) or 0
     rows = list(enumerate(snapshot.lag_rows(group_id)))[start : start + limit + 1]
@@ -82,7 +82,7 @@ def _where(payload: OffsetMove) -> Where:
 @router.get(ONE)
 @answers(ReadGroup)
 def group(request: Any, cluster_id: str, group_id: str) -> ReadGroup:
-    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
     return read(ReadGroup, queries.group_or_fail(snapshot, group_id), as_of=snapshot.as_of())
 
 

@@ -15,7 +15,7 @@ from console.address import address_of
 from console.middleware import problem
 from console.models import Cluster
 from console.rules.problems import UNAUTHENTICATED
-from console.snapshot.read import Snapshot, SnapshotUnavailable, collector_ms
+from console.snapshot.read import Snapshot, SnapshotUnavailable, beats
 
 LIVE_OLD_MS = 10_000
 SERIES_LIMIT = 2_000
@@ -48,7 +48,7 @@ TOPIC_GAUGES = ("partitions", "under_replicated", "under_min_isr", "offline", "s
 
 def healthz(request: HttpRequest) -> JsonResponse:
     """200 and `{"ok": true}` while pages can be served, 503 without the database. Whoever may look is also told what the pages can
-    show: `redis`, `live`, `collector` (the process that asks other clusters)."""
+    show: `redis`, `live`, `collector` (the process that asks other clusters), `history` (the one that records)."""
     ok = _database()
     state = _state() if ok and _may_look(request) else {}
     return JsonResponse({"ok": ok, **state}, status=200 if ok else 503)
@@ -63,14 +63,14 @@ def _may_look(request: HttpRequest) -> bool:
 
 
 def _state() -> dict[str, Any]:
-    state: dict[str, Any] = {"database": True, "redis": True, "live_age_ms": None, "collector_age_ms": None}
+    state: dict[str, Any] = {"database": True, "redis": True}
     try:
-        for name, at_ms in (("live", Snapshot("local").beat_ms()), ("collector", collector_ms())):
-            state[f"{name}_age_ms"] = None if at_ms is None else max(_now_ms() - at_ms, 0)
+        known = beats()
     except SnapshotUnavailable:
-        state["redis"] = False
-    for name in ("live", "collector"):
-        state[name] = state[f"{name}_age_ms"] is not None and state[f"{name}_age_ms"] < LIVE_OLD_MS
+        state["redis"], known = False, dict.fromkeys(("live", "collector", "history"))
+    for name, at_ms in known.items():
+        age_ms = None if at_ms is None else max(_now_ms() - at_ms, 0)
+        state |= {f"{name}_age_ms": age_ms, name: age_ms is not None and age_ms < LIVE_OLD_MS}
     return state
 
 

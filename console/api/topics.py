@@ -57,7 +57,7 @@ ONE = "/clusters/{cluster_id}/topics/{name}"
 def topics(request: Any, cluster_id: str, query: Query[TopicQuery], limit: Limit = 100, cursor: str | None = None) -> ListedLive[Topic]:
     """By name, those that the system made for itself last, or by `sort`. A cursor is of one order, and goes on after the row that it was
     made at wherever that is by now: a topic whose figures change while the list is walked may be met twice, or not at all."""
-    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
     names, after = names_after(snapshot, Wanted(kind="topic", **query.dict()).checked(), cursor, limit)
     return listed_live(Listed(snapshot.topics(names), after), snapshot)
 
@@ -88,8 +88,8 @@ def _unseen(name: str) -> Topic:
 @answers(TopicWithConfigs)
 def topic(request: Any, cluster_id: str, name: str) -> TopicWithConfigs:
     """The topic with its settings (null when no broker answers), whose state the ETag stands for."""
-    cluster = queries.cluster_of(cluster_id)
-    snapshot = Snapshot(cluster.pk)
+    cluster = queries.cluster_at(cluster_id)
+    snapshot = Snapshot(cluster.snapshot_id)
     topic = queries.topic_or_fail(snapshot, name)
     configs = _configs(cluster, name)
     request.etag = etag(configs)
@@ -97,8 +97,9 @@ def topic(request: Any, cluster_id: str, name: str) -> TopicWithConfigs:
 
 
 def _configs(cluster: Cluster, name: str) -> list[dict[str, Any]] | None:
+    """None where they cannot be had: of a moment of the past they are not kept."""
     try:
-        return queries.topic_configs(cluster, name)
+        return queries.topic_configs(cluster, name) if cluster.moment_ms is None else None
     except GatewayError:
         return None
 
@@ -147,7 +148,7 @@ def delete(request: Any, cluster_id: str, name: str) -> Status[Any] | HttpRespon
 @router.get(ONE + "/partitions")
 @answers(ListedLive[Partition])
 def partitions(request: Any, cluster_id: str, name: str, limit: Limit = 100, cursor: str | None = None) -> ListedLive[Partition]:
-    snapshot = Snapshot(queries.cluster_of(cluster_id).pk)
+    snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
     total = queries.topic_or_fail(snapshot, name).partitions or 0
     after = number_cursor(cursor)
     first = 0 if after is None else after + 1

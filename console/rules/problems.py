@@ -39,6 +39,7 @@ INTERNAL_ERROR = Kind(
 )
 DATABASE_AWAY = Kind("database-away", 503, "The console's database is away", "Ask again when it is back.")
 SNAPSHOT_AWAY = Kind("snapshot-away", 503, "The live snapshot is away", "Ask again when Redis and the live process are back.")
+HISTORY_AWAY = Kind("history-away", 503, "The past cannot be shown now", "Ask again when the recorder (`manage.py history`) runs.")
 UNREACHABLE = Kind("cluster-unreachable", 503, "The cluster does not answer", "Ask again once its brokers run and can be reached.")
 UNFINISHED = Kind("cluster-unfinished", 503, "The cluster was not done in time", "Look at what has become of it before asking again.")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from urllib.parse import quote, unquote
 
 CLUSTER = "cluster"
-COLLECTOR = "hw:collector"
-"""The Redis key of when the collector last said that it lives, of no cluster."""
+COLLECTOR, RECORDER = "hw:collector", "hw:history:recorder"
+"""The Redis keys of when the collector of other clusters and the recorder of the past last said that they live, of no cluster."""
 SAFE = "!~*'()"
 """What a browser's encodeURIComponent leaves as it is, beside letters, digits and `-_.`."""
 

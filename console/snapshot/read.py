@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import redis
+from django.conf import settings
 from msgspec.structs import replace
 
 from broker_core.contract.groups import Group, Lag, Reader
@@ -17,6 +18,7 @@ from console.snapshot import keys
 from console.snapshot.connect import sync_client
 from console.snapshot.encoding import decode, decode_all
 from console.snapshot.freshness import as_of, read_age, read_cluster
+from console.snapshot.moments import time_of
 from console.snapshot.ordered import ALL, Mark, slice_after, slice_from
 from console.snapshot.sorting import NAME, Kind, index_of
 
@@ -35,21 +37,18 @@ def aged(partition: Partition, now_ms: int) -> Partition:
     return replace(partition, replicas=tuple(seen))
 
 
-def _read_broker(broker: Broker) -> Broker:
-    return replace(broker, feed=read_age(broker.feed, _now_ms()))
-
-
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def collector_ms() -> int | None:
-    """When the collector of other clusters last said that it lives."""
+def beats() -> dict[str, int | None]:
+    """When `live`, of the system's own cluster, the collector and the recorder last said that they live."""
+    names = {"live": keys.named(settings.LOCAL_CLUSTER, "beat"), "collector": keys.COLLECTOR, "history": keys.RECORDER}
     try:
-        text = sync_client().get(keys.COLLECTOR)
+        texts: Any = sync_client().mget(list(names.values()))
     except redis.RedisError as error:
         raise SnapshotUnavailable(f"Redis does not answer: {error}") from error
-    return int(text) if text else None
+    return {name: int(text) if text else None for name, text in zip(names, texts, strict=True)}
 
 
 SETTLE_S = 2.0
@@ -75,6 +74,14 @@ class Snapshot:
     def __init__(self, cluster_id: str, client: redis.Redis | None = None) -> None:
         self.cluster_id = cluster_id
         self._redis: Any = client or sync_client()
+        self._moment_ms = time_of(cluster_id)
+
+    def _now_ms(self) -> int:
+        """Of a moment of the past that moment: nothing in it grows older."""
+        return _now_ms() if self._moment_ms is None else self._moment_ms
+
+    def _read_broker(self, broker: Broker) -> Broker:
+        return replace(broker, feed=read_age(broker.feed, self._now_ms()))
 
     def _ask(self, command: str, *args: Any, **options: Any) -> Any:
         try:
@@ -98,7 +105,7 @@ class Snapshot:
     def cluster(self) -> Cluster | None:
         """As it is read now: with the ages of its parts, and what its owner's silence means."""
         found = self._one(keys.CLUSTER, Cluster)
-        return found and read_cluster(found, self.beat_ms(), _now_ms())
+        return found and read_cluster(found, self.beat_ms(), self._now_ms())
 
     def beat_ms(self) -> int | None:
         """When the owner last said that it lives."""
@@ -108,15 +115,15 @@ class Snapshot:
     def as_of(self) -> AsOf:
         """How old what is here may be."""
         beat, oldest, due = [int(text) if text else None for text in self._ask("mget", list(map(self._name, ("beat", "oldest", "due"))))]
-        return as_of(beat, oldest, _now_ms(), due)
+        return as_of(beat, oldest, self._now_ms(), due)
 
     def broker(self, broker_id: int) -> Broker | None:
         found = self._one(keys.broker(broker_id), Broker)
-        return found and _read_broker(found)
+        return found and self._read_broker(found)
 
     def brokers(self) -> list[Broker]:
         found = decode_all(self._ask("hgetall", self._name("brokers")).values(), Broker)
-        return sorted(map(_read_broker, found), key=lambda b: b.broker_id)
+        return sorted(map(self._read_broker, found), key=lambda b: b.broker_id)
 
     def topic(self, name: str) -> Topic | None:
         return self._one(keys.topic(name), Topic)
@@ -176,7 +183,7 @@ class Snapshot:
 
     def partition(self, topic: str, number: int) -> Partition | None:
         found = self._one(keys.partition(topic, number), Partition)
-        return found and aged(found, _now_ms())
+        return found and aged(found, self._now_ms())
 
     def trouble(self, count: int) -> tuple[list[Partition], int]:
         """The worst partitions that are not safe, worst first, and how many there are in all."""
@@ -205,7 +212,7 @@ class Snapshot:
         return sorted((int(name.rpartition("/")[2]) for name in found), key=lambda number: (found[f"{topic}/{number}"], number))
 
     def some_partitions(self, topic: str, numbers: Iterable[int]) -> list[Partition]:
-        return [aged(value, _now_ms()) for value in self._many([keys.partition(topic, number) for number in numbers], Partition)]
+        return [aged(value, self._now_ms()) for value in self._many([keys.partition(topic, number) for number in numbers], Partition)]
 
     def events(self, count: int) -> list[KeptEvent]:
         return decode_all(self._ask("lrange", self._name("events"), 0, count - 1), KeptEvent)

@@ -16,10 +16,8 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
 
 from broker_core.contract.frames import Beat, Changes, Snapshot, Values
-from broker_core.contract.groups import Group, Lag
-from broker_core.contract.jobs import Job
-from broker_core.contract.live import Broker, Cluster
-from broker_core.contract.partitions import Partition, Topic
+from broker_core.contract.live import Cluster
+from broker_core.contract.partitions import Partition
 from broker_core.contract.sentences import KeptEvent
 from console.live.browser.hub import Hub, hub_of
 from console.live.browser.outbox import Outbox
@@ -30,6 +28,7 @@ from console.snapshot import keys
 from console.snapshot.connect import async_client
 from console.snapshot.encoding import decode, encode
 from console.snapshot.freshness import STALE_MS, read_cluster
+from console.snapshot.kinds import KINDS, kind_of
 from console.snapshot.read import aged
 
 log = logging.getLogger(__name__)
@@ -39,7 +38,6 @@ SEND_TIMEOUT_S = 15.0
 BEAT_S = 1.0
 LEAVING_S = 1.0
 EVENTS_SHOWN = 20
-KINDS: dict[str, Any] = {kind.__name__.lower(): kind for kind in (Cluster, Broker, Topic, Partition, Group, Lag, Job)}
 SIGNED_OUT, BAD_QUERY, TOO_MANY, TOO_SLOW, NO_FEED = 4401, 4400, 4429, 1013, 1011
 
 
@@ -259,7 +257,7 @@ async def read_snapshot(wanted: Subscription) -> tuple[int, Values]:
 
 def _as_now(kind: str, text: str | None, beat_ms: int | None) -> msgspec.Raw | None:
     """A value as it is read now; None of what is gone."""
-    value = decode(text, KINDS[kind.partition("/")[0]])
+    value = decode(text, KINDS[kind_of(kind)])
     if isinstance(value, Partition):
         value = aged(value, _now_ms())
     elif isinstance(value, Cluster):

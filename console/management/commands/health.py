@@ -1,28 +1,30 @@
-"""`manage.py health`: 0 while `live` keeps the own cluster's snapshot (`--collector`: while `collect` runs), 1 and a sentence where it does
-not; for health checks."""
+"""`manage.py health`: 0 while `live` keeps the own cluster's snapshot (`--collector`, `--history`: while those run), else 1 and a
+sentence; for health checks."""
 
 from __future__ import annotations
 
 import time
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from console.api.probes import LIVE_OLD_MS
-from console.snapshot.read import Snapshot, SnapshotUnavailable, collector_ms
+from console.snapshot.read import SnapshotUnavailable, beats
+
+WHAT = {"live": "the snapshot", "collector": "the collector", "history": "the recorder"}
 
 
 class Command(BaseCommand):
     help = "Whether the live snapshot is kept."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--collector", action="store_true", help="whether the collector of other clusters runs")
+        parser.add_argument("--collector", action="store_const", dest="part", const="collector", default="live", help="of other clusters")
+        parser.add_argument("--history", action="store_const", dest="part", const="history", help="the recorder of the past")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        what = "the collector" if options["collector"] else "the snapshot"
+        what = WHAT[options["part"]]
         try:
-            at_ms = collector_ms() if options["collector"] else Snapshot(settings.LOCAL_CLUSTER).beat_ms()
+            at_ms = beats()[options["part"]]
         except SnapshotUnavailable as error:
             raise CommandError(str(error)) from error
         age_ms = None if at_ms is None else int(time.time() * 1000) - at_ms
