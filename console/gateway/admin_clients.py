@@ -23,7 +23,8 @@ REQUEST_TIMEOUT_MS = 10_000
 BOOTSTRAP_TIMEOUT_MS = 4_000
 DEADLINE_S = 60.0
 UNREACHABLE_FOR_S = 3.0
-"""After a failure to connect, questions fail at once for so long: a page must not wait for a cluster that is known to be away."""
+"""After a failure to connect, questions fail at once for so long: a page must not wait for a cluster that is known to be away. A
+change is tried."""
 CLIENTS_LIMIT = 64
 """Beyond these the one that was asked longest ago goes: a connection that was changed leaves its old client behind."""
 
@@ -39,10 +40,10 @@ class _Kept:
         self.failed_at = -UNREACHABLE_FOR_S
         self.watch = Watch(f"admin-{servers}", f"that asks {servers}", DEADLINE_S)
 
-    def opened(self) -> Any:
+    def opened(self, *, for_change: bool) -> Any:
         """`kafka.errors.KafkaError` where nobody answers."""
         if self.client is None:
-            if time.monotonic() - self.failed_at < UNREACHABLE_FOR_S:
+            if not for_change and time.monotonic() - self.failed_at < UNREACHABLE_FOR_S:
                 raise kafka.errors.KafkaConnectionError("the cluster did not answer a moment ago")
             try:
                 self.client = connect(self.connection)
@@ -80,11 +81,12 @@ def _of(connection: Connection) -> _Kept:
     return found
 
 
-def client(connection: Connection) -> Any:
-    """The kept one, or a new one; `kafka.errors.KafkaError` where nobody answers."""
+def client(connection: Connection, *, for_change: bool = False) -> Any:
+    """The kept one, or a new one; `kafka.errors.KafkaError` where nobody answers. Who changes something has often just started a broker
+    for it, so that what was true a moment ago is true no more."""
     found = _of(connection)
     with found.lock:
-        return found.opened()
+        return found.opened(for_change=for_change)
 
 
 def connect(connection: Connection, metadata_max_age_ms: int = 30_000) -> KafkaAdminClient:

@@ -36,12 +36,12 @@ class KafkaCluster:
         self.connection = connection
 
     @contextmanager
-    def _admin(self, *texts: str | None) -> Iterator[Any]:
-        """For a question with these texts."""
+    def _admin(self, *texts: str | None, change: bool = False) -> Iterator[Any]:
+        """For a question, or a change, with these texts."""
         _fit(texts)
         admin_clients.asked(self.connection)
         try:
-            yield admin_clients.client(self.connection)
+            yield admin_clients.client(self.connection, for_change=change)
             admin_clients.answered(self.connection)
         except UNREACHABLE as error:
             admin_clients.answered(self.connection, error)
@@ -72,17 +72,17 @@ class KafkaCluster:
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str], *, validate_only: bool = False
     ) -> None:
         wanted = {name: {"num_partitions": partitions, "replication_factor": replication_factor, "configs": dict(configs)}}
-        with self._admin(name, *configs, *configs.values()) as admin:
+        with self._admin(name, *configs, *configs.values(), change=True) as admin:
             answer = admin.create_topics(wanted, validate_only=validate_only, raise_errors=False)
         _raise_first(answer["topics"])
 
     def delete_topic(self, name: str) -> None:
-        with self._admin(name) as admin:
+        with self._admin(name, change=True) as admin:
             answer = admin.delete_topics([name], raise_errors=False)
         _raise_first(answer["topics"])
 
     def add_partitions(self, name: str, total: int, *, validate_only: bool = False) -> None:
-        with self._admin(name) as admin:
+        with self._admin(name, change=True) as admin:
             answer = admin.create_partitions({name: total}, validate_only=validate_only, raise_errors=False)
         _raise_first(answer.to_dict()["results"])
 
@@ -119,7 +119,7 @@ class KafkaCluster:
 
     def _alter(self, kind: ConfigResourceType, name: str, changes: Mapping[str, str | None], *, validate_only: bool = False) -> None:
         configs = {key: ("DELETE", None) if value is None else ("SET", value) for key, value in changes.items()}
-        with self._admin(name, *changes, *changes.values()) as admin:
+        with self._admin(name, *changes, *changes.values(), change=True) as admin:
             answer = admin.alter_configs([ConfigResource(kind, name, configs)], raise_on_unknown=False, validate_only=validate_only)
         outcome = answer.get(kind.name.lower(), {}).get(name, "OK")
         if outcome != "OK":
@@ -145,7 +145,7 @@ class KafkaCluster:
     def set_group_offsets(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
         """Commits for an empty group; a group with members refuses (UNKNOWN_MEMBER_ID)."""
         wanted = {TopicPartition(*tp): OffsetAndMetadata(offset, "", -1) for tp, offset in offsets.items()}
-        with self._admin(group) as admin:
+        with self._admin(group, change=True) as admin:
             answers = admin.alter_group_offsets(group, wanted)
         for tp, error in answers.items():
             if error is not kafka.errors.NoError:
@@ -154,7 +154,7 @@ class KafkaCluster:
                 )
 
     def delete_group(self, group: str) -> None:
-        with self._admin(group) as admin:
+        with self._admin(group, change=True) as admin:
             outcome = admin.delete_groups([group]).get(group, "OK")
         if outcome != "OK":
             error = getattr(kafka.errors, outcome)
@@ -181,7 +181,7 @@ class KafkaCluster:
         by_topic: dict[str, list[int]] = {}
         for topic, partition in partitions:
             by_topic.setdefault(topic, []).append(partition)
-        with self._admin() as admin:
+        with self._admin(change=True) as admin:
             answer = admin.elect_leaders(kind, by_topic, timeout_ms=8_000, raise_errors=False)
         if getattr(answer, "error_code", 0):
             raise from_code(answer.error_code, "the election was refused")
@@ -193,7 +193,7 @@ class KafkaCluster:
 
     def reassign(self, assignments: Assignment) -> dict[tuple[str, int], str | None]:
         """Starts (or with None cancels) moves; the error's name per partition, None where it was taken."""
-        with self._admin() as admin:
+        with self._admin(change=True) as admin:
             answers = admin.alter_partition_reassignments({TopicPartition(*tp): to and list(to) for tp, to in assignments.items()})
         return {(tp.topic, tp.partition): error and f"{error.__name__} ({error.errno})" for tp, error in answers.items()}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from types import SimpleNamespace
 from typing import Any
@@ -47,6 +48,17 @@ def test_a_client_that_is_behind_is_replaced_and_the_question_may_be_asked_again
     assert told.value.retriable
     assert "broker 3 is not known" in told.value.message or "answered in time" in told.value.message
     assert admin_clients._of(CONNECTION).client is None
+
+
+def test_a_change_is_tried_although_a_page_has_just_found_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts a broker to elect it is not told of the moment before it ran; a page does not wait for a cluster that is away."""
+    monkeypatch.setattr(admin_clients, "_kept", OrderedDict())
+    admin_clients._of(CONNECTION).failed_at = time.monotonic()
+    monkeypatch.setattr(admin_clients, "_connect", lambda connection: Client(kafka.errors.InvalidTopicError()))
+    with pytest.raises(GatewayError, match="answered in time"):
+        KafkaCluster(CONNECTION).topic_configs("x")
+    with pytest.raises(GatewayError, match="INVALID_TOPIC"):
+        KafkaCluster(CONNECTION).alter_topic_config("x", {"cleanup.policy": "compact"})
 
 
 LONG = "é" * 16_384
