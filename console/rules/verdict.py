@@ -137,7 +137,7 @@ def _cluster_parts(counts: Mapping[str, int], dead: Sequence[int], worst: Partit
     known = max(_kept(counts) - unknown, 0)
     others, unheard = bool(unknown), any(one.hosts for one in silent)
     if dead:
-        kept = f"{'the other' if others else 'all'} {whole(known)} partitions have all the copies they want"
+        kept = _kept_copies(known, others=others)
         what = "; ".join(effects) if effects else "" if others and not known else kept
         words = said(f" {'is' if len(dead) == 1 else 'are'} down{': ' if what else ''}{what}.")
         down = part(level if effects else "warn", "brokers", link(_capital(brokers(dead)), "brokers"), words)
@@ -149,6 +149,12 @@ def _cluster_parts(counts: Mapping[str, int], dead: Sequence[int], worst: Partit
             return [part(level, about, said(f"{first} "), *pieces)]
         return [part(level, "topics", link(first, "topics"))]
     return [] if others and not known else [_all_safe(known, others=others, unheard=unheard)]
+
+
+def _kept_copies(known: int, *, others: bool) -> str:
+    if known == 1:
+        return f"the {'other' if others else 'one'} partition has all the copies it wants"
+    return f"{'the other' if others else 'all'} {whole(known)} partitions have all the copies they want"
 
 
 def _worst(partition: Partition) -> tuple[str, Piece, Piece]:

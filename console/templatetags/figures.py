@@ -27,6 +27,13 @@ def whole(value: Any) -> str:
 
 
 @register.filter
+def of_noun(value: Any, noun: str) -> str:
+    """`1 topic`, `3 000 topics`; an unknown number of them is `– topics`."""
+    number = number_of(value)
+    return f"{DASH} {noun}s" if number is None else say.counted(round(number), noun)
+
+
+@register.filter
 def size(value: Any) -> str:
     """Bytes in the largest fitting binary unit."""
     number = number_of(value)

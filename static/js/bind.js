@@ -24,6 +24,7 @@ function paintField(element, value) {
   const found = read(value, element.dataset.field);
   const way = element.dataset.as || "text";
   if (way === "state") return paintState(element, found);
+  if (way === "counted") { setText(element, format.counted(found, element.dataset.noun)); return; }
   if (way === "behind") { setText(element, format.behind(value)); return; }
   if (way === "measured-whole" || way === "measured-bytes") { setText(element, format.measured(found, way.slice(9), value)); return; }
   if (way === "bar") return paintBar(element, found);

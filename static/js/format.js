@@ -13,6 +13,9 @@ export function whole(value) {
   return sign + Math.abs(Math.round(value)).toString().replace(/\B(?=(\d{3})+$)/g, THIN);
 }
 
+// `1 topic`, `3 000 topics`.
+export const counted = (value, noun) => `${whole(value)} ${value === 1 ? noun : noun + "s"}`;
+
 function scaled(value, units, base) {
   let unit = 0;
   while (value >= base && unit < units.length - 1) { value /= base; unit += 1; }

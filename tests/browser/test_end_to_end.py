@@ -111,7 +111,7 @@ def move_replicas(page: Page, system: ConsoleSystem) -> None:
         expect(page.locator(".moves")).to_contain_text(f"{TOPIC}-0")
         page.get_by_role("button", name="Start reassignment").click()
         expect(page.locator('[data-field="state"]').first).to_have_text("succeeded")
-        expect(page.get_by_text("1 of 1 partitions have moved.").first).to_be_visible()
+        expect(page.get_by_text("1 of 1 partition has moved.").first).to_be_visible()
         visit(page, system, f"/topics/{TOPIC}")
         expect(ladder(page, TOPIC, 0).locator(".rung")).to_have_count(2)
         for broker in replicas.split(","):

@@ -55,7 +55,7 @@ def test_read_by_looks_at_all_groups_and_tells_the_lag_here(redis: Any, people: 
     assert (len(rows), more) == (queries.READERS_SHOWN, MANY + 1 - queries.READERS_SHOWN)
     assert rows[0].lag == 69
     assert [row.group for row in queries.groups_reading(Snapshot("local"), "clicks")[0]] == ["zz"]
-    assert "651 more read it" in people["viewer"].get("/topics/orders").content.decode()
+    assert "651 more groups read it." in people["viewer"].get("/topics/orders").content.decode()
     both = group_claim("zz", {"clicks": {0: 89}, "orders": {0: 80, 1: 70}}, members=0)
     state.apply_batch(batch(1, [], 2000, groups=[both]), 2000)
     written(redis, state, 2100)

@@ -192,6 +192,21 @@ def test_what_waits_at_a_broker_is_shown_by_kind(people: dict[str, Client], show
     assert told == ["3: 4", "–", "–"]
 
 
+def test_one_of_a_kind_is_not_told_as_many(people: dict[str, Client], shown: Any, redis: Any) -> None:
+    """Live figures with their noun; of a broker that does not tell neither is known."""
+    shown.apply_batch(batch(1, [], 2000, said={"loop_stalls": 1, "connections": 1}), 2000)
+    shown.apply_batch(batch(2, [], 2000, said={"loop_stalls": 2_000, "connections": 0}), 2000)
+    shown.set_brokers({broker: BROKERS[broker] for broker in (1, 2)}, 2000)
+    shown.take(2000)
+    publish(redis, shown, 2000)
+    page = people["viewer"].get("/brokers").content.decode()
+    for noun, told in (
+        ("stall", ["1 stall", "2\u202f000 stalls", "– stalls"]),
+        ("connection", ["1 connection", "0 connections", "– connections"]),
+    ):
+        assert re.findall(rf'data-as="counted" data-noun="{noun}" data-quiet>([^<]*)</span>', page) == told
+
+
 @pytest.mark.spec("N1")
 def test_where_requests_spend_their_time_is_shown(people: dict[str, Client], shown: Any, redis: Any) -> None:
     """The mean of each stage; nothing of a kind that never came."""

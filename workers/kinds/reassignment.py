@@ -158,7 +158,7 @@ def _watch(job: Job, kafka: KafkaCluster) -> Step:
         done,
         total,
         unit,
-        message=f"{whole(left)} of {whole(len(rows))} partitions are still moving.",
+        message=f"{whole(left)} of {counted(len(rows), 'partition')} {'is' if left == 1 else 'are'} still moving.",
     )
 
 
@@ -185,7 +185,7 @@ def _records(row: Row, value: Partition, end: int) -> dict[str, int]:
 def _ended(job: Job, rows: list[Row], state: str) -> Step:
     moved = sum(row["state"] == "done" for row in rows)
     wrong = [row for row in rows if row["state"] == "failed"]
-    said = f"{whole(moved)} of {whole(len(rows))} partitions have moved."
+    said = f"{whole(moved)} of {counted(len(rows), 'partition')} {'has' if moved == 1 else 'have'} moved."
     if wrong:
         said += f" {wrong[0]['topic']}-{wrong[0]['partition']}: {wrong[0]['message']}."
     done, total, unit = progress(rows)
@@ -227,6 +227,6 @@ def _cancelled(job: Job, rows: list[Row]) -> Step:
     for row in rows:
         row["state"] = "cancelled" if row["state"] == "waiting" else row["state"]
     moved = sum(row["state"] == "done" for row in rows)
-    said = f"Cancelled; {whole(moved)} of {whole(len(rows) or len(job.params['assignments']))} partitions had moved."
+    said = f"Cancelled; {whole(moved)} of {counted(len(rows) or len(job.params['assignments']), 'partition')} had moved."
     result = {"partitions": len(rows), "moved": moved}
     return _released(job, Step("end", {"detail": rows}, job.done, job.total, job.unit, said, said, Job.CANCELLED, result))

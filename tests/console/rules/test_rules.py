@@ -236,6 +236,7 @@ GOOD = {"brokers_online": 3, "partitions": 180, "offline": 0, "under_min_isr": 0
             "3 partitions have fewer copies than wanted.",
         ),
         (GOOD, [1], [], "warn", "Broker 1 is down: all 180 partitions have all the copies they want."),
+        (GOOD | {"partitions": 1}, [1], [], "warn", "Broker 1 is down: the one partition has all the copies it wants."),
         (GOOD | {"offline": 1}, [], [], "bad", f"1 partition has no leader, so no reads and no writes. {SAID}"),
         (
             GOOD | {"under_replicated": 1},
