@@ -54,7 +54,7 @@ def test_a_change_is_tried_although_a_page_has_just_found_nobody(monkeypatch: py
     """Whoever starts a broker to elect it is not told of the moment before it ran; a page does not wait for a cluster that is away."""
     monkeypatch.setattr(admin_clients, "_kept", OrderedDict())
     admin_clients._of(CONNECTION).failed_at = time.monotonic()
-    monkeypatch.setattr(admin_clients, "_connect", lambda connection: Client(kafka.errors.InvalidTopicError()))
+    monkeypatch.setattr(admin_clients, "connect", lambda connection: Client(kafka.errors.InvalidTopicError()))
     with pytest.raises(GatewayError, match="answered in time"):
         KafkaCluster(CONNECTION).topic_configs("x")
     with pytest.raises(GatewayError, match="INVALID_TOPIC"):

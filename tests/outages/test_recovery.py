@@ -1,7 +1,8 @@
 """What a recovery brings back, on real processes: at each station what can be produced and fetched, and what an operator reads.
 
 Two topics, replicas on brokers 1, 2 and 3, min.insync.replicas 2, no unclean elections. Broker 3 dies, then 2, then 1, which leads;
-3 comes back, the wrong one. One topic gets a leader by the console's form, the other by the return of broker 1.
+3 comes back, the wrong one. One topic gets a leader by the console's form, the other by the return of broker 1. Then a topic on brokers
+1 and 2, which die at once.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from tests.support.web import Answer, Web
 
 pytestmark = pytest.mark.spec("R9")
 
-RIGHT, UNCLEAN = "0-right", "0-unclean"
+RIGHT, UNCLEAN, ONCE = "0-right", "0-unclean", "0-at-once"
 BOTH = (RIGHT, UNCLEAN)
 """First by name: the overview shows six of the partitions that are worst."""
 LOCAL = "/api/v1/clusters/local"
@@ -169,16 +170,17 @@ async def errors(port: int, topic: str) -> list[int]:
 
 @pytest.fixture
 def run(cluster: ConsoleSystem, api: Web, person: Web) -> Run:
-    """Both topics with the same records on all three brokers, each of which knows them to be committed."""
     eventually(lambda: feed_is_live(api), SECONDS, "the feed is live")
-    made = Run(cluster, api, person)
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-    for topic in BOTH:
-        make(admin, NewTopic(topic, 1, replica_assignment=[[1, 2, 3]], config={"min.insync.replicas": "2"}))
-        made.produces(topic, BY_ALL, "all")
-        made.replicas_know(topic, "high_watermark", (1, 2, 3), len(BY_ALL))
-        eventually(lambda topic=topic: made.checkpointed(3, topic, len(BY_ALL)), SECONDS, "a checkpoint of broker 3")
-    return made
+    return Run(cluster, api, person)
+
+
+def begin(run: Run, topic: str, replicas: list[int]) -> None:
+    """The topic with the same records on all of them, each of which knows them to be committed."""
+    admin = AdminClient({"bootstrap.servers": run.cluster.bootstrap_servers})
+    make(admin, NewTopic(topic, 1, replica_assignment=[replicas], config={"min.insync.replicas": "2"}))
+    run.produces(topic, BY_ALL, "all")
+    run.replicas_know(topic, "high_watermark", replicas, len(BY_ALL))
+    eventually(lambda: run.checkpointed(replicas[-1], topic, len(BY_ALL)), SECONDS, f"a checkpoint of broker {replicas[-1]}")
 
 
 def a_follower_dies(run: Run) -> None:
@@ -283,6 +285,8 @@ def all_run_again(run: Run) -> None:
 
 
 def test_each_station_of_a_recovery_and_both_ways_out(run: Run) -> None:
+    for topic in BOTH:
+        begin(run, topic, [1, 2, 3])
     for station in (
         a_follower_dies,
         the_other_follower_dies,
@@ -293,3 +297,25 @@ def test_each_station_of_a_recovery_and_both_ways_out(run: Run) -> None:
         all_run_again,
     ):
         station(run)
+
+
+def test_both_at_once_need_the_one_that_the_controller_left_in_the_isr(run: Run) -> None:
+    """Their logs are equal, and still only one of them may lead; nothing is said to be lost by number, since nobody knows of any."""
+    begin(run, ONCE, [1, 2])
+    for broker_id in (1, 2):
+        run.cluster.kill(broker_id)
+    eventually(lambda: (p := run.partition(ONCE)).get("leader", 0) is None and len(p["isr"]) == 1, SECONDS, "one is left in the ISR")
+    (last,) = run.partition(ONCE)["isr"]
+    first = 3 - last
+    only, had = f"Only broker {last} has all its committed records: start broker {last}", f"what only broker {last} had"
+    other = f"If that cannot be, another copy (broker {first}) can be started and elected unclean: {had} is then lost."
+    run.says(ONCE, GONE, GONE_BELOW, f"{only}. {other}")
+    run.cluster.start(first)
+    run.says(ONCE, GONE, GONE_BELOW, f"{only}, or elect broker {first} unclean and lose {had}.")
+    run.takes_nothing(ONCE, first)
+    run.has_isr([ONCE], None, {last})
+    run.cluster.start(last)
+    run.has_isr([ONCE], last, {1, 2})
+    run.produces(ONCE, AFTER, "all")
+    run.holds(ONCE, BY_ALL + AFTER)
+    becomes(lambda: run.row(ONCE), None)
