@@ -29,6 +29,7 @@ function paintField(element, value) {
   if (way === "measured-whole" || way === "measured-bytes") { setText(element, format.measured(found, way.slice(9), value)); return; }
   if (way === "bar") return paintBar(element, found);
   if (way === "hidden-unless") { element.hidden = !found; return; }
+  if (way === "present") { element.dataset.present = found ? "yes" : ""; return; }
   if (way === "process") { element.dataset.process = found ?? ""; return; }
   if (way === "level") return paintLevel(element, found);
   const words = (WAYS[way] || format.text)(found);

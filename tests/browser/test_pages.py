@@ -85,6 +85,17 @@ def test_page_fits_a_phone_and_complains_of_nothing(name: str, page: Page, syste
     assert not overflow(page)
 
 
+def test_what_only_the_controller_tells_is_left_out_of_the_others_cards(page: Page, system: ConsoleSystem) -> None:
+    """On a phone, where a dash has no column to stand in."""
+    page.set_viewport_size(PHONE)
+    visit(page, system, "/brokers")
+    figures = page.locator('[aria-labelledby="h-waiting"] td.if-present:visible')
+    expect(figures).to_have_count(5)
+    assert "–" not in " ".join(figures.all_inner_texts())
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(figures).to_have_count(15)
+
+
 def test_names_with_markup_are_text(page: Page, system: ConsoleSystem) -> None:
     """A client chooses its ids; the lists, the page of the group and what comes live all show them as they are."""
     visit(page, system, "/groups")

@@ -188,6 +188,7 @@ def test_what_waits_at_a_broker_is_shown_by_kind(people: dict[str, Client], show
         for field, figures in (("purgatory", waiting), ("purgatory_expired", expired)):
             told = re.findall(rf'data-field="{field}.{name}" data-as="whole" data-quiet>([^<]*)</span>', page)
             assert told == [str(figures[name]), "0", "–"]
+    assert re.findall(r'data-as="present" data-present="(\w*)"', page) == ["yes", "", ""]
     told = re.findall(r'data-field="controller.requests_waiting" data-as="byBroker" data-quiet>([^<]*)</td>', page)
     assert told == ["3: 4", "–", "–"]
 
