@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from console.rules.problems import Kind, kind_of_status
+from console.explained import Problem, explain_answer
+from console.rules.problems import Kind
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -50,6 +51,11 @@ def problem(kind: Kind, detail: str, **more: object) -> HttpResponse:
     return HttpResponse(json.dumps(body), status=kind.status, content_type="application/problem+json")
 
 
+def told(found: Problem) -> HttpResponse:
+    code, name = found.kafka or (None, None)
+    return problem(found.kind, found.detail, field=found.field, kafka_code=code, kafka_name=name, errors=found.errors)
+
+
 def api_problems(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Errors that Django makes below /api/ (unknown path, method, size) get the same shape as ours."""
 
@@ -57,12 +63,9 @@ def api_problems(get_response: Callable[[HttpRequest], HttpResponse]) -> Callabl
         response = get_response(request)
         if not request.path.startswith("/api/") or response.status_code < 400 or "json" in response.headers.get("Content-Type", ""):
             return response
-        allowed = response.headers.get("Allow")
-        kind = kind_of_status(response.status_code)
-        said = f"this address takes {allowed}." if allowed else f"{response.reason_phrase}. {kind.advice}"
-        made = problem(kind, f"{request.method} {request.path}: {said}")
-        if allowed:
-            made.headers["Allow"] = allowed
+        made = told(explain_answer(request, response))
+        if "Allow" in response.headers:
+            made.headers["Allow"] = response.headers["Allow"]
         return made
 
     return middleware

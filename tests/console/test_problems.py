@@ -12,6 +12,7 @@ from django.test import Client
 
 from broker_core.errors import RETRIABLE, ErrorCode
 from console.api.described import PROBLEMS
+from console.explained import Problem
 from console.gateway.errors import ClusterUnreachable, GatewayError, Unfinished, from_code
 from console.gateway.refusals import kind_of, sentence
 from console.rules import problems
@@ -20,6 +21,12 @@ from tests.support.openapi import document
 
 BASE = "/api/v1/clusters/local"
 JOBS = "/api/v1/jobs"
+NO_NUMBER = "Input should be a valid integer, unable to parse string as an integer"
+WRONG = [
+    {"field": "name", "detail": "Input should be a valid string"},
+    {"field": "partitions", "detail": "Input should be a valid integer"},
+]
+NO_LIMIT = [{"field": "limit", "detail": NO_NUMBER}]
 
 
 def fail(error: Exception) -> Callable[..., Any]:
@@ -68,6 +75,29 @@ def test_every_error_is_a_problem(
     answer = ask(tokens[who] if who else {}, method, path, body)
     check(answer, code)
     assert ("Allow" in answer.headers) is (code == "method-not-allowed")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "found"),
+    [
+        ("POST", JOBS, "{", Problem(problems.BAD_REQUEST, f"Cannot parse request body. {problems.BAD_REQUEST.advice}")),
+        ("GET", "/api/v1/nowhere", "", Problem(problems.NOT_FOUND, f"GET /api/v1/nowhere: Not Found. {problems.NOT_FOUND.advice}")),
+        ("PUT", JOBS, "", Problem(problems.METHOD_NOT_ALLOWED, f"PUT {JOBS}: this address takes GET, POST.")),
+        (
+            "POST",
+            f"{BASE}/topics",
+            '{"name": 1, "partitions": "x"}',
+            Problem(problems.INVALID, "name: Input should be a valid string", "name", errors=WRONG),
+        ),
+        ("GET", f"{BASE}/topics?limit=x", "", Problem(problems.BAD_QUERY, f"limit: {NO_NUMBER}", "limit", errors=NO_LIMIT)),
+    ],
+)
+def test_what_the_framework_refuses_is_told_in_the_same_way(
+    shown: Any, tokens: dict[str, dict[str, str]], method: str, path: str, body: str, found: Problem
+) -> None:
+    """Words, field and all wrong fields, as `explain` has them."""
+    told = check(ask(tokens["admin"], method, path, body), found.kind.code)
+    assert (told["detail"], told.get("field"), told.get("errors")) == (found.detail, found.field, found.errors)
 
 
 @pytest.mark.parametrize(
