@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from broker_core.controller.channels.channel_manager import ControllerChannelManager
@@ -57,23 +57,20 @@ class Brokers:
         for broker_id in (*change.started, *change.bounced, *change.renewed):
             self._channels.open(brokers[broker_id])
         if change.started:
-            context.brokers.update({broker_id: brokers[broker_id] for broker_id in change.started})
+            self._know(change.started, brokers)
             await self._started(change.started)
         if change.bounced:
-            self._forget(change.bounced)
             await self._failed(change.bounced)
-            context.brokers.update({broker_id: brokers[broker_id] for broker_id in change.bounced})
+            self._know(change.bounced, brokers)
             await self._started(change.bounced)
         if change.renewed:
-            context.brokers.update({broker_id: brokers[broker_id] for broker_id in change.renewed})
-            replicas = context.replicas_on(change.renewed)
-            await self._deletions.fail_replica_deletion([replica for replica in replicas if context.is_being_deleted(replica.topic)])
+            self._know(change.renewed, brokers)
+            await self._halt_deletions(context.replicas_on(change.renewed))
             await self._started(change.renewed)
         if change.failed:
-            self._forget(change.failed)
             await self._failed(change.failed)
         if change.moved:
-            context.brokers.update({broker_id: brokers[broker_id] for broker_id in change.moved})
+            self._know(change.moved, brokers)
             await self._changes.send_metadata(context.all_ids(), ())
 
     async def log_dirs_failed(self, broker_ids: Sequence[int]) -> None:
@@ -113,6 +110,9 @@ class Brokers:
         elif request.api_key == STOP_REPLICA_KEY:
             await self._stop_answered(request, response, error)
 
+    def _know(self, broker_ids: Sequence[int], brokers: Mapping[int, BrokerInfo]) -> None:
+        self._context.brokers.update({broker_id: brokers[broker_id] for broker_id in broker_ids})
+
     async def _started(self, broker_ids: Sequence[int]) -> None:
         context = self._context
         others = [broker_id for broker_id in context.all_ids() if broker_id not in broker_ids]
@@ -128,13 +128,14 @@ class Brokers:
         return self._context.replica_state(replica) is ReplicaState.DELETION_SUCCESSFUL
 
     async def _failed(self, broker_ids: Sequence[int]) -> None:
-        await self._replicas_offline(self._context.replicas_on(broker_ids))
-
-    def _forget(self, broker_ids: Sequence[int]) -> None:
         for broker_id in broker_ids:
             del self._context.brokers[broker_id]
             self._context.shutting_down.discard(broker_id)
             self._context.offline_dirs.pop(broker_id, None)
+        await self._replicas_offline(self._context.replicas_on(broker_ids))
+
+    async def _halt_deletions(self, replicas: Sequence[Replica]) -> None:
+        await self._deletions.fail_replica_deletion([replica for replica in replicas if self._context.is_being_deleted(replica.topic)])
 
     async def _replicas_offline(self, replicas: Sequence[Replica]) -> None:
         """New leaders first, then out of the ISRs; deletions that wait for these replicas are halted."""
@@ -143,7 +144,7 @@ class Brokers:
         await self._changes.move_partitions(context.partitions_led_by_nobody(), PartitionState.OFFLINE)
         results = await self._changes.bring_online()
         await self._changes.move_replicas(kept, ReplicaState.OFFLINE)
-        await self._deletions.fail_replica_deletion([replica for replica in replicas if context.is_being_deleted(replica.topic)])
+        await self._halt_deletions(replicas)
         if not kept and not any(isinstance(result, LeaderAndIsr) for result in results.values()):
             await self._changes.send_metadata(context.all_ids(), ())
 

@@ -60,11 +60,16 @@ class StateChanges:
         self._send(batch.build())
 
     async def send_metadata(self, brokers: Sequence[int], partitions: Sequence[TopicPartition]) -> None:
-        """UpdateMetadata with the live brokers and those of these partitions that are told at all, topics as a whole."""
+        """UpdateMetadata with the live brokers and those of these partitions that are told at all, topics as a whole; where there are none
+        the brokers alone."""
         told = sorted((tp for tp in partitions if self._context.is_told(tp)), key=lambda tp: (self._context.rank(tp.topic), tp.partition))
-        async for part in self.in_turns(topic_slices(told) if told else iter([()])):
+        if not told:
             batch = self.batch()
-            async for piece in self.in_turns(slices(part) if part else iter([()])):
+            batch.update_metadata(brokers, ())
+            self.send(batch)
+        async for part in self.in_turns(topic_slices(told)):
+            batch = self.batch()
+            async for piece in self.in_turns(slices(part)):
                 batch.update_metadata(brokers, piece)
             self.send(batch)
 
