@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from datetime import timedelta
@@ -14,6 +15,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 LOOPBACK = "127.0.0.1"
 KEY_CHARACTERS_MIN = 40
+METRICS_TOKEN_CHARACTERS_MIN = 20
+HOST_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 
 def text(env: Mapping[str, str], name: str, default: str) -> str:
@@ -51,6 +54,23 @@ def hosts(found: list[str]) -> list[str]:
     """The host names of origins, as Django compares them."""
     names = [urlsplit(origin).hostname or "" for origin in found]
     return [f"[{name}]" if ":" in name else name for name in names]
+
+
+def names(env: Mapping[str, str], name: str) -> list[str]:
+    """Names of hosts with commas, in small letters: `console, metrics.example.org`."""
+    found = [part.strip().lower() for part in env.get(name, "").split(",") if part.strip()]
+    for host in found:
+        if not HOST_NAME.fullmatch(host):
+            raise ImproperlyConfigured(f"{name} has {host!r}: give names of hosts, without ports, separated by commas")
+    return found
+
+
+def metrics_token(env: Mapping[str, str]) -> str:
+    """What opens `/metrics` and nothing else, and never ends: for a Prometheus that nobody signs in for. Empty: nothing does."""
+    given = secret(env, "HIGHWATER_METRICS_TOKEN")
+    if given and (len(given) < METRICS_TOKEN_CHARACTERS_MIN or not given.isascii()):
+        raise ImproperlyConfigured(f"HIGHWATER_METRICS_TOKEN: give {METRICS_TOKEN_CHARACTERS_MIN} random ASCII characters or more")
+    return given
 
 
 def port(env: Mapping[str, str], name: str, default: int) -> int:

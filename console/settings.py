@@ -30,10 +30,11 @@ HISTORY_HOURS = env.count(os.environ, "HIGHWATER_HISTORY_HOURS", 24)
 HISTORY_MB = env.count(os.environ, "HIGHWATER_HISTORY_MB", 500)
 REPLICAS_WARN = env.count(os.environ, "HIGHWATER_REPLICAS_WARN", 4_000)
 METRICS_OPEN = env.flag(os.environ, "HIGHWATER_METRICS_OPEN")
+METRICS_TOKEN = env.metrics_token(os.environ)
 
 LOOPBACK_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 ORIGINS = env.origins(os.environ, "HIGHWATER_ORIGINS")
-ALLOWED_HOSTS = [*LOOPBACK_HOSTS, *env.hosts(ORIGINS)]
+ALLOWED_HOSTS = [*LOOPBACK_HOSTS, *env.hosts(ORIGINS), *env.names(os.environ, "HIGHWATER_HOSTS")]
 CSRF_TRUSTED_ORIGINS = ORIGINS
 WEBSOCKET_ORIGINS = [*(f"http://{host}:{CONSOLE_PORT}" for host in LOOPBACK_HOSTS), *ORIGINS]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(ORIGINS) and all(origin.startswith("https://") for origin in ORIGINS)

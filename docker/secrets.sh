@@ -12,6 +12,7 @@ secret() {
 }
 secret secret_key "$(random 60)"
 secret admin_password "$(random 16)"
+secret metrics_token "$(random 40)"
 secret postgres_password "$(random 32)"
 secret database_url "postgres://highwater:$(cat "$folder/postgres_password")@postgres:5432/highwater"
 [ -s "$folder/redis_url" ] && [ -s "$folder/redis_acl" ] || {

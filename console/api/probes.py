@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -56,10 +57,19 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 def _may_look(request: HttpRequest) -> bool:
     """A signed-in person, or a token: every role may look."""
-    if request.user.is_authenticated:
-        return True
+    return request.user.is_authenticated or recognize(_token(request), address_of(request))[0] is not None
+
+
+def _may_scrape(request: HttpRequest) -> bool:
+    """Everybody where metrics are open, who bears the token that is for metrics alone, and who may look."""
+    own = settings.METRICS_TOKEN.encode()
+    return settings.METRICS_OPEN or (own and secrets.compare_digest(_token(request).encode(), own)) or _may_look(request)
+
+
+def _token(request: HttpRequest) -> str:
+    """Empty without one."""
     kind, _, token = request.headers.get("Authorization", "").partition(" ")
-    return kind == "Bearer" and recognize(token.strip(), address_of(request))[0] is not None
+    return token.strip() if kind == "Bearer" else ""
 
 
 def _state() -> dict[str, Any]:
@@ -85,8 +95,8 @@ def _database() -> bool:
 
 def metrics(request: HttpRequest) -> HttpResponse:
     """Gauges of every cluster, broker, topic and group, as last seen; what is unknown is left out. 401 for strangers, unless
-    `HIGHWATER_METRICS_OPEN` is set."""
-    if not settings.METRICS_OPEN and not _may_look(request):
+    `HIGHWATER_METRICS_OPEN` is set; `HIGHWATER_METRICS_TOKEN` opens it too."""
+    if not _may_scrape(request):
         refused = problem(UNAUTHENTICATED, UNAUTHENTICATED.advice)
         refused.headers["WWW-Authenticate"] = "Bearer"
         return refused

@@ -342,6 +342,16 @@ def test_metrics_are_not_for_strangers(local: Any, settings: Any, headers: dict[
     assert b"highwater_cluster_partitions" in ask(headers, "GET", "/metrics").content
 
 
+def test_the_token_for_metrics_opens_metrics_alone(local: Any, settings: Any) -> None:
+    settings.METRICS_TOKEN = "what-prometheus-has-been-given"
+    bearer = {"Authorization": f"Bearer {settings.METRICS_TOKEN}"}
+    assert b"highwater_cluster_partitions" in ask(bearer, "GET", "/metrics").content
+    assert ask(bearer, "GET", f"{BASE}/topics").status_code == 401
+    assert ask(bearer, "GET", "/healthz").json() == {"ok": True}
+    for wrong in ("", " ", "wrong", "what-prometheus-has-been-giveN", "\u00fc"):
+        assert ask({"Authorization": f"Bearer {wrong}"}, "GET", "/metrics").status_code == 401
+
+
 def test_a_person_who_is_signed_in_reads_metrics_too(people: dict[str, Client]) -> None:
     assert b"highwater_cluster_partitions" in people["viewer"].get("/metrics").content
 

@@ -128,6 +128,10 @@ def test_origins_are_what_browsers_send() -> None:
         ("HIGHWATER_REPLICAS_WARN", "many", lambda e: env.count(e, "HIGHWATER_REPLICAS_WARN", 4_000)),
         ("HIGHWATER_REPLICAS_WARN", "-1", lambda e: env.count(e, "HIGHWATER_REPLICAS_WARN", 4_000)),
         ("HIGHWATER_TRUSTED_PROXIES", "10.0.0.1/8", lambda e: env.networks(e, "HIGHWATER_TRUSTED_PROXIES")),
+        ("HIGHWATER_METRICS_TOKEN", "short", env.metrics_token),
+        ("HIGHWATER_METRICS_TOKEN", "no letters that http has: \u00fc\u00fc\u00fc\u00fc", env.metrics_token),
+        ("HIGHWATER_HOSTS", "console:8000", lambda e: env.names(e, "HIGHWATER_HOSTS")),
+        ("HIGHWATER_HOSTS", "*", lambda e: env.names(e, "HIGHWATER_HOSTS")),
         ("HIGHWATER_DEBUG", "maybe", lambda e: env.flag(e, "HIGHWATER_DEBUG")),
     ],
 )
