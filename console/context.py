@@ -25,8 +25,9 @@ NAVIGATION = (
     ("audit", "Audit"),
     ("settings", "Settings"),
 )
-SECTION = {"topic": "topics", "topic_create": "topics", "group": "groups", "job": "jobs"}
-NOTHING_KNOWN = Verdict("unknown", "Nothing is known of this cluster yet: the live feed has not written anything.")
+SECTION = {"topic": "topics", "partition": "topics", "topic_create": "topics", "group": "groups", "job": "jobs"}
+NOTHING_SAID = "Nothing is known of this cluster yet: the live feed has not written anything."
+NOTHING_KNOWN = Verdict("unknown", NOTHING_SAID, brief="Nothing is known yet")
 
 
 def console(request: HttpRequest) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from broker_core.contract import live
-from broker_core.contract.groups import Group
+from broker_core.contract.groups import Group, Lag, Member
 from broker_core.contract.jobs import Job as JobValue
 from broker_core.contract.moments import Differences, Kept
 from broker_core.contract.partitions import Partition, Topic
@@ -23,9 +23,11 @@ from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import CREATE_KEYS, known
 from console.models import AuditEntry, Cluster, Event, HealthReport, Job, LagSummary, ThroughputSummary, event_value, job_value
 from console.rules.schedule import next_due
+from console.rules.words import spans, whole
 from console.snapshot import moments
 from console.snapshot.freshness import as_of
 from console.snapshot.read import Snapshot, SnapshotUnavailable
+from console.snapshot.sorting import STATE_RANK
 
 Value = dict[str, Any]
 Name = TypeVar("Name", str, int)
@@ -131,6 +133,42 @@ def troubled_page(snapshot: Snapshot, topic: Topic, page: int, size: int) -> Pag
     return Page(snapshot.some_partitions(topic.topic, shown), page, last, len(numbers))
 
 
+SORTED_MOST = 2_000
+"""Partitions of one topic that are read to sort them by what only their values hold."""
+PARTITION_COLUMNS: dict[str, Callable[[Partition], float | None]] = {
+    "partition": lambda row: row.partition,
+    "state": lambda row: -STATE_RANK[row.state],
+    "leader": lambda row: row.leader,
+    "isr": lambda row: len(row.isr),
+    "high_watermark": lambda row: row.high_watermark,
+    "log_end_offset": lambda row: row.log_end_offset,
+    "kept": lambda row: row.kept,
+    "furthest_behind": lambda row: row.furthest_behind,
+    "size_bytes": lambda row: row.size_bytes,
+    "leader_epoch": lambda row: row.leader_epoch,
+}
+RISING = ("partition", "leader", "isr")
+"""Of these the usual order is the ascending one: the fewest in sync come first."""
+
+
+def partitions_sorted(snapshot: Snapshot, topic: Topic, page: int, size: int, column: str, *, falling: bool) -> Page[Partition]:
+    """Of all the topic's partitions, those whose figure is not known last; `BadQuery` where there are too many to be sorted."""
+    total, score = topic.partitions or 0, PARTITION_COLUMNS[column]
+    if total > SORTED_MOST and column != "partition":
+        raise BadQuery("sort", f"{topic.topic} has more than {whole(SORTED_MOST)} partitions: they are shown by number.")
+    scored = [(score(row), row.partition) for row in snapshot.partitions(topic.topic, 0, total - 1)]
+    ordered = sorted(scored, key=lambda one: (one[0] is None, -(one[0] or 0) if falling else one[0] or 0, one[1]))
+    shown, page, last = page_of([number for _, number in ordered], page, size)
+    return Page(snapshot.some_partitions(topic.topic, shown), page, last, total)
+
+
+def partition_or_fail(snapshot: Snapshot, topic: str, number: int) -> Partition:
+    found = snapshot.partition(topic, number)
+    if found is None:
+        raise NotFound(f"There is no partition {number} of a topic {topic!r}.")
+    return found
+
+
 def partitions_page(snapshot: Snapshot, topic: Topic, page: int, size: int = 100) -> Page[Partition]:
     total = topic.partitions or 0
     last = max((total + size - 1) // size, 1)
@@ -171,14 +209,40 @@ class ReadBy(NamedTuple):
     group: str
     state: str | None
     lag: int | None
+    members: tuple[tuple[Member, str], ...]
+    """Who reads partitions of it for the group, and which of them: `0-2, 5`."""
 
 
 def groups_reading(snapshot: Snapshot, topic: str) -> tuple[list[ReadBy], int]:
     """Of all groups that read the topic those with the most lag on it, and how many more there are."""
     readers, total = snapshot.readers(topic, READERS_SHOWN)
     known = {group.group: group for group in snapshot.groups(reader.group for reader in readers)}
-    rows = [ReadBy(reader.group, known[reader.group].state, reader.lag) for reader in readers if reader.group in known]
+    found = ((known[reader.group], reader.lag) for reader in readers if reader.group in known)
+    rows = [ReadBy(group.group, group.state, lag, members_of(group, topic)) for group, lag in found]
     return rows, max(total - len(rows), 0)
+
+
+def members_of(group: Group, topic: str) -> tuple[tuple[Member, str], ...]:
+    """The members that are assigned partitions of the topic, with the numbers of these."""
+    read = ((member, [place.partition for place in member.partitions if place.topic == topic]) for member in group.members)
+    return tuple((member, spans(numbers)) for member, numbers in read if numbers)
+
+
+class Position(NamedTuple):
+    """Where a group that reads a partition stands."""
+
+    group: str
+    state: str | None
+    lag: Lag
+
+
+def positions(snapshot: Snapshot, topic: str, number: int) -> tuple[list[Position], int]:
+    """Of the groups with the most lag on the topic those that read this partition of it, and how many groups were not looked at."""
+    readers, total = snapshot.readers(topic, READERS_SHOWN)
+    names = [reader.group for reader in readers]
+    states = {group.group: group.state for group in snapshot.groups(names)}
+    rows = [Position(row.group, states.get(row.group), row) for row in snapshot.lags_on(topic, number, names)]
+    return sorted(rows, key=lambda row: (-(row.lag.lag or 0), row.group)), max(total - len(readers), 0)
 
 
 def series(snapshot: Snapshot) -> Value:
@@ -237,6 +301,7 @@ def events(
     *,
     kind: str = "",
     topic: str = "",
+    partition: int | None = None,
     broker: int | None = None,
     group: str = "",
     before: int | None = None,
@@ -250,6 +315,8 @@ def events(
         rows = rows.filter(kind=kind)
     if topic:
         rows = rows.filter(topic=topic)
+    if partition is not None:
+        rows = rows.filter(partition=partition)
     if broker is not None:
         rows = rows.filter(broker_id=broker)
     if group:

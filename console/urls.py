@@ -12,6 +12,7 @@ from console.views.group import group, group_delete, group_offsets
 from console.views.groups import groups
 from console.views.jobs import job, job_cancel, job_create, jobs
 from console.views.overview import overview
+from console.views.partition import partition
 from console.views.records import audit, events
 from console.views.reports import analytics, health, health_run
 from console.views.session import login, logout
@@ -50,6 +51,7 @@ urlpatterns = [
     path("topics/<topic:name>/partitions", topic_partitions, name="topic_partitions"),
     path("topics/<topic:name>/unclean-election", topic_unclean, name="topic_unclean"),
     path("topics/<topic:name>/config", topic_config, name="topic_config"),
+    path("topics/<topic:name>/<int:number>", partition, name="partition"),
     path("topics/<topic:name>", topic, name="topic"),
     path("groups", groups, name="groups"),
     path("group-offsets/<group:group_id>", group_offsets, name="group_offsets"),

@@ -80,6 +80,7 @@ class Cluster(Struct, frozen=True, kw_only=True, gc=False):
     not_preferred: Count = None
     deleting: Count = None
     groups: Count = None
+    groups_behind: Annotated[Count, Meta(description="groups whose lag is out of their own rhythm")] = None
     produce_bytes_per_s: Figure = None
     fetch_bytes_per_s: Figure = None
     messages_per_s: Figure = None

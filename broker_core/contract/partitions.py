@@ -93,6 +93,17 @@ class Partition(Struct, frozen=True, kw_only=True, gc=False):
     at_ms: int
 
     @property
+    def kept(self) -> int | None:
+        """Offsets from the log's start to its end: so many records, but for what compaction or transactions take of them."""
+        return None if self.log_end_offset is None else self.log_end_offset - (self.log_start_offset or 0)
+
+    @property
+    def furthest_behind(self) -> int | None:
+        """Records that the follower lacks which lags the most; None where no follower's end is known."""
+        ends = [r.log_end_offset for r in self.replicas if not r.is_leader and r.log_end_offset is not None]
+        return None if self.log_end_offset is None or not ends else max(self.log_end_offset - min(ends), 0)
+
+    @property
     def name(self) -> str:
         return f"{self.topic}-{self.partition}"
 
@@ -112,6 +123,7 @@ class Topic(Struct, frozen=True, kw_only=True, gc=False):
     topic_id: str | None
     internal: bool
     state: PartitionState
+    sentence: Annotated[str, Meta(description="whether its records are in danger, in words that change only when that does")]
     partitions: Count
     troubled: Annotated[Count, Meta(description="partitions that are not safe")]
     under_replicated: Count

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 Level = Literal["ok", "notice", "warn", "bad", "unknown"]
 
@@ -35,6 +35,7 @@ class Verdict(Struct, frozen=True, gc=False):
     text: str
     parts: tuple[Part, ...] = ()
     last_known_ms: int | None = None
+    brief: Annotated[str, Meta(description="the same in a few words, which change only when what is counted does")] = ""
 
 
 class Event(Struct, frozen=True, gc=False):

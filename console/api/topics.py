@@ -49,6 +49,7 @@ from console.snapshot.read import Snapshot
 
 router = Router(tags=["topics"])
 BEGUN: dict[Any, Any] = {200: Any, 202: Any}
+NOT_SEEN = "The live feed has not told of it yet."
 ONE = "/clusters/{cluster_id}/topics/{name}"
 
 
@@ -81,7 +82,7 @@ def create(request: Any, cluster_id: str, payload: NewTopic) -> Status[Any]:
 def _unseen(name: str) -> Topic:
     """A topic that the live feed has not told of yet: nothing is known but its name."""
     fields: dict[str, Any] = dict.fromkeys(Topic.__struct_fields__)
-    return Topic(**fields | {"topic": name, "internal": name.startswith("__"), "state": STARTING, "groups": 0})
+    return Topic(**fields | {"topic": name, "internal": name.startswith("__"), "state": STARTING, "sentence": NOT_SEEN, "groups": 0})
 
 
 @router.get(ONE)

@@ -26,6 +26,7 @@ from broker_core.contract.groups import Group
 from broker_core.contract.live import LogDir
 from broker_core.contract.partitions import Deletion, Partition
 from broker_core.contract.sentences import Level, Part, Piece, Verdict
+from console.rules.brief import brief
 from console.rules.lag import behind_of, group_words
 from console.rules.partitions import OFFLINE, brokers, partition_words
 from console.rules.pieces import link, part, said
@@ -64,7 +65,7 @@ def verdict(
     """`counts` are the cluster's; `worst` is one troubled partition; groups are those with lag; `folders` are the data folders of the
     brokers that run (disk.py)."""
     if not counts.get("brokers_online") and not dead:
-        return Verdict("unknown", "No broker has been heard of yet.")
+        return Verdict("unknown", "No broker has been heard of yet.", brief="No broker heard of yet")
     parts = [
         *_silent_parts(silent),
         *_starting_parts(counts),
@@ -75,7 +76,15 @@ def verdict(
         *_deletion_parts(deletions or {}),
         *(() if dead else _balance_parts(counts)),
     ]
-    return Verdict(max((one.level for one in parts), key=LEVELS.index), " ".join(one.text for one in parts), tuple(parts))
+    words = brief(
+        counts,
+        dead,
+        [one.broker_id for one in silent],
+        groups,
+        store_is_away=store_is_away,
+        folders=sum(folder.level != "ok" for folder in folders),
+    )
+    return Verdict(max((one.level for one in parts), key=LEVELS.index), " ".join(one.text for one in parts), tuple(parts), brief=words)
 
 
 def unanswered(found: Verdict, why: str | None, at_ms: int | None) -> Verdict:
@@ -83,10 +92,12 @@ def unanswered(found: Verdict, why: str | None, at_ms: int | None) -> Verdict:
     reason = f" ({why})" if why else ""
     if at_ms is None:
         words = f"The cluster does not answer{reason}: nothing is known of it." if why else "The cluster has not answered yet."
-        return Verdict("unknown", words)
+        return Verdict("unknown", words, brief="The cluster does not answer" if why else "The cluster has not answered yet")
     at = datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S")
     words = f"The cluster does not answer{reason}: its state is unknown. Last known at {at}:"
-    return Verdict("unknown", f"{words} {found.text}", (part("unknown", None, said(words)), *found.parts), at_ms)
+    return Verdict(
+        "unknown", f"{words} {found.text}", (part("unknown", None, said(words)), *found.parts), at_ms, "The cluster does not answer"
+    )
 
 
 def _silent_parts(silent: Sequence[Silence]) -> list[Part]:
@@ -132,18 +143,18 @@ def _all_safe(partitions: int, *, others: bool, unheard: bool) -> Part:
 
 
 def _cluster_parts(counts: Mapping[str, int], dead: Sequence[int], worst: Partition | None, silent: Sequence[Silence]) -> list[Part]:
-    effects, level = _effects(counts)
+    wrong, level = effects(counts)
     unknown = max(counts.get("unknown", 0), sum(one.leads for one in silent)) + counts.get("starting", 0)
     known = max(_kept(counts) - unknown, 0)
     others, unheard = bool(unknown), any(one.hosts for one in silent)
     if dead:
         kept = _kept_copies(known, others=others)
-        what = "; ".join(effects) if effects else "" if others and not known else kept
+        what = "; ".join(wrong) if wrong else "" if others and not known else kept
         words = said(f" {'is' if len(dead) == 1 else 'are'} down{': ' if what else ''}{what}.")
-        down = part(level if effects else "warn", "brokers", link(_capital(brokers(dead)), "brokers"), words)
+        down = part(level if wrong else "warn", "brokers", link(capital(brokers(dead)), "brokers"), words)
         return [down, part(level, *_worst(worst))] if worst and worst.state == OFFLINE else [down]
-    if effects:
-        first = f"{_capital('; '.join(effects))}."
+    if wrong:
+        first = f"{capital('; '.join(wrong))}."
         if worst:
             about, *pieces = _worst(worst)
             return [part(level, about, said(f"{first} "), *pieces)]
@@ -163,7 +174,7 @@ def _worst(partition: Partition) -> tuple[str, Piece, Piece]:
     return about, link(partition.name, about), said(f" {partition_words(partition)}")
 
 
-def _capital(words: str) -> str:
+def capital(words: str) -> str:
     return words[0].upper() + words[1:]
 
 
@@ -172,7 +183,7 @@ def _kept(counts: Mapping[str, int]) -> int:
     return counts.get("partitions", 0) - counts.get("deleting", 0)
 
 
-def _effects(counts: Mapping[str, int]) -> tuple[list[str], Level]:
+def effects(counts: Mapping[str, int]) -> tuple[list[str], Level]:
     """What is wrong with partitions, the worst first, and how bad that is; each partition is counted once."""
     offline, below = counts.get("offline", 0), counts.get("under_min_isr", 0)
     under = counts.get("under_replicated", 0) - (below - counts.get("under_min_isr_moving", 0))

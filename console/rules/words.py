@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 THIN = "\u202f"
 """The narrow no-break space: neither a number nor a number and its unit is broken over two lines."""
 
@@ -14,6 +16,22 @@ def whole(number: float) -> str:
 def counted(number: int, noun: str, many: str = "") -> str:
     """`1 partition`, `3 000 partitions`; `many` where the plural is not the noun with an s."""
     return f"{whole(number)} {noun if number == 1 else many or noun + 's'}"
+
+
+def ranges(numbers: Iterable[int]) -> list[list[int]]:
+    """The numbers in order as `[first, last]` of those in a row."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return found
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Numbers in order with commas, those in a row as `3–7`."""
+    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers))
 
 
 def duration(seconds: float, tenths_below: float = 10) -> str:

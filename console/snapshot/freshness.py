@@ -80,4 +80,4 @@ def _last_known(verdict: Verdict, beat_ms: int | None, now_ms: int) -> Verdict:
         at = datetime.fromtimestamp(beat_ms / 1000, UTC).strftime("%H:%M:%S")
         words = f"The live feed has been silent for {duration((now_ms - beat_ms) / 1000, 1)}; last known at {at}:"
     parts = (part("unknown", None, said(words)), *verdict.parts)
-    return Verdict("unknown", f"{words} {verdict.text}", parts, beat_ms)
+    return Verdict("unknown", f"{words} {verdict.text}", parts, beat_ms, f"Last known: {verdict.brief}")

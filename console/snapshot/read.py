@@ -177,6 +177,16 @@ class Snapshot:
         found = decode_all(self._ask("hgetall", self._name(f"lag:{group}")).values(), Lag)
         return sorted(found, key=lambda row: (row.topic, row.partition))
 
+    def lags_on(self, topic: str, number: int, groups: Iterable[str]) -> list[Lag]:
+        """Where these groups stand on one partition, without those that do not read it."""
+        pipe = self._redis.pipeline(transaction=False)
+        for name in groups:
+            pipe.hget(*keys.place(self.cluster_id, keys.lag(name, topic, number)))
+        try:
+            return decode_all(pipe.execute(), Lag)
+        except redis.RedisError as error:
+            raise SnapshotUnavailable(f"Redis does not answer: {error}") from error
+
     def partitions(self, topic: str, first: int, last: int) -> list[Partition]:
         """Partitions `first` to `last`, both included."""
         return self.some_partitions(topic, range(first, last + 1))

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from broker_core.contract.jobs import Job, Progress
 from broker_core.contract.live import Broker
-from broker_core.contract.partitions import Partition
+from broker_core.contract.partitions import Partition, Replica
 from console.differences import Line, differences
 from console.rules import words as say
 from console.rules.partitions import partition_sentence
@@ -36,6 +36,24 @@ def as_json(value: Any) -> SafeString:
 def in_words(partition: Partition) -> str:
     """Why it is not safe, and what can be done."""
     return partition_sentence(partition)
+
+
+@register.filter
+def replica_words(partition: Partition) -> str:
+    """For who does not see the shapes: `broker 1 leads, broker 2 in sync, broker 3 out of the ISR`."""
+    return ", ".join(f"broker {one.broker_id} {_role(one)}" for one in partition.replicas)
+
+
+def _role(replica: Replica) -> str:
+    return "leads" if replica.is_leader else "in sync" if replica.in_isr else "out of the ISR"
+
+
+@register.filter
+def preference(partition: Partition) -> str:
+    """Beside the leader: whether it is the one that the assignment prefers."""
+    if partition.leader is None or partition.preferred_leader is None:
+        return ""
+    return "preferred" if partition.leader == partition.preferred_leader else f"{partition.preferred_leader} is preferred"
 
 
 @register.filter

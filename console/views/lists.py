@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ def list_context(request: Any, wanted: Wanted, heads: Sequence[Head], found: Nam
     return {
         "wanted": wanted,
         "q": wanted.q,
-        "heads": [_head(request, wanted, head) for head in heads],
+        "heads": heads_of(request, heads, wanted.column, lambda field: falls(wanted.kind, field), falling=wanted.falling),
         "sorts": heads,
         "filtered": _filtered(wanted),
         "states": [(state, STATES[state].words) for state in wanted.choices()["state"]],
@@ -64,15 +64,20 @@ def list_context(request: Any, wanted: Wanted, heads: Sequence[Head], found: Nam
     }
 
 
-def _head(request: Any, wanted: Wanted, head: Head) -> dict[str, Any]:
+def heads_of(
+    request: Any, heads: Sequence[Head], column: str, usually_falls: Callable[[str], bool], *, falling: bool
+) -> list[dict[str, Any]]:
+    """For `parts/list_heads.html`; `column` is the one that the list is sorted by now."""
+    return [_head(request, head, not falling if head.field == column else usually_falls(head.field), column, falling) for head in heads]
+
+
+def _head(request: Any, head: Head, then_falls: bool, column: str, falling: bool) -> dict[str, Any]:
     """A press sorts by the column in its usual order, the next one turns it round."""
-    is_sorted = head.field == wanted.column
-    falling = (not wanted.falling) if is_sorted else falls(wanted.kind, head.field)
     query = request.GET.copy()
     for name in ("page", "clear"):
         query.pop(name, None)
-    query["sort"], query["order"] = head.field, "desc" if falling else "asc"
-    present = ("descending" if wanted.falling else "ascending") if is_sorted else ""
+    query["sort"], query["order"] = head.field, "desc" if then_falls else "asc"
+    present = ("descending" if falling else "ascending") if head.field == column else ""
     return {"field": head.field, "words": head.words, "is_number": head.is_number, "url": f"?{query.urlencode()}", "sorted": present}
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpResponse
 from django.urls import reverse
 
+from broker_core.contract.partitions import Partition, Topic
 from console import queries
 from console.actions.elections import elect_unclean, elected_sentence, without_leader
 from console.actions.risks import unclean_risks
@@ -14,10 +16,13 @@ from console.actions.topics import add_partitions, delete_topic, set_config
 from console.context import live_needs
 from console.errors import Risky
 from console.gateway.errors import GatewayError
+from console.listing import ORDERS
 from console.queries import NotFound
 from console.roles import ADMIN, OPERATOR, actor_of
-from console.rules.words import counted
+from console.rules.words import counted, ranges
 from console.snapshot.read import Snapshot
+from console.snapshot.sorting import RANK
+from console.views.lists import Head, heads_of
 from console.views.support import (
     KNOWN,
     ask_first,
@@ -25,6 +30,7 @@ from console.views.support import (
     done,
     followed,
     is_confirmed,
+    note_query,
     number,
     page,
     pages,
@@ -35,29 +41,85 @@ from console.views.support import (
 )
 
 PARTITIONS_SHOWN = 50
+NUMBERS_MOST = 1_000
+"""Of `open` and `shut` in an address."""
+
+
+HEADS = (
+    Head("partition", "Partition", is_number=False),
+    Head("state", "State", is_number=False),
+    Head("leader", "Leader", is_number=False),
+    Head("isr", "Replicas", is_number=False),
+    Head("high_watermark", "High watermark"),
+    Head("log_end_offset", "Log end"),
+    Head("kept", "Records"),
+    Head("furthest_behind", "Furthest behind"),
+    Head("size_bytes", "On disk"),
+    Head("leader_epoch", "Leader epoch"),
+)
+
+
+def _partitions(request: Any, snapshot: Snapshot, topic: Topic) -> dict[str, Any]:
+    """The page of partitions that the address asks for; those that it opens, and the troubled that it does not shut, have their ladders."""
+    troubled = choice(request, "troubled", ("1",)) == "1"
+    page = (number(request, "page", 1, least=1) or 1) if request.method == "GET" else 1
+    column = choice(request, "sort", tuple(queries.PARTITION_COLUMNS))
+    order = choice(request, "order", ORDERS) if column else ""
+    falling = order == "desc" if order else _usually_falls(column)
+    found = _page_of_partitions(request, snapshot, topic, page, column if not troubled else "", falling=falling)
+    first = (found.page - 1) * PARTITIONS_SHOWN
+    is_by_number = not troubled and column in ("", "partition") and not falling
+    spans = [[first, first + PARTITIONS_SHOWN - 1]] if is_by_number else ranges(row.partition for row in found.rows) or [[0, 0]]
+    live_needs(request, topics=",".join(f"{topic.topic}:{first}-{last}" for first, last in spans), events="1")
+    return {
+        "rows": found.rows,
+        "open": _open(request, found.rows),
+        "heads": heads_of(request, HEADS, column or ("" if troubled else "partition"), _usually_falls, falling=falling),
+        "sorts": HEADS,
+        "pages": pages(request, found.page, found.last, found.total),
+        "troubled": troubled,
+        "views": switches(request, reverse("topic", args=[topic.topic]), troubled, topic.troubled or 0, f"topic/{topic.topic}"),
+    }
+
+
+def _page_of_partitions(
+    request: Any, snapshot: Snapshot, topic: Topic, page: int, column: str, *, falling: bool
+) -> queries.Page[Partition]:
+    if request.GET.get("troubled") == "1":
+        return queries.troubled_page(snapshot, topic, page, PARTITIONS_SHOWN)
+    if column and (column != "partition" or falling):
+        try:
+            return queries.partitions_sorted(snapshot, topic, page, PARTITIONS_SHOWN, column, falling=falling)
+        except queries.BadQuery as error:
+            note_query(request, str(error))
+    return queries.partitions_page(snapshot, topic, page, PARTITIONS_SHOWN)
+
+
+def _usually_falls(column: str) -> bool:
+    return bool(column) and column not in queries.RISING
+
+
+def _open(request: Any, rows: Sequence[Partition]) -> set[int]:
+    """The partitions whose ladder is open."""
+    wanted, shut = request.GET.get("open", ""), _numbers(request.GET.get("shut", ""))
+    if wanted == "all":
+        return {row.partition for row in rows} - shut
+    return {row.partition for row in rows if row.partition in _numbers(wanted) or (row.state in RANK and row.partition not in shut)}
+
+
+def _numbers(text: str) -> set[int]:
+    return {int(one) for one in text.split(",")[:NUMBERS_MOST] if one.isascii() and one.isdigit() and len(one) < 7}
 
 
 def _context(request: Any, name: str) -> dict[str, Any]:
     snapshot = Snapshot(request.cluster.pk)
     topic = queries.topic_or_fail(snapshot, name)
-    troubled = choice(request, "troubled", ("1",)) == "1"
-    page = (number(request, "page", 1, least=1) or 1) if request.method == "GET" else 1
-    if troubled:
-        found = queries.troubled_page(snapshot, topic, page, PARTITIONS_SHOWN)
-        spans = [(row.partition, row.partition) for row in found.rows] or [(0, 0)]
-    else:
-        found = queries.partitions_page(snapshot, topic, page, PARTITIONS_SHOWN)
-        spans = [((found.page - 1) * PARTITIONS_SHOWN, found.page * PARTITIONS_SHOWN - 1)]
-    live_needs(request, topics=",".join(f"{name}:{first}-{last}" for first, last in spans), events="1")
     configs, error = _configs(request, name)
     readers, more_readers = queries.groups_reading(snapshot, name)
     return {
         "topic": topic,
         "name": name,
-        "rows": found.rows,
-        "pages": pages(request, found.page, found.last, found.total),
-        "troubled": troubled,
-        "views": switches(request, reverse("topic", args=[name]), troubled, topic.troubled or 0, f"topic/{name}"),
+        **_partitions(request, snapshot, topic),
         "configs": configs,
         "configs_error": error,
         "unclean_risks": unclean_risks(name, without_leader(snapshot, name)) if topic.offline else unclean_risks(name, []),
@@ -75,7 +137,7 @@ def _configs(request: Any, name: str) -> tuple[list[dict[str, Any]], str]:
         return [], str(error)
 
 
-@page(query=("page", "troubled"))
+@page(query=("page", "troubled", "sort", "order", "open", "shut"))
 def topic(request: Any, name: str) -> HttpResponse:
     return show(request, "topic", _context(request, name))
 

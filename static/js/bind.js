@@ -5,6 +5,9 @@ import * as format from "./format.js";
 const WAYS = { whole: format.whole, bytes: format.bytes, byteRate: format.byteRate, rate: format.rate, duration: format.duration, seconds: format.seconds,
   bound: format.bound, text: format.text, list: format.list, percent: format.percent, share: format.share, count: format.count, byBroker: format.byBroker, stages: format.stages, clock: format.clock };
 
+// Written from several fields of the value.
+const OF_ALL = { behind: format.behind, kept: format.kept, furthestBehind: format.furthestBehind, preference: format.preference };
+
 export function paint(key, value, root = document) {
   for (const holder of root.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)) paintHolder(holder, value);
 }
@@ -25,7 +28,8 @@ function paintField(element, value) {
   const way = element.dataset.as || "text";
   if (way === "state") return paintState(element, found);
   if (way === "counted") { setText(element, format.counted(found, element.dataset.noun)); return; }
-  if (way === "behind") { setText(element, format.behind(value)); return; }
+  if (OF_ALL[way]) return setText(element, OF_ALL[way](value));
+  if (way === "dots") return paintDots(element, value);
   if (way === "measured-whole" || way === "measured-bytes") { setText(element, format.measured(found, way.slice(9), value)); return; }
   if (way === "bar") return paintBar(element, found);
   if (way === "hidden-unless") { element.hidden = !found; return; }
@@ -64,6 +68,20 @@ function paintState(element, found) {
   setText(element, words);
 }
 
+// A shape and a number for each replica; the words are for who does not see them.
+function paintDots(element, value) {
+  const words = format.replicaWords(value);
+  if (element.dataset.said === words) return;
+  element.dataset.said = words;
+  element.setAttribute("aria-label", words);
+  element.replaceChildren(...value.replicas.map((one) => {
+    const dot = document.createElement("span");
+    dot.className = one.in_isr ? (one.is_leader ? "dot leads" : "dot") : "dot out";
+    dot.textContent = `${one.in_isr ? "●" : "○"}${one.broker_id}`;
+    return dot;
+  }));
+}
+
 function paintBar(element, progress) {
   const share = progress && progress.total ? Math.min(1, progress.done / progress.total) : 0;
   element.hidden = !progress?.total;
@@ -90,6 +108,16 @@ export function paintVerdict(box, verdict) {
   const held = words.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
   words.replaceChildren(...parts.flatMap(({ pieces }, index) => [...(index ? [" "] : []), ...pieces.map(piece)]));
   if (held) [...words.querySelectorAll("a")].find((link) => link.getAttribute("href") === held)?.focus({ preventScroll: true });
+}
+
+// The same in a line that every page has on top.
+export function paintBrief(line, verdict) {
+  if (!verdict) return;
+  line.dataset.level = verdict.level;
+  for (const [part, text] of [[".sign", format.sign(verdict.level)], [".words", verdict.brief]]) {
+    const found = line.querySelector(part);
+    if (found.textContent !== text) found.textContent = text;
+  }
 }
 
 // Words of a sentence: a link where they name something or are a choice.

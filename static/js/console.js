@@ -1,7 +1,7 @@
 // Entry of every page: theme, feed, live values, ladders, plots, confirmations.
 
 import { Feed } from "./feed.js";
-import { eventItem, paint, paintVerdict, read } from "./bind.js";
+import { eventItem, paint, paintBrief, paintVerdict, read } from "./bind.js";
 import { Ladder } from "./ladder.js";
 import { draw, grow, seriesOf, shownIn } from "./charts.js";
 import { clock, duration } from "./format.js";
@@ -33,6 +33,7 @@ function ladderOf(element) {
 
 function startLadders(root = document) {
   for (const element of root.querySelectorAll("[data-ladder]")) {
+    if (element.closest("[hidden]")) continue;
     const data = element.querySelector('script[type="application/json"]');
     const live = feed?.values.get(element.dataset.ladder);
     if (live || data) ladderOf(element).show(live || JSON.parse(data.textContent));
@@ -62,11 +63,13 @@ function show(key, value) {
   if (key.startsWith("event/")) return addEvent(value);
   paint(key, value);
   noticeStale(key, value);
-  for (const element of document.querySelectorAll(`[data-ladder="${CSS.escape(key)}"]`)) ladderOf(element).show(value);
+  for (const element of document.querySelectorAll(`[data-ladder="${CSS.escape(key)}"]`)) if (!element.closest("[hidden]")) ladderOf(element).show(value);
 }
 
 function showVerdict() {
-  document.querySelectorAll("[data-verdict]").forEach((box) => paintVerdict(box, feed.verdict()));
+  const verdict = feed.verdict();
+  document.querySelectorAll("[data-verdict]").forEach((box) => paintVerdict(box, verdict));
+  document.querySelectorAll("[data-brief]").forEach((line) => paintBrief(line, verdict));
 }
 
 // True when rows came or went that the page, rendered by the server, does not have: it is then fetched anew.
@@ -97,6 +100,7 @@ function addEvent(event) {
   for (const list of document.querySelectorAll("[data-events]")) {
     if (list.querySelector(`[data-event="${event.id}"]`)) continue;
     if (list.dataset.topic && event.topic !== list.dataset.topic) continue;
+    if (list.dataset.partition && event.partition !== Number(list.dataset.partition)) continue;
     if (list.dataset.group && event.group !== list.dataset.group) continue;
     list.querySelector(".none")?.remove();
     const after = [...list.children].find((item) => Number(item.dataset.event) < event.id);
@@ -161,6 +165,30 @@ function openNamed() {
   else if (named?.tagName === "BUTTON") named.focus();
 }
 
+// A row's ladder is opened and shut by its button, and the address says which are.
+function expanders() {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-expand]");
+    if (!button) return;
+    const row = document.getElementById(button.getAttribute("aria-controls"));
+    row.hidden = !row.hidden;
+    button.setAttribute("aria-expanded", String(!row.hidden));
+    startLadders(row);
+    noteExpanded(button.dataset.expand, !row.hidden);
+  });
+}
+
+function noteExpanded(number, isOpen) {
+  const address = new URL(location.href);
+  const numbers = (name) => new Set((address.searchParams.get(name) || "").split(",").filter(Boolean));
+  const [open, shut] = [numbers("open"), numbers("shut")];
+  if (isOpen) { shut.delete(number); if (!open.has("all")) open.add(number); } else { open.delete(number); shut.add(number); }
+  for (const [name, set] of [["open", open], ["shut", shut]]) {
+    if (set.size) address.searchParams.set(name, [...set].join(",")); else address.searchParams.delete(name);
+  }
+  history.replaceState(history.state, "", address.href.replaceAll("%2C", ","));
+}
+
 function rail() {
   const toggle = document.querySelector(".more-nav button");
   toggle?.addEventListener("click", () => {
@@ -212,6 +240,7 @@ function repaint(root) {
 theme();
 rail();
 confirmations();
+expanders();
 htmxHooks();
 const url = document.body.dataset.wsUrl;
 if (url) {

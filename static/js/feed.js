@@ -98,7 +98,7 @@ export class Feed extends EventTarget {
     const who = this.state === "reconnecting" ? "The console does not answer" : "The live feed is silent";
     const text = `${who}; last known${this.owner === null ? "" : ` at ${clock(this.now() - this.silence())}`}:`;
     const pieces = (words) => ({ pieces: [{ text: words }] });
-    return { level: "unknown", text: `${text} ${said.text}`, parts: [pieces(text), ...(said.parts.length ? said.parts : [pieces(said.text)])] };
+    return { level: "unknown", brief: `Last known: ${said.brief}`, text: `${text} ${said.text}`, parts: [pieces(text), ...(said.parts.length ? said.parts : [pieces(said.text)])] };
   }
 
   // The server's clock, in ms since 1970.

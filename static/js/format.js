@@ -50,6 +50,19 @@ export const seconds = (s) => (s === null || s === undefined ? DASH : duration(s
 // Lag in time with how sure it is: the record's own age, an estimate, or a bound.
 export const behind = (value) => (typeof value.lag_s === "number" ? (sure[value.lag_basis] || "") + seconds(value.lag_s) : DASH);
 
+// Of a partition: see `kept`, `furthest_behind` and `preference` on the server.
+export const kept = ({ log_end_offset: end, log_start_offset: start }) => (end === null ? DASH : whole(end - (start ?? 0)));
+export function furthestBehind({ replicas, log_end_offset: end }) {
+  const ends = replicas.filter((one) => !one.is_leader && one.log_end_offset !== null).map((one) => one.log_end_offset);
+  return end === null || !ends.length ? DASH : whole(Math.max(end - Math.min(...ends), 0));
+}
+export function preference({ leader, preferred_leader: preferred }) {
+  if (leader === null || preferred === null) return "";
+  return leader === preferred ? "preferred" : `${preferred} is preferred`;
+}
+export const replicaWords = ({ replicas }) =>
+  replicas.map((one) => `broker ${one.broker_id} ${one.is_leader ? "leads" : one.in_isr ? "in sync" : "out of the ISR"}`).join(", ");
+
 // A sum over the partitions whose leaders tell of their logs: where others do not, there is at least so much.
 export function measured(found, way, { unmeasured }) {
   const words = way === "bytes" ? bytes(found) : whole(found);

@@ -88,7 +88,7 @@ def _password(process: subprocess.Popen[str]) -> str:
 
 
 def _sign_in(page: Page, url: str, password: str) -> None:
-    page.goto(f"{url}login?next=/topics/{TOPIC}")
+    page.goto(f"{url}login?next=/topics/{TOPIC}/0")
     page.fill("#username", "admin")
     page.fill("#password", password)
     page.click("button[type=submit]")

@@ -24,6 +24,7 @@ PATHS = {
     "topics": "/topics",
     "new topic": "/new-topic",
     "topic": f"/topics/{TOPIC}",
+    "partition": f"/topics/{TOPIC}/0",
     "groups": "/groups",
     "group": f"/groups/{GROUP}",
     "jobs": "/jobs",
@@ -148,7 +149,7 @@ MOVING = """() => [...document.querySelectorAll("body *")].filter((one) => {
 
 
 def test_nothing_moves_for_those_who_do_not_want_it(page: Page, system: ConsoleSystem) -> None:
-    visit(page, system, f"/topics/{TOPIC}")
+    visit(page, system, f"/topics/{TOPIC}/0")
     expect(page.locator(".rung").first).to_be_visible()
     page.evaluate("document.querySelector('[data-part=hw]').classList.add('changed')")
     page.emulate_media(reduced_motion="no-preference")

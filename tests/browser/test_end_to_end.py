@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.clients import produce
 from tests.support.console_system import ConsoleSystem
-from tests.support.pages import ladder, verdict, visit
+from tests.support.pages import brief, ladder, visit
 
 TOPIC = "harbour"
 LOST = 3
@@ -34,6 +34,8 @@ def create_topic(page: Page, system: ConsoleSystem) -> None:
     page.get_by_role("button", name="Create topic").click()
     expect(page).to_have_url(f"{system.url}/topics")
     page.get_by_role("link", name=TOPIC, exact=True).click()
+    page.get_by_role("button", name="Replicas of partition 0").press("Enter")
+    expect(page).to_have_url(f"{system.url}/topics/{TOPIC}?open=0")
     expect(ladder(page, TOPIC, 0).locator(".rung")).to_have_count(3)
     expect(ladder(page, TOPIC, 0).locator('[data-part="state"]')).to_have_text("safe")
 
@@ -67,14 +69,15 @@ def kill_broker(page: Page, system: ConsoleSystem) -> None:
 
 def see_it_hurt(page: Page, system: ConsoleSystem) -> None:
     """The page that was safe says what is wrong: in its sentence, in the ladder and among the events; writes go on."""
-    visit(page, system, f"/topics/{TOPIC}")
+    visit(page, system, f"/topics/{TOPIC}?open=all")
     gone = ladder(page, TOPIC, 0).locator(".rung.out")
     expect(gone).to_have_count(1)
     expect(gone.locator(".who")).to_contain_text(str(LOST))
     expect(gone.locator(".why")).to_have_text(LAST_SEEN)
     expect(gone.locator(".leo")).to_have_text("1\u202f000")
-    expect(verdict(page)).to_have_attribute("data-level", "warn")
-    expect(verdict(page)).to_contain_text(f"Broker {LOST} is down")
+    expect(page.get_by_role("group", name=f"Verdict on {TOPIC}")).to_contain_text("fewer copies than wanted")
+    expect(brief(page)).to_have_attribute("data-level", "warn")
+    expect(brief(page)).to_contain_text(f"Broker {LOST} is down")
     expect(ladder(page, TOPIC, 0).locator('[data-part="state"]')).to_have_text("under-replicated")
     produce(system, TOPIC, [b"while it is down"] * 500)
     expect(ladder(page, TOPIC, 0).locator('[data-part="hw"]')).to_have_text("1\u202f500")
@@ -93,13 +96,14 @@ def start_broker(page: Page, system: ConsoleSystem) -> None:
 
 
 def see_it_whole(page: Page, system: ConsoleSystem, count: int) -> None:
-    visit(page, system, f"/topics/{TOPIC}")
+    visit(page, system, f"/topics/{TOPIC}?open=all")
     box = ladder(page, TOPIC, 0)
     expect(box.locator(".rung.out")).to_have_count(0)
     expect(box.locator('[data-part="state"]')).to_have_text("safe")
     expect(box.locator(".rung .leo")).to_have_text(["1\u202f500"] * 3)
-    expect(verdict(page)).to_contain_text("partitions are safe")
-    expect(verdict(page)).not_to_contain_text("down")
+    expect(page.get_by_role("group", name=f"Verdict on {TOPIC}")).to_contain_text("Its one partition is safe")
+    expect(brief(page)).to_contain_text("partitions are safe")
+    expect(brief(page)).not_to_contain_text("down")
 
 
 def move_replicas(page: Page, system: ConsoleSystem) -> None:
@@ -112,7 +116,7 @@ def move_replicas(page: Page, system: ConsoleSystem) -> None:
         page.get_by_role("button", name="Start reassignment").click()
         expect(page.locator('[data-field="state"]').first).to_have_text("succeeded")
         expect(page.get_by_text("1 of 1 partition has moved.").first).to_be_visible()
-        visit(page, system, f"/topics/{TOPIC}")
+        visit(page, system, f"/topics/{TOPIC}?open=all")
         expect(ladder(page, TOPIC, 0).locator(".rung")).to_have_count(2)
         for broker in replicas.split(","):
             expect(ladder(page, TOPIC, 0).locator(".rung .who").filter(has_text=broker)).to_have_count(1)

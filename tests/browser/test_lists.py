@@ -37,6 +37,7 @@ def test_troubled_topics_come_and_go_on_an_open_page(page: Page, system: Console
     system.start(LOST)
     expect(page.locator("main")).to_contain_text("No topic with “reef” in its name is in trouble.")
     assert page.evaluate("window.sameDocument === true")
+    visit(page, system, "/topics?clear=1")
 
 
 def test_troubled_partitions_are_shown_alone(page: Page, system: ConsoleSystem) -> None:

@@ -38,7 +38,9 @@ def put(redis: Any, values: dict[str, Any]) -> None:
 
 
 def topic(name: str, **known: Any) -> Topic:
-    return some(Topic, **{"topic": name, "state": "safe", "internal": name.startswith("__"), "groups": 0, "partitions": 1, **known})
+    return some(
+        Topic, **{"topic": name, "state": "safe", "sentence": "", "internal": name.startswith("__"), "groups": 0, "partitions": 1, **known}
+    )
 
 
 def group(name: str, **known: Any) -> Group:

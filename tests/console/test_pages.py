@@ -30,6 +30,7 @@ PAGES = (
     "/brokers",
     "/topics",
     "/topics/orders",
+    "/topics/orders/1",
     "/groups",
     "/groups/billing",
     "/jobs",
@@ -280,9 +281,9 @@ def test_a_topic_that_is_being_deleted_says_so_and_what_it_waits_for(people: dic
     shown.take(5000)
     publish(redis, shown, 5000)
     page = people["admin"].get("/topics/orders").content.decode()
-    assert f">{held}</span></p>" in page
+    assert f">Topic {held}</p>" in page
     assert 'data-dialog="delete-topic"' not in page
-    assert page.count('data-level="notice">being deleted</span>') == 3
+    assert page.count('data-level="notice">being deleted</span>') == 6
     rows = people["viewer"].get("/topics").content.decode()
     assert rows.count('data-level="notice">being deleted</span>') == 1
 

@@ -47,10 +47,10 @@ def sign_in(page: Page, system: ConsoleSystem) -> None:
 
 
 def until_known(system: ConsoleSystem, paths: Iterable[str]) -> None:
-    """Until the console has heard of all that these pages are about: before, they are not there."""
+    """Until the console has heard of all that these pages are about: before, they are not there. A list leads to what was chosen on it."""
     visitor = Visitor(system.layout.console_port, system.password)
     for path in paths:
-        eventually(lambda path=path: visitor.get(path).status == 200, what=f"the page {path}")
+        eventually(lambda path=path: visitor.get(path).status in (200, 302), what=f"the page {path}")
 
 
 def visit(page: Page, system: ConsoleSystem, path: str) -> None:
@@ -83,6 +83,11 @@ def tab_to(page: Page, wanted: Locator) -> None:
         if wanted.evaluate("one => one === document.activeElement"):
             return
     raise AssertionError("60 tabs did not reach it")
+
+
+def brief(page: Page) -> Locator:
+    """The cluster's verdict in the line on top of every page."""
+    return page.locator("[data-brief]")
 
 
 def verdict(page: Page) -> Locator:

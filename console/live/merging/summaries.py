@@ -9,6 +9,7 @@ from broker_core.contract.stored import Topic
 from console.rules.disk import judged
 from console.rules.imbalance import leader_skew, skew
 from console.rules.partitions import deletion_words, worst_state
+from console.rules.topic_words import topic_sentence
 from console.rules.verdict import Silence, unanswered, verdict
 
 if TYPE_CHECKING:
@@ -24,18 +25,20 @@ def topic_value(state: ClusterState, name: str) -> partitions.Topic:
     topic = state.topics.get(name) or Topic(None, name.startswith("__"), None, None, {})
     first = state.values.get((name, 0))
     counts = {counter: state.counts.get("topic", name, counter) for counter in TOPIC_COUNTS}
+    going = deletion(state, name) if name in state.deleting else None
     return partitions.Topic(
         topic=name,
         topic_id=topic.topic_id,
         internal=topic.internal,
         state=worst_state(counts, deleting=name in state.deleting),
+        sentence=topic_sentence(counts | {"under_min_isr_moving": state.counts.get("topic", name, "under_min_isr_moving")}, going),
         **counts,
         **_measured(state, "topic", name, "partitions", "size_bytes", "messages"),
         troubled=state.troubled.of(name),
         replication_factor=len(first.assignment) if first else None,
         min_insync_replicas=topic.min_insync_replicas,
         unclean=topic.unclean,
-        deleting=deletion(state, name) if name in state.deleting else None,
+        deleting=going,
         messages_per_s=state.rates.per_s("topic", name),
         groups=state.groups.reading(name),
         lag=state.groups.unread.of(name),
@@ -147,11 +150,12 @@ def cluster_value(state: ClusterState, now_ms: int) -> live.Cluster:
     heard, dead = alive & state.feeds.believed(), sorted(known - alive)
     counts = {counter: state.counts.get("cluster", None, counter) for counter in CLUSTER_COUNTS}
     counts |= {"brokers_online": len(alive), "brokers_total": len(known)}
+    behind = state.groups.values_behind()
     away = state.store_is_away(now_ms)
     found = verdict(
         counts | {"under_min_isr_moving": state.counts.get("cluster", None, "under_min_isr_moving")},
         dead,
-        state.groups.values_behind(),
+        behind,
         state.partitions.worst(),
         {name: deletion(state, name) for name in state.deleting & state.topics.keys()},
         store_is_away=away and state.questions is None,
@@ -169,6 +173,7 @@ def cluster_value(state: ClusterState, now_ms: int) -> live.Cluster:
         topics=len(state.topics) or len({topic for topic, _ in state.values}),
         troubled_topics=len(state.troubled),
         groups=len(state.groups.groups),
+        groups_behind=sum(group.attention is not None for group in behind),
         produce_bytes_per_s=state.rates.sum("produced_bytes", heard),
         fetch_bytes_per_s=state.rates.sum("fetched_bytes", heard),
         messages_per_s=state.rates.sum("messages_in", heard) if asked is None else state.rates.sum("topic", state.topics),
