@@ -6,13 +6,13 @@ from typing import Any
 
 from broker_core.contract.partitions import Partition
 from console.actions.audit import audited
-from console.actions.risks import unclean_risks
 from console.errors import Invalid, Risky, Unconfirmed
 from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
 from console.roles import ADMIN, Actor
 from console.rules.partitions import OFFLINE
+from console.rules.risks import unclean_risks
 from console.rules.words import counted, whole
 from console.snapshot.read import Snapshot
 

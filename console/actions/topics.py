@@ -11,7 +11,6 @@ from django.conf import settings
 from broker_core.contract.partitions import Topic
 from console.actions.audit import audited
 from console.actions.jobs import follow
-from console.actions.risks import MIN_ISR, setting_risks
 from console.errors import Conflict, Invalid, Risky, Unconfirmed
 from console.gateway.connection import connection_of
 from console.gateway.errors import GatewayError, Unfinished
@@ -21,6 +20,7 @@ from console.jobs.topics import Creation, Deletion, Growth
 from console.models import Cluster, Job
 from console.roles import ADMIN, OPERATOR, Actor
 from console.rules.load import Load, load_after, load_risks
+from console.rules.risks import MIN_ISR, setting_risks
 from console.rules.words import counted, whole
 from console.snapshot.read import Snapshot, SnapshotUnavailable, await_snapshot
 

@@ -11,7 +11,6 @@ from django.urls import reverse
 from broker_core.contract.partitions import Partition, Topic
 from console import queries
 from console.actions.elections import elect_unclean, elected_sentence, without_leader
-from console.actions.risks import unclean_risks
 from console.actions.topics import add_partitions, delete_topic, set_config
 from console.context import live_needs
 from console.errors import Risky
@@ -19,6 +18,7 @@ from console.gateway.errors import GatewayError
 from console.listing import ORDERS
 from console.queries import NotFound
 from console.roles import ADMIN, OPERATOR, actor_of
+from console.rules.risks import unclean_risks
 from console.rules.words import counted, ranges
 from console.snapshot.read import Snapshot
 from console.snapshot.sorting import RANK

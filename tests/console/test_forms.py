@@ -9,9 +9,9 @@ import pytest
 from django.test import Client
 
 from console.actions.offsets import chosen, parse_partitions, target
-from console.actions.risks import setting_risks
 from console.errors import Invalid
 from console.models import ApiToken, AuditEntry, Job
+from console.rules.risks import setting_risks
 
 BASE = "/api/v1/clusters/local"
 UNCLEAN = "unclean.leader.election.enable"
