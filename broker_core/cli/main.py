@@ -1,20 +1,22 @@
-"""Arguments of the command `highwater`, and what each of its parts calls."""
+"""Arguments of the commands for what runs on this machine, and what each of them calls; the others are in `cli`."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from broker_core.cli import system, up
+from broker_core.cli.tokens import make_token
 from broker_core.errors import HighwaterError
 from broker_core.local import control
 from broker_core.local.layout import Layout
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 ACTIONS: dict[str, Callable[[Path, int], None]] = {
     "start": control.start_broker,
     "stop": control.stop_broker,
@@ -37,10 +39,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    parser, commands = new_parser()
+    add(commands)
+    return parser
+
+
+def new_parser() -> tuple[argparse.ArgumentParser, Commands]:
+    """The parser, and what commands are added to."""
     parser = argparse.ArgumentParser(prog="highwater", description="A Kafka-protocol cluster in Python with a live console.")
     default = os.environ.get("HIGHWATER_DATA") or str(system.ROOT / "data")
     parser.add_argument("--data", type=Path, default=Path(default), help="data folder (default: $HIGHWATER_DATA, else ./data)")
-    commands = parser.add_subparsers(required=True, metavar="command")
+    return parser, parser.add_subparsers(required=True, metavar="command")
+
+
+def add(commands: Commands) -> None:
+    """The commands of what runs on this machine."""
     _cluster_commands(commands)
     _broker_commands(commands)
     _token_commands(commands)
@@ -48,10 +61,9 @@ def _parser() -> argparse.ArgumentParser:
     whole.add_argument("--no-demo", action="store_true", help="without demo traffic")
     whole.set_defaults(run=lambda o: up.run(o.data, demo=not o.no_demo))
     commands.add_parser("down", help="stop everything that runs from the data folder").set_defaults(run=lambda o: up.down(o.data))
-    return parser
 
 
-def _cluster_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _cluster_commands(commands: Commands) -> None:
     cluster = commands.add_parser("cluster", help="ZooKeeper and the three brokers").add_subparsers(required=True, metavar="action")
     cluster.add_parser("up", help="start what does not run").set_defaults(run=lambda o: control.cluster_up(o.data, up.say))
     cluster.add_parser("down", help="stop brokers (paused ones too) and ZooKeeper").set_defaults(
@@ -62,7 +74,7 @@ def _cluster_commands(commands: argparse._SubParsersAction[argparse.ArgumentPars
     status.set_defaults(run=_status)
 
 
-def _broker_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _broker_commands(commands: Commands) -> None:
     actions = commands.add_parser("broker", help="one broker").add_subparsers(required=True, metavar="action")
     for name in ACTIONS:
         action = actions.add_parser(name)
@@ -71,12 +83,13 @@ def _broker_commands(commands: argparse._SubParsersAction[argparse.ArgumentParse
         action.set_defaults(run=_broker_action, action=name)
 
 
-def _token_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _token_commands(commands: Commands) -> None:
     tokens = commands.add_parser("token", help="API tokens").add_subparsers(required=True, metavar="action")
     create = tokens.add_parser("create", help="make one and print it, once")
     create.add_argument("name")
     create.add_argument("--role", required=True, choices=("viewer", "operator", "admin"))
     create.add_argument("--days", type=int, help="until it expires (the console's default is 90, the most 366)")
+    create.add_argument("--save", action="store_true", help="keep it in the data folder, for the commands of this machine")
     create.add_argument("--json", action="store_true")
     create.set_defaults(run=_token_create)
 
@@ -106,14 +119,8 @@ def _broker_action(options: argparse.Namespace) -> int:
 def _token_create(options: argparse.Namespace) -> int:
     layout = Layout.from_environment(options.data)
     layout.prepare()
-    days = [] if options.days is None else ["--days", str(options.days)]
-    command = [sys.executable, "manage.py", "token_create", options.name, "--role", options.role, *days]
-    done = subprocess.run(command, cwd=system.ROOT, env=system.environment(layout), capture_output=True, text=True, timeout=60, check=False)
-    if done.returncode:
-        print(done.stderr.strip() or done.stdout.strip(), file=sys.stderr)
-        return 1
-    lines = done.stdout.strip().splitlines()
-    print(json.dumps({"name": options.name, "role": options.role, "token": lines[-1]}) if options.json else "\n".join(lines))
+    made = make_token(layout, options.name, options.role, options.days, save=options.save)
+    print(json.dumps({"name": options.name, "role": options.role, "token": made.token}) if options.json else made.words)
     return 0
 
 

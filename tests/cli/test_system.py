@@ -37,7 +37,7 @@ def test_a_token_before_the_first_start_is_refused_with_words(tmp_path: Path) ->
     command = [sys.executable, "-m", "broker_core.cli.main", "--data", str(tmp_path / "new"), "token", "create", "ci", "--role", "viewer"]
     done = subprocess.run(command, cwd=system.ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.strip() == "CommandError: The database is not set up: run make up once."
+    assert done.stderr.strip() == "highwater: The database is not set up: run make up once."
 
 
 def test_the_console_believes_no_header_of_a_stranger(tmp_path: Path) -> None:

@@ -1,0 +1,199 @@
+"""The commands that ask REST, run as a person or a script runs them against the running system."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_core.cli.tokens import token_file
+from tests.support.clients import produce
+from tests.support.cluster import eventually
+from tests.support.console_system import ConsoleSystem
+from tests.support.rest import LOCAL, Rest
+from tests.system.conftest import MakeTopic, heard, make_token
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OURS = ("HIGHWATER_URL", "HIGHWATER_TOKEN", "HIGHWATER_TOKEN_FILE", "HIGHWATER_CLUSTER")
+
+
+class Commands:
+    def __init__(self, data: Path, **more: str) -> None:
+        self._data = data
+        self.environment = {name: value for name, value in os.environ.items() if name not in OURS} | more
+
+    def run(self, *words: str, stdin: Any = subprocess.DEVNULL, **more: Any) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "cli.main", "--data", str(self._data), *words]
+        return subprocess.run(
+            command, cwd=ROOT, env=self.environment, stdin=stdin, capture_output=True, text=True, timeout=120, check=False, **more
+        )
+
+    def said(self, *words: str) -> str:
+        done = self.run(*words)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self.said(*words, "--json"))
+
+
+@pytest.fixture(scope="module")
+def highwater(system: ConsoleSystem, rest: Rest) -> Commands:
+    return Commands(system.data)
+
+
+def test_the_local_system_s_address_and_token_are_found(system: ConsoleSystem, highwater: Commands) -> None:
+    """The first command makes a token; it is its owner's alone, and the next one takes it."""
+    token_file(system.layout).unlink(missing_ok=True)
+    found = highwater.json("settings")
+    assert (found["url"], found["role"]) == (system.layout.console_url, "admin")
+    assert token_file(system.layout).stat().st_mode & 0o777 == 0o600
+    assert highwater.json("settings")["name"] == found["name"]
+
+
+def test_a_token_that_is_given_is_taken(system: ConsoleSystem, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(make_token(system, "commands-viewer", "viewer") + "\n")
+    viewer = Commands(tmp_path / "no-data", HIGHWATER_URL=system.url, HIGHWATER_TOKEN_FILE=str(file))
+    assert viewer.json("settings")["role"] == "viewer"
+    refused = viewer.run("topics", "create", "never")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "needs the role operator" in refused.stderr
+    problem = json.loads(viewer.run("topics", "create", "never", "--json").stderr)
+    assert (problem["code"], problem["status"]) == ("forbidden", 403)
+
+
+def test_the_folder_s_token_goes_nowhere_else(highwater: Commands) -> None:
+    done = highwater.run("topics", "list", "--url", "http://127.0.0.1:9")
+    assert (done.returncode, "No token for" in done.stderr) == (2, True)
+
+
+def test_nothing_answers(system: ConsoleSystem) -> None:
+    away = Commands(system.data, HIGHWATER_TOKEN="hw_x", HIGHWATER_URL="http://127.0.0.1:9")
+    done = away.run("topics", "list")
+    assert (done.returncode, "does not answer" in done.stderr) == (3, True)
+    assert Commands(system.data, HIGHWATER_TOKEN="hw_x").run("topics", "list").returncode == 1, "401"
+
+
+def test_a_topic_s_life(highwater: Commands, rest: Rest) -> None:
+    name = f"commands-life-{time.time_ns()}"
+    make = ("topics", "create", name, "--partitions", "2", "--replication-factor", "3", "--config", "retention.ms=3600000")
+    assert "Nothing was done" in highwater.said(*make, "--dry-run")
+    assert rest.ask("GET", f"{LOCAL}/topics/{name}").status == 404
+    highwater.said(*make)
+    eventually(lambda: rest.ask("GET", f"{LOCAL}/topics/{name}").status == 200, 60, name)
+    again = highwater.run(*make)
+    assert (again.returncode, "TOPIC_ALREADY_EXISTS (36)" in again.stderr) == (1, True)
+    tried = highwater.json("topics", "alter", name, "--set", "retention.ms=7200000", "--dry-run")
+    assert tried["changes"] == [{"label": "retention.ms", "before": "3600000", "after": "7200000"}]
+    highwater.said("topics", "alter", name, "--set", "retention.ms=7200000", "--set", "segment.ms=60000")
+    highwater.said("topics", "alter", name, "--unset", "segment.ms")
+    own = {c["name"]: c["value"] for c in highwater.json("topics", "describe", name)["configs"] if c["source"] == "topic"}
+    assert own == {"retention.ms": "7200000"}
+    risky = highwater.run("topics", "alter", name, "--set", "unclean.leader.election.enable=true")
+    assert (risky.returncode, "acknowledged" in risky.stderr) == (1, True)
+    highwater.said("topics", "alter", name, "--set", "unclean.leader.election.enable=true", "--yes")
+    assert highwater.json("topics", "grow", name, "4", "--dry-run")["changes"] == [{"label": "partitions", "before": 2, "after": 4}]
+    highwater.said("topics", "grow", name, "4")
+    assert [t["topic"] for t in highwater.json("topics", "list", "--like", name)] == [name]
+    assert name in highwater.said("topics", "list", "--like", name).splitlines()[1]
+    assert "commands-life" in highwater.said("topics", "delete", name, "--dry-run")
+    unconfirmed = highwater.run("topics", "delete", name)
+    assert (unconfirmed.returncode, "give --yes" in unconfirmed.stderr) == (2, True)
+    highwater.said("topics", "delete", name, "--yes")
+    eventually(lambda: rest.ask("GET", f"{LOCAL}/topics/{name}").status == 404, 60, f"{name} gone")
+    assert highwater.run("topics", "describe", name).returncode == 1
+
+
+@pytest.mark.parametrize(("typed", "status"), [("{name}\n", 0), ("something\n", 2)])
+def test_whoever_sits_there_types_the_name(highwater: Commands, rest: Rest, make_topic: MakeTopic, typed: str, status: int) -> None:
+    name = make_topic("typed", [[1, 2, 3]])
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, typed.format(name=name).encode())
+        done = highwater.run("topics", "delete", name, stdin=theirs)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == status, done
+    gone = lambda: rest.ask("GET", f"{LOCAL}/topics/{name}").status == 404  # noqa: E731
+    assert gone() if status == 0 else not gone()
+
+
+def test_a_group_s_offsets_are_moved(system: ConsoleSystem, highwater: Commands, rest: Rest, make_topic: MakeTopic) -> None:
+    topic = make_topic("reset", [[1, 2, 3], [2, 3, 1]])
+    produce(system, topic, [b"x"] * 40)
+    heard(rest)
+
+    def reset(*words: str) -> dict[int, int]:
+        found = highwater.json("groups", "reset", "commands-group", *words, "--yes")
+        return {row["partition"]: row["after"] for row in found}
+
+    ends = reset("--topic", topic, "--to-latest")
+    assert sum(ends.values()) == 40
+    assert reset("--topic", topic, "--to-earliest", "--dry-run") == {0: 0, 1: 0}
+    eventually(lambda: rest.ask("GET", f"{LOCAL}/groups/commands-group").status == 200, 60, "the group in the console")
+    full = max(ends, key=lambda number: ends[number])
+    assert reset("--topic", f"{topic}:{full}", "--shift-by", "-5") == {full: ends[full] - 5}
+    assert reset("--topic", f"{topic}:0", "--to-offset", "3") == {0: 3}
+    assert reset("--topic", topic, "--to-time", "2020-01-01") == {0: 0, 1: 0}
+    assert reset("--topic", topic, "--to-time", "2099-01-01T00:00Z") == ends
+    eventually(lambda: rest.get(f"{LOCAL}/groups/commands-group")["lag"] == 0, 60, "no lag")
+    assert reset("--all-topics", "--to-earliest") == {0: 0, 1: 0}
+    assert "COMMITTED" in highwater.said("groups", "describe", "commands-group")
+    assert "commands-group" in [g["group"] for g in highwater.json("groups", "list", "--like", "commands")]
+    highwater.said("groups", "delete", "commands-group", "--yes")
+
+
+def test_jobs_are_begun_and_followed(system: ConsoleSystem, highwater: Commands, rest: Rest, make_topic: MakeTopic, tmp_path: Path) -> None:
+    topic = make_topic("moved", [[1, 2]])
+    file = tmp_path / "move.json"
+    rows = [{"topic": topic, "partition": 0, "replicas": [2, 3], "log_dirs": ["any", "any"]}]
+    file.write_text(json.dumps({"version": 1, "partitions": rows}))
+    assert highwater.json("reassign", str(file), "--dry-run") == [{"topic": topic, "partition": 0, "replicas": [2, 3], "now": [1, 2]}]
+    done = highwater.json("reassign", str(file), "--throttle", "50MiB", "--yes", "--watch")
+    assert (done["state"], done["params"]["throttle"]) == ("succeeded", 50 * 2**20)
+    eventually(lambda: rest.partitions(topic)[0]["assignment"] == [2, 3], 60, "the new replicas")
+    assert "succeeded" in highwater.said("elect", "--topic", topic, "--watch")
+    assert {job["kind"] for job in highwater.json("jobs", "list")} >= {"reassignment", "preferred_leader_election"}
+    assert highwater.json("jobs", "show", str(done["id"]))["state"] == "succeeded"
+    over = highwater.run("jobs", "cancel", str(done["id"]), "--yes")
+    assert (over.returncode, "has succeeded already" in over.stderr) == (1, True)
+    report = highwater.json("reports", "run")
+    assert highwater.json("reports", "show")["id"] == report["id"]
+    assert "Group lag" in highwater.said("reports", "show", str(report["id"]))
+
+
+def test_what_happens_is_told(highwater: Commands, make_topic: MakeTopic, rest: Rest) -> None:
+    topic = make_topic("told", [[1, 2, 3]])
+    eventually(lambda: any(e["topic"] == topic for e in rest.events()), 60, "its event")
+    assert topic in highwater.said("events", "list", "--topic", topic)
+    assert topic in highwater.said("events", "tail", "--topic", topic, "--seconds", "0")
+    highwater.said("topics", "alter", topic, "--set", "retention.ms=1")
+    assert highwater.json("audit", "list", "--limit", "1")[0]["action"] == "change topic settings"
+    assert len(highwater.said("brokers", "list").splitlines()) == 4
+    assert highwater.json("clusters", "describe")["id"] == "local"
+
+
+def test_names_are_completed_from_rest(system: ConsoleSystem, highwater: Commands, make_topic: MakeTopic, tmp_path: Path) -> None:
+    name = make_topic("complete-me", [[1, 2, 3]])
+
+    def completed(line: str) -> list[str]:
+        told = tmp_path / "told"
+        told.write_text("")
+        asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(told), "COMP_LINE": line, "COMP_POINT": str(len(line))}
+        highwater_here = Commands(system.data, **asked, COMP_TYPE="9", _ARGCOMPLETE_IFS="\n")
+        highwater_here.run()
+        return [word.strip() for word in told.read_text().split("\n") if word.strip()]
+
+    data = f"highwater --data {system.data}"
+    assert completed(f"{data} topics describe complete-m") == [name]
+    assert "topics" in completed(f"{data} top")
+    assert completed(f"{data} topics list --cluster lo") == ["local"]
