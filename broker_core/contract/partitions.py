@@ -94,8 +94,10 @@ class Partition(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def kept(self) -> int | None:
-        """Offsets from the log's start to its end: so many records, but for what compaction or transactions take of them."""
-        return None if self.log_end_offset is None else self.log_end_offset - (self.log_start_offset or 0)
+        """Offsets from the log's start to its end (where that is not told, to the high watermark): so many records, but for what compaction
+        or transactions take of them."""
+        end = self.high_watermark if self.log_end_offset is None else self.log_end_offset
+        return None if end is None else end - (self.log_start_offset or 0)
 
     @property
     def furthest_behind(self) -> int | None:

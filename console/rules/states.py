@@ -57,6 +57,11 @@ STATES: dict[str, Shown] = {
     "rewind": Shown("warn", "rewound"),
     "between": Shown("ok", "between batches"),
     "unknown": Shown("off", "unknown"),
+    "Assigning": Shown("notice", "Assigning"),
+    "Reconciling": Shown("notice", "Reconciling"),
+    "live": Shown("ok", "fresh"),
+    "stale": Shown("warn", "old"),
+    "lost": Shown("bad", "not answered"),
 }
 SIGNS = {"ok": "●", "notice": "◆", "warn": "▲", "bad": "■", "unknown": "○"}
 """The shape that goes with a level."""

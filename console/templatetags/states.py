@@ -8,6 +8,7 @@ from django import template
 from django.utils.html import json_script
 from django.utils.safestring import SafeString
 
+from broker_core.contract.live import Kind
 from console.rules.states import SIGNS, STATES, SURE
 from console.snapshot.freshness import STALE_MS
 from console.templatetags.figures import shown
@@ -27,6 +28,21 @@ def words(value: Any) -> str:
     """How a state is called on the page."""
     found = STATES.get(str(value))
     return found.words if found else shown(value)
+
+
+QUESTIONS: dict[Kind, str] = {
+    "metadata": "Brokers, leaders, ISRs, moves",
+    "offsets": "Ends of logs",
+    "groups": "Groups and their offsets",
+    "log_dirs": "Sizes and disks",
+    "configs": "Settings of topics",
+}
+
+
+@register.filter
+def asked_words(value: Kind) -> str:
+    """What a cluster without a state feed is asked."""
+    return QUESTIONS[value]
 
 
 @register.filter

@@ -114,7 +114,7 @@ function showAge() {
   if (!box) return;
   const age = feed.currentAge();
   const aged = age === null ? "" : `, ${duration(age)} old`;
-  const words = { connecting: "connecting", live: `live${age === null ? "" : ` · ${duration(age)} old`}`, stale: `feed silent${aged}`, partial: `part of the feed lost${aged}`, reconnecting: `reconnecting${aged}`, lost: "signed out" }[feed.state];
+  const words = { connecting: "connecting", live: `live${age === null ? "" : ` · ${duration(age)} old`}`, stale: `feed silent${aged}`, partial: `${feed.values.get("cluster")?.source === "collector" ? "part not answered" : "part of the feed lost"}${aged}`, reconnecting: `reconnecting${aged}`, lost: "signed out" }[feed.state];
   if (box.dataset.state !== feed.state) box.dataset.state = feed.state;
   if (box.textContent !== words) box.textContent = words;
   showOld();

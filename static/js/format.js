@@ -51,7 +51,10 @@ export const seconds = (s) => (s === null || s === undefined ? DASH : duration(s
 export const behind = (value) => (typeof value.lag_s === "number" ? (sure[value.lag_basis] || "") + seconds(value.lag_s) : DASH);
 
 // Of a partition: see `kept`, `furthest_behind` and `preference` on the server.
-export const kept = ({ log_end_offset: end, log_start_offset: start }) => (end === null ? DASH : whole(end - (start ?? 0)));
+export function kept({ log_end_offset: told, high_watermark: committed, log_start_offset: start }) {
+  const end = told ?? committed;
+  return end === null ? DASH : whole(end - (start ?? 0));
+}
 export function furthestBehind({ replicas, log_end_offset: end }) {
   const ends = replicas.filter((one) => !one.is_leader && one.log_end_offset !== null).map((one) => one.log_end_offset);
   return end === null || !ends.length ? DASH : whole(Math.max(end - Math.min(...ends), 0));

@@ -65,7 +65,8 @@ export class Ladder {
     place(part(row, "over"), scale(committed), unknown ? 0 : scale(end) - scale(committed));
     part(row, "hw").style.left = `${scale(value.high_watermark ?? 0) * 100}%`;
     part(row, "hw").hidden = value.high_watermark === null;
-    part(row, "leo").textContent = format.whole(end);
+    const sized = unknown && replica.size_bytes !== null && replica.size_bytes !== undefined;
+    part(row, "leo").textContent = sized ? format.bytes(replica.size_bytes) : format.whole(end);
     const gap = unknown || value.log_end_offset === null || replica.is_leader ? 0 : value.log_end_offset - end;
     part(row, "gap").textContent = gap > 0 ? `−${format.whole(gap)}` : "";
     part(row, "why").classList.toggle("right", !unknown && scale(end) < 0.5);
@@ -117,8 +118,13 @@ function seenAgo(replica, now) {
   return replica.last_seen_ms ? `last seen ${format.duration(Math.max(0, now - replica.last_seen_ms))} ago` : "";
 }
 
+function logWords(replica) {
+  if (replica.log_end_offset === null && replica.size_bytes) return `${format.bytes(replica.size_bytes)} on disk, log end not available`;
+  return `${replica.last_seen_ms ? "last known log end" : "log end"} ${replica.log_end_offset ?? "unknown"}`;
+}
+
 function describe(replica, value, gap) {
-  return `Broker ${replica.broker_id}, ${replica.is_leader ? "leader" : "follower"}, ${replica.in_isr ? "in sync" : "out of sync"}, ${replica.last_seen_ms ? "last known log end" : "log end"} ${replica.log_end_offset ?? "unknown"}` + (gap > 0 ? `, ${gap} behind` : "");
+  return `Broker ${replica.broker_id}, ${replica.is_leader ? "leader" : "follower"}, ${replica.in_isr ? "in sync" : "out of sync"}, ${logWords(replica)}` + (gap > 0 ? `, ${gap} behind` : "");
 }
 
 // Offsets to shares of the track: from a little below the lowest end (or the log's start) to the highest one.

@@ -241,6 +241,8 @@ def test_a_cluster_that_never_answered_is_not_said_to_have_been_anything() -> No
 def test_a_broker_that_does_not_answer_makes_what_it_leads_unknown_and_nothing_else() -> None:
     stage = Stage(partition(leader=1), partition(leader=2))
     stage.take()
+    for at_ms in (T + 10_000, T + 20_000):
+        stage.state.answered("metadata", at_ms, 5_000, at_ms)
     stage.state.feed_cut(1, T + 10_000)
     cluster = stage.cluster(T + 10_000)
     assert [stage.state.values["orders", number].state for number in (0, 1)] == ["unknown", "safe"]

@@ -113,7 +113,7 @@ def _isr_events(before: Partition, after: Partition) -> list[Happened]:
     moving = before.reassigning or after.reassigning or Reassigning((), ())
     stays = [b for b in left if b in after.assignment and b not in moving.removing]
     shrinks = [_shrink(after, b, led_anew=led_anew) for b in stays]
-    return shrinks + [_expand(after, b, new=b in moving.adding) for b in joined]
+    return shrinks + [_expand(after, b, new=b in moving.adding or b not in before.assignment) for b in joined]
 
 
 def _ids(ids: Sequence[int]) -> str:

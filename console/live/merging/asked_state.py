@@ -114,6 +114,11 @@ class AskedState(ClusterState):
 
     # --- views of it
 
+    def store_is_away(self, now_ms: int) -> bool:
+        """Whether the metadata cannot be had: nobody is there, or all are so slow that three intervals have passed."""
+        age = self.questions.age("metadata", now_ms)
+        return super().store_is_away(now_ms) or (age.at_ms is not None and age.state != "live")
+
     def known_brokers(self) -> set[int]:
         return self.alive() | self._holders
 

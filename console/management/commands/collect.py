@@ -18,6 +18,7 @@ from django.db import DatabaseError
 from console.collector.owner import collect
 from console.collector.supervisor import LOOK_S, Supervisor
 from console.gateway.connection import Connection, connection_of
+from console.gateway.sealing import SecretsUnreadable
 from console.live.owner.owner import GC_THRESHOLD
 from console.models import Cluster
 from console.snapshot.connect import async_client
@@ -57,6 +58,11 @@ async def run() -> None:
 
 
 def registered() -> dict[str, Connection]:
-    """How the clusters are reached that are not the local one, by id."""
-    rows = Cluster.objects.filter(is_local=False).exclude(pk=settings.LOCAL_CLUSTER)
-    return {row.pk: connection_of(row) for row in rows}
+    """How the clusters are reached that are not the local one, by id; without those whose secrets cannot be opened."""
+    found = {}
+    for row in Cluster.objects.filter(is_local=False).exclude(pk=settings.LOCAL_CLUSTER):
+        try:
+            found[row.pk] = connection_of(row)
+        except SecretsUnreadable as error:
+            log.warning("%s is not collected: %s", row.pk, error)
+    return found
