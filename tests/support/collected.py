@@ -21,9 +21,6 @@ START_S = 90.0
 SHOWN_S = 90.0
 """Generous: the machine may be three times slower and busy with other tests."""
 T = TypeVar("T")
-REGISTER = (
-    "from console.models import Cluster; Cluster.objects.update_or_create(pk={0!r}, defaults=dict(name={0!r}, bootstrap_servers={1!r}))"
-)
 
 
 class Collected:
@@ -53,6 +50,8 @@ class Collected:
         serve = ("-m", "uvicorn", "console.asgi:application", "--host", "127.0.0.1", "--port", str(self.port), "--lifespan", "off")
         self._launch("console", *serve, "--ws", "websockets-sansio", "--no-access-log")
         self._launch("collect", "manage.py", "collect")
+        beat = ("-B", "-s", str(self.folder / "beat-schedule"))
+        self._launch("worker", "-m", "celery", "-A", "workers.app", "worker", "-Q", "jobs", "-c", "1", "-l", "info", *beat)
         wait_until(self._serves, START_S)
 
     def _launch(self, name: str, *arguments: str) -> None:
@@ -65,7 +64,8 @@ class Collected:
         return False
 
     def register(self, cluster_id: str, servers: str) -> None:
-        self.manage("shell", "-c", REGISTER.format(cluster_id, servers))
+        answer = self.rest.ask("POST", "/api/v1/clusters", {"id": cluster_id, "name": cluster_id, "bootstrap_servers": servers})
+        assert answer.status == 201, answer
 
     def stop(self) -> None:
         for process in reversed(self._running):

@@ -1,4 +1,5 @@
-"""Apache Kafka's own broker, of which ours must not be told apart: its jars, pinned in `tests/apache/jars.sha256`.
+"""Apache Kafka's own brokers, pinned by checksum: 3.9, of which ours must not be told apart (`tests/apache/jars.sha256`), and 4, which the
+console collects (`tests/collector/jars.sha256`: Kafka's own jars, and of others those that 3.9 has not).
 
 `python -m tests.support.kafka_jars` fetches what is missing. Scala's library and the logging jars come from PySpark's package.
 """
@@ -11,25 +12,30 @@ from pathlib import Path
 
 from broker_core.local import maven
 
-KAFKA_VERSION = "3.9.2"
-LIST = Path(__file__).parent.parent / "apache" / "jars.sha256"
+KAFKA_VERSION, KAFKA_4_VERSION = "3.9.2", "4.1.0"
+TESTS = Path(__file__).parent.parent
+LISTS = {KAFKA_VERSION: TESTS / "apache" / "jars.sha256", KAFKA_4_VERSION: TESTS / "collector" / "jars.sha256"}
 FROM_PYSPARK = ("scala-library-*", "slf4j-api-*", "log4j-slf4j2-impl-*", "log4j-api-*", "log4j-core-*", "log4j-1.2-api-*")
+ONLY_OF_3 = ("kafka", "caffeine", "netty")
+"""Jars of 3.9 that 4 has of its own, or not."""
 
 
-def pinned() -> maven.PinnedJars:
-    rows = [line.split() for line in LIST.read_text(encoding="ascii").splitlines()]
+def pinned(version: str = KAFKA_VERSION) -> maven.PinnedJars:
+    rows = [line.split() for line in LISTS[version].read_text(encoding="ascii").splitlines()]
     artifacts = {coordinate: digest for digest, coordinate in rows}
-    return maven.PinnedJars(artifacts, maven.shared_folder(f"kafka-{KAFKA_VERSION}"), ".venv/bin/python -m tests.support.kafka_jars")
+    return maven.PinnedJars(artifacts, maven.shared_folder(f"kafka-{version}"), ".venv/bin/python -m tests.support.kafka_jars")
 
 
-def classpath() -> str:
+def classpath(version: str = KAFKA_VERSION) -> str:
     """For `java -cp`; `JarsMissing` says what to run."""
     spec = importlib.util.find_spec("pyspark")
     assert spec is not None and spec.origin is not None
     folder = Path(spec.origin).parent / "jars"
     shared = [jar for pattern in FROM_PYSPARK for jar in sorted(folder.glob(f"{pattern}.jar"))]
-    return ":".join(map(str, [*shared, *pinned().paths()]))
+    if version == KAFKA_4_VERSION:
+        shared += [jar for jar in pinned().paths() if not jar.name.startswith(ONLY_OF_3)]
+    return ":".join(map(str, [*shared, *pinned(version).paths()]))
 
 
 if __name__ == "__main__":
-    sys.exit(maven.fetch_and_say(pinned(), f"the jars of Apache Kafka {KAFKA_VERSION}", print))
+    sys.exit(max(maven.fetch_and_say(pinned(version), f"the jars of Apache Kafka {version}", print) for version in LISTS))
