@@ -55,6 +55,7 @@ tools:
 # Writes the lock files anew from pyproject.toml (needs uv).
 lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml -o requirements.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --group spark -o requirements-spark.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:

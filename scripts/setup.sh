@@ -21,14 +21,19 @@ if [ ! -x .venv/bin/pip ]; then
         exit 1
     }
 fi
-echo "==> Installing $lock (the first time some 600 MB are fetched, most of it PySpark)"
-.venv/bin/pip install --disable-pip-version-check --require-hashes -r "$lock"
+if [ "$lock" = requirements-dev.lock ]; then
+    echo "==> Installing PySpark (434 MB are fetched the first time)"
+    .venv/bin/python -m broker_core.local.spark_installer --wait ||
+        echo "All works but Analytics, whose page says so. Try again: .venv/bin/highwater spark"
+fi
+echo "==> Installing $lock"
+# A lock file names all packages, so that none needs to be looked for.
+.venv/bin/pip install --disable-pip-version-check --no-deps --require-hashes -r "$lock"
 if [ "$lock" = requirements.lock ]; then
     .venv/bin/pip install --disable-pip-version-check --no-deps --no-build-isolation -q -e .
-    .venv/bin/python -m broker_core.local.zookeeper_jars ||
-        echo "ZooKeeper runs from the same jars inside PySpark's package."
-    echo "==> Fetching the jars of Spark's Kafka source"
-    .venv/bin/python -m workers.spark.jars ||
-        echo "The jars could not be had: all works but Analytics, whose page says so. Try again: .venv/bin/python -m workers.spark.jars"
+    .venv/bin/python -m broker_core.local.zookeeper_jars || {
+        echo "==> PySpark carries ZooKeeper's jars too: installing it first (434 MB)"
+        .venv/bin/pip install --disable-pip-version-check --no-build-isolation --require-hashes -r requirements-spark.lock
+    }
 fi
 touch "$stamp"

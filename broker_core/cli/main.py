@@ -13,7 +13,7 @@ from typing import TypeAlias
 from broker_core.cli import system, up
 from broker_core.cli.tokens import make_token
 from broker_core.errors import HighwaterError
-from broker_core.local import control
+from broker_core.local import control, spark_installer
 from broker_core.local.layout import Layout
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -60,6 +60,8 @@ def add(commands: Commands) -> None:
     whole = commands.add_parser("up", help="the whole system in the foreground; Ctrl-C stops it")
     whole.add_argument("--no-demo", action="store_true", help="without demo traffic")
     whole.set_defaults(run=lambda o: up.run(o.data, demo=not o.no_demo))
+    spark = commands.add_parser("spark", help="install what analyses need (PySpark, the jars of its Kafka source), or try again")
+    spark.set_defaults(run=lambda o: spark_installer.main())
     commands.add_parser("down", help="stop everything that runs from the data folder").set_defaults(run=lambda o: up.down(o.data))
 
 

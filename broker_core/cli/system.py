@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from broker_core.errors import HighwaterError
+from broker_core.local import spark_install
 from broker_core.local.control import Say
 from broker_core.local.layout import Layout
 from broker_core.local.process import LocalProcess, ProcessError
@@ -89,6 +90,16 @@ def wait_console(layout: Layout) -> None:
     wait_ready(process_of(layout, "console"), lambda: _answers(layout), CONSOLE_READY_SECONDS, layout.log_file("console"))
 
 
+def install_spark(layout: Layout, say: Say) -> None:
+    """Starts what installs PySpark, unless it is there or under way; nothing of the cluster waits for it."""
+    process = process_of(layout, "spark-install")
+    if spark_install.status().state in ("ready", "installing") or process.alive():
+        return
+    command = ["nice", "-n", "10", sys.executable, "-m", "broker_core.local.spark_installer"]
+    process.start(command, layout.log_file("spark-install"), environment(layout), ROOT)
+    say("PySpark (434 MB) is being installed meanwhile: the page Analytics says how far it is")
+
+
 def start_side(layout: Layout, say: Say) -> str:
     """Redis and the console's database, which do not need the cluster; returns the bootstrap's words."""
     say("Redis …")
@@ -102,8 +113,9 @@ def stop_all(layout: Layout, say: Say) -> None:
     for program in reversed(programs(layout, demo=True)):
         if process_of(layout, program.name).stop():
             say(f"{program.name} stopped")
-    if process_of(layout, "analytics").stop():
-        say("analytics stopped")
+    for name, words in (("analytics", "analytics stopped"), ("spark-install", "the installation of PySpark stopped")):
+        if process_of(layout, name).stop():
+            say(words)
     if redis_process(layout).stop():
         say("Redis stopped")
 

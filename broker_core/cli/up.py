@@ -112,6 +112,7 @@ def _start(layout: Layout, *, demo: bool, stop: threading.Event) -> None:
         system.start_program(layout, program)
     system.wait_console(layout)
     _greet(layout, words, time.monotonic() - began)
+    system.install_spark(layout, say)
 
 
 def _wanted(layout: Layout) -> list[int]:

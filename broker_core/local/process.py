@@ -62,7 +62,7 @@ class LocalProcess(Struct, frozen=True):
 
     def alive(self) -> bool:
         """Whether the lock is held."""
-        return self.lock_path.exists() and not _lock_is_free(self.lock_path)
+        return self.lock_path.exists() and not lock_is_free(self.lock_path)
 
     def pid(self) -> int | None:
         """The pid of the living process, None when it is not running. One that has just been started is given time to write it."""
@@ -198,7 +198,8 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _lock_is_free(path: Path) -> bool:
+def lock_is_free(path: Path) -> bool:
+    """Whether nobody holds the lock; a path that is not there is held by nobody."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except FileNotFoundError:

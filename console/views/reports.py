@@ -14,8 +14,10 @@ from console import queries
 from console.actions.jobs import create_job
 from console.context import live_needs
 from console.figures import figure
+from console.gateway import spark
 from console.models import Job, job_value
 from console.roles import OPERATOR, actor_of
+from console.rules.spark import sentence, share
 from console.views.support import KNOWN, done, explain, number, page, show
 
 
@@ -76,8 +78,14 @@ def analytics(request: Any) -> HttpResponse:
             "hours": hours,
             "job_last": last,
             "due": queries.analytics_due(request.cluster),
+            "spark": _spark_install(),
         },
     )
+
+
+def _spark_install() -> dict[str, Any]:
+    found = spark.install()
+    return {"state": found.state, "sentence": sentence(found, timezone.now()), "share": share(found)}
 
 
 def _summaries(what: str, series: Any, field: str, unit: str) -> list[dict[str, Any]]:

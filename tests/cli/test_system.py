@@ -5,14 +5,16 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from broker_core.cli import system
 from broker_core.cli.system import Program
+from broker_core.contract.installs import Install, InstallState
 from broker_core.local.layout import Layout
+from broker_core.local.process import LocalProcess
 from broker_core.local.services import redis_process, start_redis
 from tests.support.ports import free_ports
 
@@ -65,3 +67,15 @@ def test_what_cannot_be_started_again_stops_nothing_else(layout: Layout) -> None
     assert system.process_of(layout, "worker").alive()
     system.restart_dead(layout, demo=False, say=said.append)
     assert system.process_of(layout, "console").alive()
+
+
+@pytest.mark.parametrize(("state", "started"), [("absent", 1), ("failed", 1), ("installing", 0), ("ready", 0)])
+def test_pyspark_is_installed_once_beside_the_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: InstallState, started: int
+) -> None:
+    commands: list[Sequence[str]] = []
+    monkeypatch.setattr(LocalProcess, "start", lambda process, command, *_: commands.append(command))
+    monkeypatch.setattr(system.spark_install, "status", lambda: Install(state=state))
+    said: list[str] = []
+    system.install_spark(Layout.from_environment(tmp_path, {}), said.append)
+    assert len(commands) == len(said) == started

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from broker_core.contract.installs import Install
 from console.gateway import driver
+from console.gateway import spark as gateway
 from console.live.sampling.samples import SAMPLES_TOPIC
 from console.models import Cluster, Job, LagSummary, ThroughputSummary
+from console.rules.words import THIN
 from tests.support.console_world import FakeKafka
 from workers import runner
 from workers.kinds import analytics
@@ -203,16 +207,70 @@ def test_what_is_missing_is_said_once(job: Job, monkeypatch: pytest.MonkeyPatch,
     """The beat looks each minute; only the first asks in vain."""
     job.delete()
     settings.ANALYTICS_EVERY = timedelta(seconds=-1)
-    for module in (analytics, periodical):
-        monkeypatch.setattr(module, "missing", lambda: "x.jar is missing: run y")
+    monkeypatch.setattr(analytics, "missing", lambda: "x.jar is missing: run y")
     for _ in range(3):
         periodical.periodic()
         for waiting in Job.objects.filter(state="queued"):
             runner.advance(waiting.pk)
     assert [found.message for found in Job.objects.all()] == ["x.jar is missing: run y"]
-    monkeypatch.setattr(periodical, "missing", lambda: "")
+    monkeypatch.setattr(analytics, "missing", lambda: "")
     periodical.periodic()
     assert Job.objects.count() == 2
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[Install], None]:
+    """Says how far Spark's installation is."""
+    return lambda said: monkeypatch.setattr(gateway, "install", lambda: said)
+
+
+def page() -> str:
+    people = Client()
+    people.force_login(User.objects.create_user("somebody"))
+    return people.get("/analytics").content.decode()
+
+
+def test_an_analysis_waits_while_pyspark_is_installed(job: Job, spark: Driver, install: Callable[[Install], None]) -> None:
+    now = timezone.now()
+    install(Install(state="installing", since_ms=int(now.timestamp() * 1000), done_bytes=120_000_000, total_bytes=434_100_000))
+    waiting = step(job)
+    assert (waiting.state, spark.started) == ("running", 0)
+    assert waiting.message == f"Waiting: PySpark is being installed: 120 of 434{THIN}MB, since {now:%H:%M}."
+    shown = page()
+    assert f"PySpark is being installed: 120 of 434{THIN}MB, since {now:%H:%M}." in shown
+    assert 'aria-valuenow="28"' in shown
+    assert "every 3s" in shown
+    install(Install(state="ready"))
+    assert step(job).step == "run"
+    assert spark.started == 1
+
+
+def test_an_analysis_without_pyspark_is_refused_with_the_reason(job: Job, spark: Driver, install: Callable[[Install], None]) -> None:
+    install(Install(state="failed", since_ms=1_000, why="No space left on device"))
+    failed = step(job)
+    assert (failed.state, spark.started) == ("failed", 0)
+    words = "PySpark could not be installed: No space left on device. Try again: .venv/bin/highwater spark, or make up."
+    assert failed.message == words
+    shown = page()
+    assert "Analyses cannot run" in shown
+    assert words in shown
+    assert "every 3s" not in shown
+
+
+def test_a_page_says_nothing_of_pyspark_that_is_there(job: Job, install: Callable[[Install], None]) -> None:
+    install(Install(state="ready"))
+    assert "PySpark" not in page()
+
+
+def test_none_is_due_while_pyspark_is_installed(job: Job, settings: Any, install: Callable[[Install], None]) -> None:
+    job.delete()
+    settings.ANALYTICS_EVERY = timedelta(seconds=-1)
+    install(Install(state="installing"))
+    periodical.periodic()
+    assert not Job.objects.exists()
+    install(Install(state="ready"))
+    periodical.periodic()
+    assert Job.objects.exists()
 
 
 def test_cancelling_ends_the_driver(job: Job, spark: Driver) -> None:

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from console.gateway import driver
+from console.gateway import driver, spark
 from console.gateway.connection import Connection, connection_of
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
 from console.live.sampling.samples import SAMPLES_TOPIC
 from console.models import Cluster, Job, LagSummary, ThroughputSummary, trim
+from console.rules.spark import sentence
 from console.rules.words import counted, whole
 from workers.kinds.step import Step
 from workers.spark.jars import missing
@@ -29,8 +30,16 @@ def advance(job: Job) -> Step:
     return _start(job) if job.step == "start" else _watch(job)
 
 
+def cannot_run() -> str:
+    """What keeps an analysis from starting and does not pass by itself, as a sentence; empty when nothing does."""
+    install = spark.install()
+    return sentence(install, _now()) if install.state != "ready" else missing()
+
+
 def _start(job: Job) -> Step:
-    if why := missing():
+    if (install := spark.install()).state == "installing":
+        return Step("start", {}, 0, STEPS, "steps", f"Waiting: {sentence(install, _now())}")
+    if why := cannot_run():
         return _failed(why)
     if driver.owner() == job.pk:
         return _started()

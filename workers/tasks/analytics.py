@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from console.actions.jobs import create_job
 from console.errors import Conflict
+from console.gateway import spark
 from console.models import Cluster, Job
 from console.queries import analytics_due
 from workers.app import app
-from workers.spark.jars import missing
+from workers.kinds.analytics import cannot_run
 from workers.tasks.health import BEAT
 
 log = logging.getLogger(__name__)
@@ -23,8 +24,11 @@ log = logging.getLogger(__name__)
 
 @app.task(name="workers.tasks.analytics.periodic", soft_time_limit=20, time_limit=30)
 def periodic() -> None:
-    """For the system's own cluster, which holds the samples. Where Spark's parts are missing, one failed job says so, not one each time."""
-    why = missing()
+    """For the system's own cluster, which holds the samples. Where Spark's parts are missing, one failed job says so, not one each time;
+    while they are installed, nobody asks."""
+    if spark.install().state == "installing":
+        return
+    why = cannot_run()
     for cluster in Cluster.objects.filter(pk=settings.LOCAL_CLUSTER):
         due = analytics_due(cluster)
         if due is None or due > timezone.now() or (why and _said(cluster, why)):
