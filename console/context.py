@@ -25,7 +25,15 @@ NAVIGATION = (
     ("audit", "Audit"),
     ("settings", "Settings"),
 )
-SECTION = {"topic": "topics", "partition": "topics", "topic_create": "topics", "group": "groups", "job": "jobs"}
+SECTION = {
+    "topic": "topics",
+    "partition": "topics",
+    "topic_create": "topics",
+    "topic_records": "topics",
+    "topic_record": "topics",
+    "group": "groups",
+    "job": "jobs",
+}
 NOTHING_SAID = "Nothing is known of this cluster yet: the live feed has not written anything."
 NOTHING_KNOWN = Verdict("unknown", NOTHING_SAID, brief="Nothing is known yet")
 

@@ -18,6 +18,8 @@ from console.queries import BadQuery, NotFound
 from console.roles import Refused
 from console.rules import problems
 from console.rules.problems import Kind, kind_of_status
+from console.rules.records.query import WrongQuery
+from console.searches.store import TooMany
 from console.snapshot.moments import HistoryUnavailable, NotRecorded
 from console.snapshot.read import SnapshotUnavailable
 
@@ -44,6 +46,7 @@ _SAID_BY_ITSELF: dict[type[Exception], Kind] = {
     SnapshotUnavailable: problems.SNAPSHOT_AWAY,
     HistoryUnavailable: problems.HISTORY_AWAY,
     NotRecorded: problems.NOT_FOUND,
+    TooMany: problems.READERS_BUSY,
 }
 """Errors whose message says all."""
 _SAID_BY_KIND: dict[type[Exception], Kind] = {
@@ -52,7 +55,7 @@ _SAID_BY_KIND: dict[type[Exception], Kind] = {
     InterfaceError: problems.DATABASE_AWAY,
 }
 """Errors of whose message nothing is told."""
-EXPLAINED = (*_SAID_BY_ITSELF, *_SAID_BY_KIND, Invalid, BadQuery, GatewayError, ValidationError, HttpError)
+EXPLAINED = (*_SAID_BY_ITSELF, *_SAID_BY_KIND, Invalid, BadQuery, WrongQuery, GatewayError, ValidationError, HttpError)
 
 
 def explain(error: Exception) -> Problem:
@@ -60,7 +63,7 @@ def explain(error: Exception) -> Problem:
     match error:
         case Invalid():
             return Problem(problems.UNCONFIRMED if isinstance(error, Unconfirmed) else problems.INVALID, error.detail, error.field)
-        case BadQuery():
+        case BadQuery() | WrongQuery():
             return Problem(problems.BAD_QUERY, str(error), error.field)
         case GatewayError():
             kafka = None if error.code is None else (error.code, error.name)

@@ -29,6 +29,8 @@ TRUSTED_PROXIES = env.networks(os.environ, "HIGHWATER_TRUSTED_PROXIES")
 HISTORY_HOURS = env.count(os.environ, "HIGHWATER_HISTORY_HOURS", 24)
 HISTORY_MB = env.count(os.environ, "HIGHWATER_HISTORY_MB", 500)
 REPLICAS_WARN = env.count(os.environ, "HIGHWATER_REPLICAS_WARN", 4_000)
+RECORDS_AT_ONCE = env.count(os.environ, "HIGHWATER_RECORDS_AT_ONCE", 4) or 1
+RECORDS_BYTES_PER_S = (env.count(os.environ, "HIGHWATER_RECORDS_MB_PER_S", 200) or 1_000_000) * 1_000_000
 METRICS_OPEN = env.flag(os.environ, "HIGHWATER_METRICS_OPEN")
 METRICS_TOKEN = env.metrics_token(os.environ)
 
@@ -69,7 +71,7 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
-            "builtins": [f"console.templatetags.{name}" for name in ("figures", "times", "states", "rows", "fields")],
+            "builtins": [f"console.templatetags.{name}" for name in ("figures", "times", "states", "rows", "fields", "records")],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

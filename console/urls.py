@@ -18,6 +18,14 @@ from console.views.reports import analytics, health, health_run
 from console.views.session import login, logout
 from console.views.settings import settings, token_create, token_revoke
 from console.views.topic import topic, topic_config, topic_delete, topic_partitions, topic_unclean
+from console.views.topic_records import (
+    topic_record,
+    topic_records,
+    topic_records_download,
+    topic_records_found,
+    topic_records_go_on,
+    topic_records_stop,
+)
 from console.views.topics import topic_create, topics
 
 
@@ -52,6 +60,12 @@ urlpatterns = [
     path("topics/<topic:name>/unclean-election", topic_unclean, name="topic_unclean"),
     path("topics/<topic:name>/config", topic_config, name="topic_config"),
     path("topics/<topic:name>/<int:number>", partition, name="partition"),
+    path("topics/<topic:name>/records", topic_records, name="topic_records"),
+    path("topics/<topic:name>/records/found", topic_records_found, name="topic_records_found"),
+    path("topics/<topic:name>/records/download", topic_records_download, name="topic_records_download"),
+    path("topics/<topic:name>/records/stop", topic_records_stop, name="topic_records_stop"),
+    path("topics/<topic:name>/records/go-on", topic_records_go_on, name="topic_records_go_on"),
+    path("topics/<topic:name>/records/<int:partition>/<int:offset>", topic_record, name="topic_record"),
     path("topics/<topic:name>", topic, name="topic"),
     path("groups", groups, name="groups"),
     path("group-offsets/<group:group_id>", group_offsets, name="group_offsets"),

@@ -19,7 +19,7 @@ export HIGHWATER_CONSOLE_PORT=$((first + 3)) HIGHWATER_ORIGINS=http://127.0.0.1:
 export HIGHWATER_PROMETHEUS_PORT=$((first + 4)) HIGHWATER_PROMETHEUS_IMAGE=localhost/highwater-prometheus:latest HIGHWATER_ANALYTICS_MINUTES=0
 export CONTAINERS_CONF=$folder/containers.conf CONTAINERS_STORAGE_CONF=$folder/storage.conf
 export BASE=${BASE:-localhost/highwater-base:bookworm}
-services="zookeeper redis postgres broker-1 broker-2 broker-3 console live collect history worker beat ${PROFILE_SERVICES:-}"
+services="zookeeper redis postgres broker-1 broker-2 broker-3 console live collect history reader worker beat ${PROFILE_SERVICES:-}"
 url=http://127.0.0.1:$HIGHWATER_CONSOLE_PORT
 prometheus=http://127.0.0.1:$HIGHWATER_PROMETHEUS_PORT
 seen=0 held=0
@@ -249,7 +249,7 @@ END
 if started spark-master; then prove_spark; fi
 
 say "stopping by SIGTERM"
-for service in beat worker history collect live console broker-3 $(started prometheus && echo prometheus); do
+for service in beat worker reader history collect live console broker-3 $(started prometheus && echo prometheus); do
     podman stop -t 60 "$(name "$service")" > /dev/null
     say "$service ended with $(podman inspect --format '{{.State.ExitCode}}' "$(name "$service")")"
     [ "$(podman inspect --format '{{.State.ExitCode}}' "$(name "$service")")" -eq 0 ]

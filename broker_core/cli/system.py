@@ -40,6 +40,7 @@ def programs(layout: Layout, *, demo: bool) -> list[Program]:
         Program("live", ("manage.py", "live", "--cluster", "local")),
         Program("collect", ("manage.py", "collect")),
         Program("history", ("manage.py", "history")),
+        Program("reader", ("-m", "workers.reader")),
         Program("worker", ("-m", "celery", "-A", "workers.app", "worker", "-Q", "jobs,health,analytics", "-c", "2", "-l", "info")),
         Program("beat", ("-m", "celery", "-A", "workers.app", "beat", "-s", beat_file, "-l", "info")),
     ]

@@ -78,7 +78,7 @@ class Described(NinjaAPI):
 
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
         found = super().get_openapi_schema(**options)
-        views = {self.get_openapi_operation_id(op): op.view_func for op in self._operations()}
+        views = {self.get_openapi_operation_id(op): op.view_func for op in self._operations() if op.include_in_schema}
         for_roles = {self.get_openapi_operation_id(op) for op in self._operations() if _needs_role(op)}
         models = list({model: None for view in views.values() for model in view.answers.values() if model})
         places, definitions = msgspec.json.schema_components(models, ref_template=REFS)

@@ -21,6 +21,7 @@ from console.models import Job
 from console.queries import NotFound, local_cluster
 from console.roles import VIEWER, Refused, actor_of
 from console.rules.words import whole
+from console.searches.store import TooMany
 from console.snapshot.read import SnapshotUnavailable
 
 View = Callable[..., HttpResponse]
@@ -61,7 +62,7 @@ def _sign_in_first(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=204, headers={"HX-Redirect": answer.url}) if is_htmx(request) else answer
 
 
-KNOWN = (Refused, Invalid, Conflict, GatewayError, SnapshotUnavailable)
+KNOWN = (Refused, Invalid, Conflict, GatewayError, SnapshotUnavailable, TooMany)
 
 
 def explain(error: Exception) -> tuple[int, dict[str, str]]:

@@ -25,6 +25,7 @@ PATHS = {
     "new topic": "/new-topic",
     "topic": f"/topics/{TOPIC}",
     "partition": f"/topics/{TOPIC}/0",
+    "records": f"/topics/{TOPIC}/records",
     "groups": "/groups",
     "group": f"/groups/{GROUP}",
     "jobs": "/jobs",

@@ -31,6 +31,7 @@ PAGES = (
     "/topics",
     "/topics/orders",
     "/topics/orders/1",
+    "/topics/orders/records",
     "/groups",
     "/groups/billing",
     "/jobs",

@@ -1,0 +1,59 @@
+"""Reading a topic's records: a search is asked for here and read by another process (`workers/reader`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from console.actions.audit import audited
+from console.errors import Conflict
+from console.models import Cluster
+from console.queries import NotFound, topic_or_fail
+from console.roles import VIEWER, Actor
+from console.rules.records.progress import GOES_ON, OVER, Progress, Search
+from console.rules.records.query import Query
+from console.searches import store
+from console.snapshot.read import Snapshot
+
+WAIT_STEP_S = 0.02
+WHOLE_CHARS = 262_144
+"""How much of a key, value or header is kept of a record that is looked at alone."""
+NOT_TOLD = ("text", "equals", "header", "at")
+"""Of a query: what is searched for may itself be what a record hides."""
+
+
+def search_records(actor: Actor, cluster: Cluster, topic: str, query: Query, *, whole: bool = False) -> Search:
+    """Queues a search, with one row in the audit; `whole` keeps much of each record, for one that is looked at alone."""
+    told = {name: value for name, value in query.address().items() if name not in NOT_TOLD}
+    with audited(actor, VIEWER, "read records", topic, after=told):
+        topic_or_fail(Snapshot(cluster.pk), topic)
+        chars = {"chars": WHOLE_CHARS} if whole else {}
+        search = Search(id=store.new_id(), cluster=cluster.pk, topic=topic, query=query, by=actor.name, asked_ms=store.now_ms(), **chars)
+        store.ask(search)
+    return search
+
+
+def search_or_fail(cluster: Cluster, search_id: str, topic: str | None = None) -> Search:
+    """A search that is still kept; others who may read see it too."""
+    found = store.find(search_id[:40])
+    if found is None or found.cluster != cluster.pk or topic not in (None, found.topic):
+        raise NotFound("There is no such search: it is kept for an hour after it was last looked at.")
+    return found
+
+
+def go_on(search: Search) -> None:
+    """Reads on where a search ended early."""
+    state = store.progress(search.id).state
+    if state not in GOES_ON:
+        raise Conflict(f"The search does not stand still: it is {state}.")
+    store.go_on(search)
+
+
+def await_progress(search: Search, wait_s: float, enough: Callable[[Progress], bool] = lambda _: False) -> Progress:
+    """Once the search is over or has enough, or time is up."""
+    end_s = time.monotonic() + wait_s
+    while True:
+        progress = store.progress(search.id)
+        if progress.state in OVER or enough(progress) or time.monotonic() >= end_s:
+            return progress
+        time.sleep(WAIT_STEP_S)

@@ -1,0 +1,168 @@
+"""Records: searches, which another process reads, and what they found."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.http import HttpResponse
+from msgspec import Meta, Struct
+from ninja import Query as FromQuery
+from ninja import Router, Status
+from pydantic import Field
+
+from console import queries
+from console.actions.records import await_progress, go_on, search_or_fail, search_records
+from console.api.answers import Listed
+from console.api.bearer import Bearer
+from console.api.described import answers
+from console.api.shapes import Limit, Strict, listed, number_cursor
+from console.queries import BadQuery
+from console.roles import VIEWER
+from console.rules.records.decoding import CHOICES
+from console.rules.records.progress import Found, Search, Span, State, in_order, next_cursor, sentence
+from console.rules.records.query import COUNT, COUNT_MAX, TEXT_CHARS_MAX, Order, Query, Start, Where, check
+from console.searches import store
+from console.searches.export import as_csv, ndjson
+
+router = Router(tags=["records"])
+IN_TOPIC = "/clusters/{cluster_id}/topics/{name}"
+ONE = "/clusters/{cluster_id}/searches/{search_id}"
+WAIT_S = 10.0
+Text = Annotated[str, Field(max_length=TEXT_CHARS_MAX)]
+FORMATS = f"How it is shown: one of {', '.join(CHOICES)}"
+
+
+class SearchState(Struct):
+    """How far a search is. Offsets of a partition are read from `first` to `last` (exclusive; null: without an end), forward below `at`,
+    with `start` `newest` backward from `at` on; `empty` of them hold no record, `lost` were deleted before they could be read."""
+
+    id: str
+    topic: str
+    state: State
+    reason: Annotated[str, Meta(description="why it ended, where that is not its end")]
+    sentence: str
+    found: int
+    spans: list[Span]
+    read_ms: int
+    next: Annotated[str | None, Meta(description="`at` of a search that goes on behind what was found; null: there is no more, or not yet")]
+
+
+class FoundNow(Struct):
+    """A search that was waited for, and all that it found."""
+
+    search: SearchState
+    items: list[Found]
+
+
+class NewSearch(Strict):
+    """As the parameters of `GET …/records`."""
+
+    model_config = Strict.model_config | {
+        "json_schema_extra": {"examples": [{"start": "oldest", "text": "order-17", "where": "value", "count": 100}]}
+    }
+
+    start: Start = "newest"
+    offset: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    time: Text = Field("", description="ISO, UTC: from this time on", examples=["2026-01-31T12:00"])
+    until: Text = Field("", description="ISO, UTC: up to this time")
+    partition: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    count: Annotated[int, Field(ge=1, le=COUNT_MAX)] = COUNT
+    text: Text = Field("", description="What the bytes contain; with `regex` a pattern of RE2")
+    regex: bool = False
+    case: bool = True
+    where: Where = "any"
+    header: Text = Field("", description="name, or name=value")
+    path: Text = Field("", description="A JSONPath (RFC 9535) into the value that leads to something", examples=["$.order.status"])
+    equals: Text = Field("", description="What the path leads to, as JSON or as a text")
+    key: Text = Field("auto", description=FORMATS)
+    value: Text = Field("auto", description=FORMATS)
+    order: Order = "found"
+    at: Text = Field("", description="`next` of the search before")
+
+
+def _query(payload: NewSearch) -> Query:
+    return check(Query(**payload.dict()))
+
+
+def _state(search: Search) -> SearchState:
+    progress = store.progress(search.id)
+    return SearchState(
+        id=search.id,
+        topic=search.topic,
+        state=progress.state,
+        reason=progress.reason,
+        sentence=sentence(search.query, progress),
+        found=progress.found,
+        spans=progress.spans,
+        read_ms=progress.read_ms,
+        next=next_cursor(search.query, progress),
+    )
+
+
+@router.get(IN_TOPIC + "/records")
+@answers(FoundNow)
+def records(request: Any, cluster_id: str, name: str, payload: FromQuery[NewSearch]) -> FoundNow:
+    """Searches and waits up to 10 s. Where the state is still `running`, ask for the search by its id."""
+    if payload.start == "live":
+        raise BadQuery("start", "Live records have no end to wait for: ask for a search by POST.")
+    search = search_records(request.auth, queries.cluster_of(cluster_id), name, _query(payload))
+    await_progress(search, WAIT_S)
+    return FoundNow(_state(search), in_order(store.found(search.id, 0, COUNT_MAX), search.query.order))
+
+
+@router.post(IN_TOPIC + "/searches", auth=Bearer(VIEWER, "read records"), response={202: Any})
+@answers(s202=SearchState)
+def begin(request: Any, cluster_id: str, name: str, payload: NewSearch) -> Status[Any]:
+    """Begins a search, which is kept for an hour after it was last looked at; a person's or token's third at a time stops their oldest."""
+    return Status(202, _state(search_records(request.auth, queries.cluster_of(cluster_id), name, _query(payload))))
+
+
+@router.get(ONE)
+@answers(SearchState)
+def search(request: Any, cluster_id: str, search_id: str) -> SearchState:
+    return _state(search_or_fail(queries.cluster_of(cluster_id), search_id))
+
+
+@router.post(ONE + "/stop", auth=Bearer(VIEWER, "stop a search"))
+@answers(SearchState)
+def stop(request: Any, cluster_id: str, search_id: str) -> SearchState:
+    found = search_or_fail(queries.cluster_of(cluster_id), search_id)
+    store.stop(found.id, f"{request.auth.name} stopped it.")
+    await_progress(found, 1.0)
+    return _state(found)
+
+
+@router.post(ONE + "/resume", auth=Bearer(VIEWER, "go on with a search"))
+@answers(SearchState)
+def resume(request: Any, cluster_id: str, search_id: str) -> SearchState:
+    """Reads on where a search was stopped, ran out of time, failed or was interrupted; nothing is lost or found twice."""
+    found = search_or_fail(queries.cluster_of(cluster_id), search_id)
+    go_on(found)
+    return _state(found)
+
+
+@router.get(ONE + "/records")
+@answers(Listed[Found])
+def found(request: Any, cluster_id: str, search_id: str, limit: Limit = 100, cursor: str | None = None) -> Listed[Found]:
+    """In the order in which they were found. All of them as lines of JSON or as a table: `…/records.ndjson`, `…/records.csv`."""
+    one = search_or_fail(queries.cluster_of(cluster_id), search_id)
+    first = number_cursor(cursor) or 0
+    rows = list(enumerate(store.found(one.id, first, limit + 1), first + 1))
+    page = listed(rows, limit, lambda row: str(row[0]))
+    return Listed([row for _, row in page.items], page.next)
+
+
+@router.get(ONE + "/records.ndjson", include_in_schema=False)
+def as_lines(request: Any, cluster_id: str, search_id: str) -> HttpResponse:
+    return _file(cluster_id, search_id, "application/x-ndjson", ndjson)
+
+
+@router.get(ONE + "/records.csv", include_in_schema=False)
+def as_table(request: Any, cluster_id: str, search_id: str) -> HttpResponse:
+    return _file(cluster_id, search_id, "text/csv; charset=utf-8", as_csv)
+
+
+def _file(cluster_id: str, search_id: str, media: str, write: Any) -> HttpResponse:
+    one = search_or_fail(queries.cluster_of(cluster_id), search_id)
+    rows = in_order(store.found(one.id, 0, COUNT_MAX), one.query.order)
+    return HttpResponse("".join(write(rows)), content_type=media)

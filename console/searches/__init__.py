@@ -1,0 +1,1 @@
+"""Searches of records, as Redis keeps them between the console, which asks, and the reading process, which answers."""

@@ -1,0 +1,148 @@
+"""Records by REST, through the whole system: a search is asked of the console and read by its own process, which may be killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.clients import produce
+from tests.support.cluster import eventually
+from tests.support.console_system import ConsoleSystem
+from tests.support.rest import LOCAL, Rest, Visitor
+
+OVER = ("done", "full", "stopped", "timed_out", "interrupted", "failed")
+
+
+def begun(rest: Rest, topic: str, **query: Any) -> dict[str, Any]:
+    answer = rest.ask("POST", f"{LOCAL}/topics/{topic}/searches", query)
+    assert answer.status == 202, answer
+    return dict(answer.body)
+
+
+def ended(rest: Rest, search: dict[str, Any]) -> dict[str, Any]:
+    path = f"{LOCAL}/searches/{search['id']}"
+    eventually(lambda: rest.get(path)["state"] in OVER, 120, "the search is over")
+    return dict(rest.get(path))
+
+
+def seen(rest: Rest, search: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for page in rest.pages(f"{LOCAL}/searches/{search['id']}/records", 100) for row in page]
+
+
+def children(system: ConsoleSystem) -> list[int]:
+    """The processes that read, one for each search that runs."""
+    pid = system.program("reader").pid()
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.fixture
+def new_topic(make_topic: Callable[..., str]) -> Callable[..., str]:
+    return lambda partitions=3: make_topic("records", [[1, 2, 3]] * partitions)
+
+
+def known(rest: Rest, topic: str) -> None:
+    eventually(lambda: rest.ask("GET", f"{LOCAL}/topics/{topic}").status == 200, what=f"{topic} is known")
+
+
+def test_a_viewer_reads_and_finds(system: ConsoleSystem, people: dict[str, Rest], rest: Rest, new_topic: Callable[..., str]) -> None:
+    topic, viewer = new_topic(), people["viewer"]
+    produce(system, topic, [b'{"order": %d}' % n for n in range(300)])
+    known(rest, topic)
+    answer = viewer.get(f"{LOCAL}/topics/{topic}/records?start=oldest&path=$.order&equals=42")
+    assert answer["search"]["state"] == "done"
+    assert [json.loads(row["value"]["text"]) for row in answer["items"]] == [{"order": 42}]
+    search = ended(viewer, begun(viewer, topic, start="oldest", count=120))
+    assert (search["state"], search["found"]) == ("full", 120)
+    more = ended(viewer, begun(viewer, topic, start="oldest", count=500, at=search["next"]))
+    assert more["state"] == "done"
+    texts = {row["value"]["text"] for one in (search, more) for row in seen(viewer, one)}
+    assert len(texts) == 300 and len(seen(viewer, more)) == 180
+    last = next(row for row in people["admin"].get("/api/v1/audit")["items"] if row["action"] == "read records")
+    assert (last["target"], last["actor"]) == (topic, "test-viewer")
+    visitor = Visitor(system.layout.console_port, system.password)
+    table = visitor.get(f"/topics/{topic}/records/download?search={search['id']}&as=csv").body
+    assert len(table.splitlines()) > 120 and table.startswith("partition,offset,")
+
+
+def test_a_reader_that_is_killed_loses_nothing_and_finds_nothing_twice(
+    system: ConsoleSystem, rest: Rest, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic(partitions=1)
+    produce(
+        system,
+        topic,
+        [b"x" * 100 + b"wanted" if n % 2000 == 0 else b"x" * 100 for n in range(400_000)],
+        **{"linger.ms": 50, "queue.buffering.max.messages": 500_000},
+    )
+    known(rest, topic)
+    search = begun(rest, topic, start="oldest", text="wanted", count=500)
+    pids = eventually(lambda: children(system), what="a process reads")
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    was = ended(rest, search)
+    if was["state"] == "interrupted":
+        assert "ended (by SIGKILL)" in was["reason"]
+        assert rest.ask("POST", f"{LOCAL}/searches/{search['id']}/resume").status == 200
+    over = eventually(lambda: (one := rest.get(f"{LOCAL}/searches/{search['id']}"))["state"] == "done" and one, 120, "it reads to the end")
+    offsets = [row["offset"] for row in seen(rest, search)]
+    assert len(offsets) == len(set(offsets)) == over["found"] == 200
+    assert sum(span["records"] + span["empty"] for span in over["spans"]) == 400_000
+
+
+def test_a_live_search_shows_what_comes_and_stops(system: ConsoleSystem, rest: Rest, new_topic: Callable[..., str]) -> None:
+    topic = new_topic()
+    known(rest, topic)
+    search = begun(rest, topic, start="live")
+    path = f"{LOCAL}/searches/{search['id']}"
+    eventually(lambda: rest.get(path)["spans"], what="it follows the topic")
+    produce(system, topic, [b"now"])
+    eventually(lambda: [row["value"]["text"] for row in seen(rest, search)] == ["now"], what="the record is shown")
+    assert rest.ask("POST", f"{path}/stop").status == 200
+    assert ended(rest, search)["state"] == "stopped"
+
+
+def test_the_whole_reading_process_may_die(system: ConsoleSystem, rest: Rest, new_topic: Callable[..., str]) -> None:
+    topic = new_topic()
+    produce(system, topic, [b"x"])
+    known(rest, topic)
+    system.kill_program("reader")
+    search = begun(rest, topic)
+    assert rest.get(f"{LOCAL}/searches/{search['id']}")["state"] == "queued"
+    system.start_program("reader")
+    assert ended(rest, search)["found"] == 1
+
+
+def test_markup_is_text_on_the_page(system: ConsoleSystem, rest: Rest, new_topic: Callable[..., str]) -> None:
+    topic = new_topic()
+    produce(system, topic, [b"<script>alert(1)</script>\x1b\xe2\x80\xae"])
+    known(rest, topic)
+    visitor = Visitor(system.layout.console_port, system.password)
+    shown = eventually(lambda: (page := visitor.get(f"/topics/{topic}/records").body).count("data-record") and page, what="a row")
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;␛⟨U+202E⟩" in shown
+    assert "<script>alert" not in shown
+    (row,) = rest.get(f"{LOCAL}/topics/{topic}/records")["items"]
+    whole = visitor.get(f"/topics/{topic}/records/{row['partition']}/{row['offset']}")
+    assert whole.status == 200 and "&lt;script&gt;" in whole.body
+    assert visitor.get(f"/topics/{topic}/records/{row['partition']}/99").status == 404
+
+
+def test_what_cannot_be_asked_is_refused_by_name(rest: Rest, new_topic: Callable[..., str]) -> None:
+    topic = new_topic()
+    known(rest, topic)
+    wrong = {
+        "text": {"text": "(", "regex": True},
+        "path": {"path": "$["},
+        "time": {"start": "time"},
+        "at": {"at": "mine"},
+        "key": {"key": "x"},
+    }
+    for field, query in wrong.items():
+        answer = rest.ask("POST", f"{LOCAL}/topics/{topic}/searches", query)
+        assert (answer.status, answer.body["field"]) == (400, field), answer
+    assert rest.ask("GET", f"{LOCAL}/searches/none").status == 404

@@ -1,0 +1,69 @@
+"""One search, read to its end or to a limit: what ends it is told in words."""
+
+from __future__ import annotations
+
+import logging
+
+from django.conf import settings
+
+from console.explained import explain
+from console.gateway.connection import connection_of
+from console.gateway.errors import GatewayError
+from console.gateway.record_log import RecordLog
+from console.models import Cluster
+from console.rules.records.progress import Progress, Search, is_backward
+from console.rules.records.query import WrongQuery
+from console.searches import store
+from workers.reader.backward import Backward
+from workers.reader.bounds import TooLong
+from workers.reader.forward import Forward
+from workers.reader.plan import NotThere, spans_of
+from workers.reader.run import Over, Run
+from workers.reader.wanted import wanted
+
+log = logging.getLogger(__name__)
+
+
+def read(search: Search) -> None:
+    """From where it stands; nothing where another reads for it."""
+    progress = store.begin(search)
+    if progress is None:
+        return
+    try:
+        _read(search, progress)
+    except store.Overtaken:
+        log.warning("search %s is read by another process", search.id)
+
+
+def _read(search: Search, progress: Progress) -> None:
+    run = Run(search, progress, settings.RECORDS_BYTES_PER_S)
+    try:
+        with RecordLog(connection_of(Cluster.objects.get(pk=search.cluster)), search.topic) as records:
+            _end(run, *_outcome(run, records))
+    except GatewayError as error:
+        _end(run, "failed", explain(error).detail)
+
+
+def _outcome(run: Run, records: RecordLog) -> tuple[str, str]:
+    """The state that the search ends in, and why."""
+    search = run.search
+    try:
+        if not run.spans:
+            run.spans = {span.partition: span for span in spans_of(search.query, records)}
+            run.tell()
+        test = wanted(search.query, run.progress)
+        (Backward if is_backward(search.query) else Forward)(run, records, test).read()
+    except Over as over:
+        return over.state, over.reason
+    except (NotThere, WrongQuery) as error:
+        return "failed", str(error)
+    except TooLong:
+        return "failed", "In one record the JSON path was at work for longer than it may be. Give a path with fewer “..” and “*”."
+    except GatewayError as error:
+        return "failed", explain(error).detail
+    return "done", ""
+
+
+def _end(run: Run, state: str, reason: str) -> None:
+    run.progress.state, run.progress.reason = state, reason  # type: ignore[assignment]  # one of its states
+    run.tell()
