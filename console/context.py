@@ -30,6 +30,7 @@ SECTION = {
     "partition": "topics",
     "topic_create": "topics",
     "topic_records": "topics",
+    "topics_bulk": "topics",
     "topic_record": "topics",
     "group": "groups",
     "job": "jobs",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
 from typing import Literal, get_args
@@ -25,6 +25,7 @@ SCORE = re.compile(r"-?\d{1,40}(\.\d{1,20})?(e[+-]?\d{1,3})?")
 CHUNK = 1_000
 """Names read at a time while rows for a filter are looked for."""
 ORDERS = get_args(Order)[1:]
+STARS = ("first", "only")
 STATES: dict[Kind, tuple[str, ...]] = {"topic": get_args(PartitionState), "group": GROUP_STATES}
 
 
@@ -32,7 +33,7 @@ STATES: dict[Kind, tuple[str, ...]] = {"topic": get_args(PartitionState), "group
 class Wanted:
     """What is wanted of a list; empty where it does not matter. `q` is a part of the name in any case of letters; `internal` is `0` or
     `1`; `lag` `1`: only with lag; `troubled` `1`: only topics with a partition that is not safe; `group`: only topics that it reads;
-    `topic`: only groups that read it."""
+    `topic`: only groups that read it; `stars`: a person's favourites `first` or `only`."""
 
     kind: Kind
     q: str = ""
@@ -42,6 +43,7 @@ class Wanted:
     lag: str = ""
     group: str = ""
     topic: str = ""
+    stars: str = ""
     sort: str = ""
     order: str = ""
 
@@ -69,7 +71,8 @@ class Wanted:
     def choices(self) -> dict[str, Sequence[str]]:
         """Of the fields that take only some values: which."""
         once = ("1",)
-        own = {"troubled": once, "internal": ("0", "1")} if self.kind == "topic" else {}
+        own: dict[str, Sequence[str]] = {"stars": STARS}
+        own |= {"troubled": once, "internal": ("0", "1")} if self.kind == "topic" else {}
         return {"state": STATES[self.kind], "lag": once, "sort": (NAME, *COLUMNS[self.kind]), "order": ORDERS, **own}
 
     def asked(self) -> dict[str, str]:
@@ -77,7 +80,10 @@ class Wanted:
         return {field.name: value for field in fields(self) if field.name != "kind" and (value := getattr(self, field.name))}
 
     def filters(self) -> dict[str, str]:
-        return {name: value for name, value in self.asked().items() if name not in ("sort", "order")}
+        """Those of them that hide rows."""
+        return {
+            name: value for name, value in self.asked().items() if name not in ("sort", "order") and (name, value) != ("stars", "first")
+        }
 
 
 # --- filters
@@ -107,8 +113,10 @@ def _state_scores(wanted: Wanted) -> tuple[float, float]:
 
 
 class _Filter:
-    def __init__(self, snapshot: Snapshot, wanted: Wanted) -> None:
+    def __init__(self, snapshot: Snapshot, wanted: Wanted, favourites: Collection[str] = ()) -> None:
         sets = list(_sets(snapshot, wanted))
+        if wanted.stars == "only":
+            sets.append(set(favourites))
         self._names = reduce(set.intersection, sets) if sets else None
         self._text = wanted.q.lower()
         self._internal = wanted.internal
@@ -138,15 +146,18 @@ class Names:
     total: int
 
 
-def page_of_names(snapshot: Snapshot, wanted: Wanted, page: int, size: int = PAGE_ROWS) -> Names:
-    kept = _Filter(snapshot, wanted)
-    if kept.is_open:
+def page_of_names(snapshot: Snapshot, wanted: Wanted, page: int, size: int = PAGE_ROWS, favourites: Collection[str] = ()) -> Names:
+    kept = _Filter(snapshot, wanted, favourites)
+    are_first = wanted.stars == "first" and bool(favourites)
+    if kept.is_open and not are_first:
         total = snapshot.how_many(wanted.kind)
         _, page, last = page_of(range(total), page, size)
         marks = snapshot.ordered(wanted.kind, wanted.column, (page - 1) * size, size, turned=wanted.turned)
         return Names([mark.name for mark in marks], page, last, total)
     every = snapshot.ordered(wanted.kind, wanted.column, turned=wanted.turned)
     names = [mark.name for mark in every if kept.keeps(mark.name)]
+    if are_first:
+        names.sort(key=lambda name: name not in favourites)
     shown, page, last = page_of(names, page, size)
     return Names(shown, page, last, len(names))
 

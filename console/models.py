@@ -195,6 +195,23 @@ class ListChoice(models.Model):
         return f"{self.page}?{self.query}"
 
 
+class Favourite(models.Model):
+    """A topic or group that a person marked with a star; at most `KEEP` of a kind for each person and cluster."""
+
+    KEEP = 200
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    kind = NameField(max_length=10)
+    name = NameField(max_length=255)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["user", "cluster", "kind", "name"], name="one_star_a_name")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
 class ApiToken(models.Model):
     """A bearer token; only its SHA-256 is kept, so a stolen database opens nothing. None lasts for ever."""
 

@@ -264,8 +264,9 @@ def topic_configs(cluster: Cluster, name: str) -> list[Value]:
 
 
 def creation_settings(chosen: Value) -> list[Value]:
-    """The settings offered when a topic is created, with the defaults of a local broker."""
-    rows = [{"name": name, "value": known(name)["default"], **known(name), "chosen": chosen.get(name, "")} for name in CREATE_KEYS]
+    """The settings offered when a topic is created, with the defaults of a local broker; and any other that is chosen already."""
+    names = [*CREATE_KEYS, *sorted(chosen.keys() - set(CREATE_KEYS))]
+    rows = [{"name": name, "value": known(name)["default"], **known(name), "chosen": chosen.get(name, "")} for name in names]
     rows[0]["value"] = "2"
     return rows
 

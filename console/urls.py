@@ -8,6 +8,7 @@ from django.urls.converters import StringConverter
 from console.api import api
 from console.api.probes import healthz, metrics
 from console.views.brokers import broker_action, brokers
+from console.views.favourites import favourite
 from console.views.group import group, group_delete, group_offsets
 from console.views.groups import groups
 from console.views.jobs import job, job_cancel, job_create, jobs
@@ -27,6 +28,7 @@ from console.views.topic_records import (
     topic_records_stop,
 )
 from console.views.topics import topic_create, topics
+from console.views.topics_bulk import topics_bulk
 
 
 class TopicName(StringConverter):
@@ -54,6 +56,8 @@ urlpatterns = [
     path("brokers", brokers, name="brokers"),
     path("brokers/<int:broker_id>/<slug:action>", broker_action, name="broker_action"),
     path("topics", topics, name="topics"),
+    path("topics-at-once", topics_bulk, name="topics_bulk"),
+    path("favourites", favourite, name="favourite"),
     path("new-topic", topic_create, name="topic_create"),
     path("topics/<topic:name>/delete", topic_delete, name="topic_delete"),
     path("topics/<topic:name>/partitions", topic_partitions, name="topic_partitions"),

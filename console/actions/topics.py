@@ -128,8 +128,9 @@ def preview_topic(
     return rows + [{"label": key, "before": known(key)["default"], "after": value} for key, value in configs.items()]
 
 
-def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> Job | None:
-    """The job that follows a deletion which goes on after the cluster's time for it was up."""
+def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str, settle: bool = True) -> Job | None:
+    """The job that follows a deletion which goes on after the cluster's time for it was up. Without `settle` nobody waits until it is
+    seen."""
     with audited(actor, ADMIN, "delete topic", name) as entry:
         topic = _known(cluster, name)
         entry.before = topic and {key: getattr(topic, key) for key in ("topic_id", "partitions", "messages", "size_bytes")}
@@ -143,7 +144,7 @@ def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str) -> 
             if error.name == "UNKNOWN_TOPIC_OR_PARTITION" and _is_there(cluster, name):
                 raise Conflict(NOT_HEARD_OF.format(name)) from error
             raise
-    if await_snapshot(lambda: _gone_or_waiting(Snapshot(cluster.pk).topic(name))) or not _is_going(cluster, name):
+    if not settle or await_snapshot(lambda: _gone_or_waiting(Snapshot(cluster.pk).topic(name))) or not _is_going(cluster, name):
         return None
     return follow(actor, cluster, Deletion.name, name, (entry.before or {}).get("partitions") or 0)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from broker_core.config import TOPIC_KEYS
 
+ALL_KEYS = tuple(sorted(TOPIC_KEYS))
 CREATE_KEYS = ("min.insync.replicas", "cleanup.policy", "retention.ms", "retention.bytes", "max.message.bytes", "compression.type")
 
 

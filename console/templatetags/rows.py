@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -54,6 +54,17 @@ def preference(partition: Partition) -> str:
     if partition.leader is None or partition.preferred_leader is None:
         return ""
     return "preferred" if partition.leader == partition.preferred_leader else f"{partition.preferred_leader} is preferred"
+
+
+@register.filter
+def is_in(value: Any, some: Collection[Any]) -> bool:
+    return value in some
+
+
+@register.filter
+def star_of(name: str, kind: str) -> str:
+    """What a star's button sends."""
+    return json.dumps({"kind": kind, "name": name})
 
 
 @register.filter

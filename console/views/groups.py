@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpResponse
 
+from console.actions.favourites import favourites
 from console.context import encoded, live_needs
 from console.listing import page_of_names
 from console.snapshot.read import Snapshot
@@ -32,7 +33,8 @@ def groups(request: Any) -> HttpResponse:
     if led := elsewhere(request, wanted):
         return led
     snapshot = Snapshot(request.cluster.pk)
-    found = page_of_names(snapshot, wanted, number(request, "page", 1, least=1) or 1)
+    stars = favourites(request.user, request.cluster, "group")
+    found = page_of_names(snapshot, wanted, number(request, "page", 1, least=1) or 1, favourites=stars)
     rows = snapshot.groups(found.names)
     live_needs(request, group_rows=encoded([row.group for row in rows]))
-    return show(request, "groups", {**list_context(request, wanted, HEADS, found), "rows": rows})
+    return show(request, "groups", {**list_context(request, wanted, HEADS, found, stars), "rows": rows})

@@ -50,7 +50,7 @@ def elsewhere(request: Any, wanted: Wanted) -> HttpResponse | None:
     return HttpResponseRedirect(f"{request.path}?{query}") if query else None
 
 
-def list_context(request: Any, wanted: Wanted, heads: Sequence[Head], found: Names) -> dict[str, Any]:
+def list_context(request: Any, wanted: Wanted, heads: Sequence[Head], found: Names, stars: set[str]) -> dict[str, Any]:
     """For `parts/list_head.html` and its like."""
     return {
         "wanted": wanted,
@@ -61,6 +61,7 @@ def list_context(request: Any, wanted: Wanted, heads: Sequence[Head], found: Nam
         "states": [(state, STATES[state].words) for state in wanted.choices()["state"]],
         "pages": pages(request, found.page, found.last, found.total),
         "is_partial": is_htmx(request),
+        "favourites": stars,
     }
 
 
@@ -91,5 +92,6 @@ def _filtered(wanted: Wanted) -> list[str]:
         "lag": "with lag",
         "group": f"read by {wanted.group}",
         "topic": f"reads {wanted.topic}",
+        "stars": "favourites only",
     }
     return [words[name] for name in wanted.filters()]

@@ -8,10 +8,12 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console import queries
+from console.actions.favourites import favourites
 from console.actions.topics import create_topic, preview_topic
 from console.context import live_needs
 from console.errors import Risky
-from console.gateway.topic_keys import CREATE_KEYS
+from console.gateway.errors import GatewayError
+from console.gateway.topic_keys import ALL_KEYS
 from console.listing import page_of_names
 from console.roles import OPERATOR, actor_of
 from console.snapshot.read import Snapshot
@@ -23,6 +25,7 @@ from console.views.support import (
     explain,
     followed,
     is_confirmed,
+    note_query,
     number,
     page,
     required_number,
@@ -54,22 +57,23 @@ def topics(request: Any) -> HttpResponse:
     if led := elsewhere(request, wanted):
         return led
     snapshot = Snapshot(request.cluster.pk)
-    found = page_of_names(snapshot, wanted, number(request, "page", 1, least=1) or 1)
+    stars = favourites(request.user, request.cluster, "topic")
+    found = page_of_names(snapshot, wanted, number(request, "page", 1, least=1) or 1, favourites=stars)
     rows, troubled = snapshot.topics(found.names), bool(wanted.troubled)
     live_needs(request, topic_rows=",".join(row.topic for row in rows))
     views = switches(request, reverse("topics"), troubled, snapshot.troubled_topics_count(), "cluster")
-    context = list_context(request, wanted, HEADS, found)
+    context = list_context(request, wanted, HEADS, found, stars)
     return show(request, "topics", {**context, "rows": rows, "troubled": troubled, "views": views})
 
 
-@page("GET", "HEAD", "POST", role=OPERATOR, doing="create topic")
+@page("GET", "HEAD", "POST", role=OPERATOR, doing="create topic", query=("from",))
 def topic_create(request: Any) -> HttpResponse:
     """`preview=1` shows what would happen, checked by the brokers, and creates nothing."""
     if request.method != "POST":
         actor_of(request).require(OPERATOR, "create topic")
-        return show_form(request, {"name": "", "partitions": 3, "replication_factor": 3}, {})
+        return show_form(request, *_template(request, request.GET.get("from", "")[:249]))
     values = {name: request.POST.get(name, "").strip() for name in ("name", "partitions", "replication_factor")}
-    configs = {key: text for key in CREATE_KEYS if (text := request.POST.get(f"config.{key}", "").strip())}
+    configs = {key: text for key in ALL_KEYS if (text := request.POST.get(f"config.{key}", "").strip())}
     try:
         asked: dict[str, Any] = {name: required_number(request, name) for name in ("partitions", "replication_factor")} | {
             "configs": configs
@@ -86,6 +90,21 @@ def topic_create(request: Any) -> HttpResponse:
     if job is not None:
         return followed(request, job)
     return done(request, reverse("topics"), f"Topic {values['name']} is created.")
+
+
+def _template(request: Any, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the form begins with: another topic's figures and own settings, or the usual."""
+    usual = {"name": "", "partitions": 3, "replication_factor": 3}
+    if not name:
+        return usual, {}
+    topic = queries.topic_or_fail(Snapshot(request.cluster.pk), name)
+    values = {"name": "", "like": name, "partitions": topic.partitions or 3, "replication_factor": topic.replication_factor or 3}
+    try:
+        rows = queries.topic_configs(request.cluster, name)
+    except GatewayError as error:
+        note_query(request, f"The settings of {name} could not be read, so that none of them is taken over: {error}")
+        rows = []
+    return values, {row["name"]: row["value"] for row in rows if row["source"] == "topic" and row["name"] in ALL_KEYS}
 
 
 def show_form(request: Any, values: dict[str, Any], chosen: dict[str, str], *, status: int = 200, **more: Any) -> HttpResponse:

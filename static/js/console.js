@@ -165,6 +165,17 @@ function openNamed() {
   else if (named?.tagName === "BUTTON") named.focus();
 }
 
+// The boxes of a form that may stand anywhere on the page: all are checked, or none where all were.
+function checkAll() {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-check-all]");
+    if (!button) return;
+    const boxes = [...document.getElementById(button.dataset.checkAll).elements].filter((one) => one.type === "checkbox");
+    const wanted = !boxes.every((one) => one.checked);
+    for (const box of boxes) box.checked = wanted;
+  });
+}
+
 // A row's ladder is opened and shut by its button, and the address says which are.
 function expanders() {
   document.addEventListener("click", (event) => {
@@ -224,12 +235,16 @@ function follow(root) {
 
 // What a person has opened or closed stays so when the list around it is fetched anew.
 const opened = new Map();
+const chosen = new Set();
 function keepOpen(root) {
+  chosen.clear();
+  for (const one of root.querySelectorAll("input[type=checkbox][id]")) if (one.checked) chosen.add(one.id);
   for (const one of root.querySelectorAll("details[id]")) opened.set(one.id, one.open);
 }
 
 function reopen(root) {
   for (const one of root.querySelectorAll("details[id]")) if (opened.has(one.id)) one.open = opened.get(one.id);
+  for (const one of root.querySelectorAll("input[type=checkbox][id]")) if (chosen.has(one.id)) one.checked = true;
 }
 
 function repaint(root) {
@@ -241,6 +256,7 @@ theme();
 rail();
 confirmations();
 expanders();
+checkAll();
 htmxHooks();
 const url = document.body.dataset.wsUrl;
 if (url) {

@@ -1,0 +1,154 @@
+"""One change to several topics, a topic at a time: each is an action of its own with its row in the audit, and one that fails stops none
+of the others. What the time does not suffice for is not begun, and said."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+from broker_core.contract.partitions import Topic
+from console.actions.audit import judge
+from console.actions.topics import delete_topic, preview_config, set_config
+from console.errors import Conflict, Invalid
+from console.gateway.errors import GatewayError
+from console.models import Cluster
+from console.roles import ADMIN, OPERATOR, Actor
+from console.rules.words import counted, whole
+from console.snapshot.read import Snapshot
+
+TOPICS_MOST = 50
+TIME_S = 25.0
+PHRASE_MOST = 60
+KEY_MAX, VALUE_MAX = 200, 2_000
+
+
+class Result(NamedTuple):
+    """How it went with one topic; `job` is the id of what follows it to its end."""
+
+    topic: str
+    outcome: Literal["done", "failed", "not begun"]
+    words: str
+    job: int | None = None
+
+
+class Change(NamedTuple):
+    """One topic's setting before and after, and what it puts at risk; `error`: why it would be refused, or could not be read."""
+
+    topic: str
+    before: str | None
+    after: str | None
+    risks: tuple[str, ...]
+    error: str = ""
+
+
+class Plan(NamedTuple):
+    """What a change would do to each topic; `sentence` says it of all."""
+
+    sentence: str
+    topics: Sequence[Topic]
+    changes: Sequence[Change]
+
+
+def checked_names(names: Sequence[str]) -> list[str]:
+    found = list(dict.fromkeys(name for name in names if name))
+    if not found:
+        raise Invalid("topic", "Choose at least one topic.")
+    if len(found) > TOPICS_MOST:
+        raise Invalid("topic", f"Choose at most {whole(TOPICS_MOST)} topics at a time.")
+    return found
+
+
+def phrase(names: Sequence[str]) -> str:
+    """What is to be typed before these topics are deleted: their names, where that is not too much to ask."""
+    named = ", ".join(names)
+    return named if len(named) <= PHRASE_MOST else f"delete {counted(len(names), 'topic')}".replace("\u202f", " ")
+
+
+# --- what would happen
+
+
+def plan_deletion(actor: Actor, cluster: Cluster, names: Sequence[str]) -> Plan:
+    """The records, copies and readers that would be lost, as last seen."""
+    judge(actor, ADMIN, "delete topics", {"names": phrase(names)})
+    topics = _known(cluster, names)
+    records = sum(topic.messages or 0 for topic in topics)
+    least = "at least " if any(topic.messages is None or topic.unmeasured for topic in topics) else ""
+    read = sum(topic.groups > 0 for topic in topics)
+    readers = f" {counted(read, 'of them is', 'of them are')} read by groups, whose offsets there are lost, too." if read else ""
+    sentence = f"{counted(len(topics), 'topic')} with {least}{counted(records, 'record')} would be removed from every broker.{readers}"
+    return Plan(sentence, topics, ())
+
+
+def plan_setting(actor: Actor, cluster: Cluster, names: Sequence[str], key: str, value: str) -> Plan:
+    """An empty value takes the topics' own away. The brokers check each without doing it."""
+    judge(actor, OPERATOR, "change topic settings", {"names": phrase(names)})
+    _check_setting(key, value)
+    topics = _known(cluster, names)
+    changes = [_change(cluster, topic.topic, key, value or None) for topic in topics]
+    same = sum(not change.error and change.before == change.after for change in changes)
+    sentence = f"{key} of {counted(len(topics), 'topic')} would be {value or 'the default again'}."
+    return Plan(sentence + (f" {whole(same)} have it so already." if same else ""), topics, changes)
+
+
+def _change(cluster: Cluster, topic: str, key: str, value: str | None) -> Change:
+    try:
+        (row,), risks = preview_config(cluster, topic, {key: value})
+    except GatewayError as error:
+        return Change(topic, None, value, (), str(error))
+    return Change(topic, row["before"], value, tuple(risks))
+
+
+def _check_setting(key: str, value: str) -> None:
+    if not key or len(key) > KEY_MAX:
+        raise Invalid("key", "Name a setting.")
+    if len(value) > VALUE_MAX:
+        raise Invalid("value", f"A value has at most {whole(VALUE_MAX)} characters here.")
+
+
+def _known(cluster: Cluster, names: Sequence[str]) -> list[Topic]:
+    """`Invalid` names those that are not there."""
+    found = {topic.topic: topic for topic in Snapshot(cluster.pk).topics(names)}
+    if gone := [name for name in names if name not in found]:
+        raise Invalid("topic", f"There is no topic {gone[0]!r}" + (f", nor {counted(len(gone) - 1, 'other')}." if gone[1:] else "."))
+    return [found[name] for name in names]
+
+
+# --- doing it
+
+
+def delete_topics(actor: Actor, cluster: Cluster, names: Sequence[str], *, confirm: str) -> list[Result]:
+    judge(actor, ADMIN, "delete topics", {"names": phrase(names)})
+    if confirm.strip() != phrase(names):
+        raise Invalid("confirm", f"Type {phrase(names)} to delete {counted(len(names), 'topic')} with all their records.")
+
+    def delete(name: str) -> Result:
+        job = delete_topic(actor, cluster, name, confirm=name, settle=False)
+        return Result(name, "done", "is being deleted", None if job is None else job.pk)
+
+    return _each(names, delete)
+
+
+def set_configs(actor: Actor, cluster: Cluster, names: Sequence[str], key: str, value: str) -> list[Result]:
+    """The plan has told the risks, so they are taken."""
+    judge(actor, OPERATOR, "change topic settings", {"names": phrase(names)})
+    _check_setting(key, value)
+
+    def change(name: str) -> Result:
+        set_config(actor, cluster, name, {key: value or None}, confirm=True)
+        return Result(name, "done", f"{key} is {value}" if value else f"{key} is the default again")
+
+    return _each(names, change)
+
+
+def _each(names: Sequence[str], act: Callable[[str], Result]) -> list[Result]:
+    end, found = time.monotonic() + TIME_S, list[Result]()
+    for name in names:
+        if time.monotonic() >= end:
+            found.append(Result(name, "not begun", "the time of one request was up: choose it again"))
+            continue
+        try:
+            found.append(act(name))
+        except (Invalid, Conflict, GatewayError) as error:
+            found.append(Result(name, "failed", str(error)))
+    return found
