@@ -9,8 +9,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from broker_core.contract.sentences import Verdict
+from console.addressing import base_of, cluster_named
 from console.models import Cluster
-from console.queries import local_cluster, seen
+from console.queries import clusters_or_none, local_cluster, seen
 from console.roles import ADMIN, OPERATOR, actor_of
 
 NAVIGATION = (
@@ -45,17 +46,21 @@ def console(request: HttpRequest) -> dict[str, Any]:
     if user is None or not user.is_authenticated:
         return {"page": _page(request)}
     actor = actor_of(request)
-    cluster: Cluster = getattr(request, "cluster", None) or local_cluster()
+    cluster = _cluster(request)
     live, _ = seen(cluster)
     verdict = (live and live.verdict) or NOTHING_KNOWN
     page = _page(request)
     return {
         "cluster": cluster,
+        "base": base_of(cluster.pk),
+        "all_clusters": clusters_or_none,
         "live": live,
         "verdict": verdict,
         "role": actor.role,
-        "can_operate": actor.may(OPERATOR),
-        "can_admin": actor.may(ADMIN),
+        "can_operate": actor.may(OPERATOR) and not cluster.read_only,
+        "can_admin": actor.may(ADMIN) and not cluster.read_only,
+        "is_operator": actor.may(OPERATOR),
+        "is_admin": actor.may(ADMIN),
         "username": actor.name,
         "nav": [item for item in _navigation(page) if item["name"] != "audit" or actor.may(ADMIN)],
         "page": page,
@@ -63,6 +68,12 @@ def console(request: HttpRequest) -> dict[str, Any]:
         "ws_url": f"/ws/v1/live?cluster={cluster.pk}" + getattr(request, "live_needs", ""),
         "old": _old(verdict),
     }
+
+
+def _cluster(request: Any) -> Cluster:
+    """Of a page that no view made, as of one that is not there, too."""
+    shown: Cluster | None = getattr(request, "cluster", None) or Cluster.objects.filter(pk=cluster_named(request)).first()
+    return shown or local_cluster()
 
 
 def live_needs(request: Any, **needs: str) -> None:

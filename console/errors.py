@@ -31,3 +31,10 @@ class Outdated(Exception):
 
 class Conflict(Exception):
     """Something under way stands in the way; the message names it."""
+
+
+class ReadOnly(Conflict):
+    """The cluster, which is named, may be looked at from here and not changed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is read-only here: nothing of it is changed from this console until an admin allows it.")

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from ninja.errors import HttpError, ValidationError
 
-from console.errors import Conflict, Invalid, Outdated, Unconfirmed
+from console.errors import Conflict, Invalid, Outdated, ReadOnly, Unconfirmed
 from console.gateway.errors import GatewayError
 from console.gateway.refusals import kind_of, sentence
 from console.queries import BadQuery, NotFound
@@ -41,6 +41,7 @@ class Problem(NamedTuple):
 _SAID_BY_ITSELF: dict[type[Exception], Kind] = {
     Refused: problems.FORBIDDEN,
     NotFound: problems.NOT_FOUND,
+    ReadOnly: problems.CLUSTER_READ_ONLY,
     Conflict: problems.CONFLICT,
     Outdated: problems.OUTDATED,
     SnapshotUnavailable: problems.SNAPSHOT_AWAY,
@@ -48,7 +49,7 @@ _SAID_BY_ITSELF: dict[type[Exception], Kind] = {
     NotRecorded: problems.NOT_FOUND,
     TooMany: problems.READERS_BUSY,
 }
-"""Errors whose message says all."""
+"""Errors whose message says all; of two that fit, the first is taken."""
 _SAID_BY_KIND: dict[type[Exception], Kind] = {
     RequestDataTooBig: problems.TOO_LARGE,
     OperationalError: problems.DATABASE_AWAY,

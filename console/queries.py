@@ -18,14 +18,17 @@ from broker_core.contract.jobs import Job as JobValue
 from broker_core.contract.moments import Differences, Kept
 from broker_core.contract.partitions import Partition, Topic
 from broker_core.contract.sentences import KeptEvent
+from console.addressing import base_of
 from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import CREATE_KEYS, known
 from console.models import AuditEntry, Cluster, Event, HealthReport, Job, LagSummary, ThroughputSummary, event_value, job_value
 from console.rules.schedule import next_due
+from console.rules.states import CLUSTER_WORDS
 from console.rules.words import spans, whole
 from console.snapshot import moments
 from console.snapshot.freshness import as_of
+from console.snapshot.glances import Glance, glances
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 from console.snapshot.sorting import STATE_RANK
 
@@ -108,6 +111,10 @@ def changes(cluster: Cluster, from_ms: int | None, to_ms: int | None) -> Differe
     return moments.compare(cluster.pk, first, last).differences or Differences(from_ms=first, to_ms=last)
 
 
+def cluster_ids() -> list[str]:
+    return sorted(Cluster.objects.values_list("pk", flat=True))
+
+
 def seen(cluster: Cluster) -> tuple[live.Cluster | None, live.AsOf]:
     """What is known of the cluster live, and how old that is; nothing where Redis does not answer."""
     try:
@@ -115,6 +122,43 @@ def seen(cluster: Cluster) -> tuple[live.Cluster | None, live.AsOf]:
         return snapshot.cluster(), snapshot.as_of()
     except SnapshotUnavailable:
         return None, as_of(None, None, 0)
+
+
+class ClusterRow(NamedTuple):
+    """A cluster among others: how it is in words, with the level that colours them."""
+
+    cluster: Cluster
+    url: str
+    is_own: bool
+    level: str
+    words: str
+    sentence: str
+    live: live.Cluster | None
+    as_of: live.AsOf
+    behind: int | None
+
+
+def clusters_at_a_glance() -> list[ClusterRow]:
+    """All of them, the own one first, the others by name; `SnapshotUnavailable` without Redis."""
+    rows = sorted(Cluster.objects.all(), key=lambda one: (one.pk != settings.LOCAL_CLUSTER, one.name.casefold()))
+    return [_cluster_row(*pair) for pair in zip(rows, glances([row.pk for row in rows]), strict=True)]
+
+
+def clusters_or_none() -> list[ClusterRow]:
+    """For the top bar, which a page without Redis has too."""
+    try:
+        return clusters_at_a_glance()
+    except SnapshotUnavailable:
+        rows = sorted(Cluster.objects.all(), key=lambda one: (one.pk != settings.LOCAL_CLUSTER, one.name.casefold()))
+        return [_cluster_row(row, Glance(None, as_of(None, None, 0), None)) for row in rows]
+
+
+def _cluster_row(cluster: Cluster, glance: Glance) -> ClusterRow:
+    verdict = glance.live.verdict if glance.live else None
+    level = verdict.level if verdict else "unknown"
+    sentence = verdict.text if verdict else "Nothing is known of this cluster yet."
+    is_own, url = cluster.pk == settings.LOCAL_CLUSTER, base_of(cluster.pk) + "/"
+    return ClusterRow(cluster, url, is_own, level, CLUSTER_WORDS[level], sentence, *glance)
 
 
 # --- pages of names
@@ -283,9 +327,10 @@ def active_jobs(cluster: Cluster) -> list[JobValue]:
     return [job_value(job) for job in Job.objects.filter(cluster=cluster, state__in=Job.ACTIVE).order_by("-id")[:20]]
 
 
-def job_or_fail(job_id: int) -> Job:
-    found = Job.objects.filter(pk=job_id).first()
-    if found is None:
+def job_or_fail(job_id: int, cluster: Cluster | None = None) -> Job:
+    """Of one cluster, or of any."""
+    found = Job.objects.select_related("cluster").filter(pk=job_id).first()
+    if found is None or (cluster is not None and found.cluster_id != cluster.pk):
         raise NotFound(f"There is no job {job_id}.")
     return found
 
@@ -340,8 +385,10 @@ def known_choice(field: str, value: str, choices: Sequence[str]) -> str:
     return value
 
 
-def audit(before: int | None, count: int = 50) -> list[AuditEntry]:
+def audit(before: int | None, count: int = 50, cluster: str = "") -> list[AuditEntry]:
+    """Newest first, of one cluster or (empty) of all and of the console itself."""
     rows = AuditEntry.objects.order_by("-id")
+    rows = rows.filter(cluster=cluster) if cluster else rows
     return list((rows.filter(id__lt=before) if before is not None else rows)[:count])
 
 

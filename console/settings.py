@@ -52,6 +52,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "console.addressing.within_cluster",
     "console.middleware.security_headers",
     "console.middleware.api_problems",
     "console.views.errors.not_allowed_pages",
@@ -66,12 +67,13 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "console.urls"
 ASGI_APPLICATION = "console.asgi.application"
+BUILTIN_TAGS = ("addresses", "figures", "times", "states", "rows", "fields", "records")
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
-            "builtins": [f"console.templatetags.{name}" for name in ("figures", "times", "states", "rows", "fields", "records")],
+            "builtins": [f"console.templatetags.{name}" for name in BUILTIN_TAGS],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

@@ -8,6 +8,7 @@ from django.urls.converters import StringConverter
 from console.api import api
 from console.api.probes import healthz, metrics
 from console.views.brokers import broker_action, brokers
+from console.views.clusters import cluster_change, cluster_delete, cluster_new, clusters
 from console.views.favourites import favourite
 from console.views.group import group, group_delete, group_offsets
 from console.views.groups import groups
@@ -84,6 +85,10 @@ urlpatterns = [
     path("health/run", health_run, name="health_run"),
     path("events", events, name="events"),
     path("audit", audit, name="audit"),
+    path("clusters", clusters, name="clusters"),
+    path("clusters/new", cluster_new, name="cluster_new"),
+    path("clusters/<slug:cluster_id>", cluster_change, name="cluster_change"),
+    path("clusters/<slug:cluster_id>/delete", cluster_delete, name="cluster_delete"),
     path("settings", settings, name="settings"),
     path("settings/tokens/new", token_create, name="token_create"),
     path("settings/tokens/<int:token_id>/revoke", token_revoke, name="token_revoke"),

@@ -11,7 +11,7 @@ Level = Literal["ok", "notice", "warn", "bad", "unknown"]
 
 class Piece(Struct, frozen=True, gc=False):
     """Words of a sentence. `about` is what they name (`topic/orders`, `brokers`), `form` the form there in which a choice is made,
-    `href` the address of both."""
+    `href` the address of both within the cluster's pages: those of a registered cluster stand after `/c/<id>`."""
 
     text: str
     about: str | None = None

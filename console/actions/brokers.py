@@ -13,7 +13,7 @@ CONFIRMED = ("stop", "restart", "kill", "pause")
 
 def act_on_broker(actor: Actor, cluster: Cluster, broker_id: int, action: str, *, confirm: str | None) -> None:
     """Stopping, killing and pausing take replicas away: they want the broker's id typed (`confirm`; None from a script)."""
-    with audited(actor, ADMIN, f"{action} broker", str(broker_id)):
+    with audited(actor, ADMIN, f"{action} broker", str(broker_id), cluster=cluster):
         if action not in local.ACTIONS:
             raise Invalid("action", f"A broker can be told to {', '.join(local.ACTIONS)}; not to {action}.")
         if not cluster.is_local:

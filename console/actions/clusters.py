@@ -44,7 +44,7 @@ def blank() -> dict[str, Any]:
 
 def register(actor: Actor, cluster_id: str, given: Values) -> Cluster:
     """The new row; `Invalid` names the field that is wrong."""
-    with audited(actor, ADMIN, "register cluster", cluster_id[:64]) as entry:
+    with audited(actor, ADMIN, "register cluster", cluster_id[:64], cluster=None) as entry:
         check_id(cluster_id)
         values = _checked(blank(), given)
         entry.after = _told(blank(), values)
@@ -57,7 +57,7 @@ def register(actor: Actor, cluster_id: str, given: Values) -> Cluster:
 
 def change(actor: Actor, cluster: Cluster, given: Values) -> Cluster:
     """The row with what is given; all else stays, secrets too."""
-    with audited(actor, ADMIN, "change cluster", cluster.pk) as entry:
+    with audited(actor, ADMIN, "change cluster", cluster.pk, cluster=None) as entry:
         _refuse_local(cluster)
         now = _values(cluster, given)
         values = _checked(now, given)
@@ -71,7 +71,7 @@ def change(actor: Actor, cluster: Cluster, given: Values) -> Cluster:
 
 def delete(actor: Actor, cluster: Cluster, *, confirm: str) -> None:
     """The registration, with its events, jobs and reports; the cluster itself is not touched."""
-    with audited(actor, ADMIN, "delete cluster", cluster.pk) as entry:
+    with audited(actor, ADMIN, "delete cluster", cluster.pk, cluster=None) as entry:
         _refuse_local(cluster)
         entry.before = {name: getattr(cluster, name) for name in ("name", "bootstrap_servers")}
         if confirm != cluster.pk:
@@ -88,7 +88,7 @@ def test(actor: Actor, cluster: Cluster | None, given: Values) -> Trial:
     What a registered cluster calls itself is kept, the first time and while its servers are those that were asked.
     """
     target = cluster.pk if cluster else str(given.get("bootstrap_servers", ""))[:100]
-    with audited(actor, ADMIN, "test cluster", target) as entry:
+    with audited(actor, ADMIN, "test cluster", target, cluster=None) as entry:
         now = blank() if cluster is None else _values(cluster, given)
         values = _checked(now, {**given, "name": "test"} if cluster is None else given)
         found = try_out(_connection(values), cluster.kafka_id if cluster else "")

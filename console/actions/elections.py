@@ -29,7 +29,7 @@ def without_leader(snapshot: Snapshot, name: str) -> list[Partition]:
 def elect_unclean(actor: Actor, cluster: Cluster, name: str, *, confirm: str | None) -> dict[str, Any]:
     """Elects for every partition of the topic that has no leader; `confirm` is the topic's name (None: not confirmed).
     `{topic, elected: [partition], failed: [{partition, error}]}`."""
-    with audited(actor, ADMIN, "elect unclean leaders", name) as entry:
+    with audited(actor, ADMIN, "elect unclean leaders", name, cluster=cluster) as entry:
         snapshot = Snapshot(cluster.pk)
         if snapshot.topic(name) is None:
             raise Invalid("topic", f"There is no topic {name}.")

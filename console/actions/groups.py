@@ -42,7 +42,7 @@ def set_offsets(
 ) -> list[dict[str, Any]]:
     """Moves the committed offsets of a group without members; returns what was done. An offset beyond the log is refused without
     `confirm`."""
-    with audited(actor, OPERATOR, "move offsets", group) as entry:
+    with audited(actor, OPERATOR, "move offsets", group, cluster=cluster) as entry:
         kafka = KafkaCluster(connection_of(cluster))
         members = kafka.describe_group(group).get("members") or []
         if members:
@@ -65,7 +65,7 @@ def _refuse_beyond(plan: list[dict[str, Any]], *, confirm: bool) -> None:
 
 
 def delete_group(actor: Actor, cluster: Cluster, group: str, *, confirm: str) -> None:
-    with audited(actor, ADMIN, "delete group", group) as entry:
+    with audited(actor, ADMIN, "delete group", group, cluster=cluster) as entry:
         entry.before = _known(cluster, group)
         if confirm != group:
             raise Unconfirmed("confirm", f"Type the group's name, {group}, to delete it with its committed offsets.")

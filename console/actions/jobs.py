@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 
 from console.actions.audit import audited
-from console.errors import Conflict
+from console.errors import Conflict, Invalid
 from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.jobs.kind import JobKind
-from console.jobs.registry import asked_for
+from console.jobs.registry import KINDS, asked_for
 from console.models import Cluster, Job, job_value, trim
 from console.queue import enqueue_job
 from console.roles import OPERATOR, Actor
@@ -22,8 +23,11 @@ from console.snapshot.read import Snapshot, SnapshotUnavailable
 
 def create_job(actor: Actor, cluster: Cluster, kind: str, params: Mapping[str, Any]) -> Job:
     """The queued row; `Conflict` where another active job stands in its way, as its kind sees it."""
-    with audited(actor, OPERATOR, f"start {kind}"[:60], cluster.pk, after=dict(params)) as entry:
+    changes = kind not in KINDS or KINDS[kind].changes_cluster
+    with audited(actor, OPERATOR, f"start {kind}"[:60], cluster.pk, cluster=cluster, changes_cluster=changes, after=dict(params)) as entry:
         asked = asked_for(kind)
+        if asked.of_own_cluster and cluster.pk != settings.LOCAL_CLUSTER:
+            raise Invalid("cluster", f"This is not available from {cluster.name}: samples are taken of this system's own cluster only.")
         checked = entry.after = asked.checked(params)
         refuse_unknown(cluster, asked, checked)
         with transaction.atomic():
@@ -88,7 +92,9 @@ def _refuse_clash(cluster: Cluster, kind: JobKind, params: Mapping[str, Any]) ->
 
 def cancel_job(actor: Actor, job: Job) -> Job:
     """Asks for the end; the worker brings it about. `Conflict` when the job is over."""
-    with audited(actor, OPERATOR, f"cancel {job.kind}"[:60], str(job.pk), before={"state": job.state}):
+    changes = job.kind not in KINDS or KINDS[job.kind].changes_cluster
+    named = f"cancel {job.kind}"[:60]
+    with audited(actor, OPERATOR, named, str(job.pk), cluster=job.cluster, changes_cluster=changes, before={"state": job.state}):
         with transaction.atomic():
             fresh = Job.objects.select_for_update().get(pk=job.pk)
             if not fresh.active:

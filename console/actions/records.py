@@ -25,7 +25,7 @@ NOT_TOLD = ("text", "equals", "header", "at")
 def search_records(actor: Actor, cluster: Cluster, topic: str, query: Query, *, whole: bool = False) -> Search:
     """Queues a search, with one row in the audit; `whole` keeps much of each record, for one that is looked at alone."""
     told = {name: value for name, value in query.address().items() if name not in NOT_TOLD}
-    with audited(actor, VIEWER, "read records", topic, after=told):
+    with audited(actor, VIEWER, "read records", topic, cluster=cluster, changes_cluster=False, after=told):
         topic_or_fail(Snapshot(cluster.pk), topic)
         chars = {"chars": WHOLE_CHARS} if whole else {}
         search = Search(id=store.new_id(), cluster=cluster.pk, topic=topic, query=query, by=actor.name, asked_ms=store.now_ms(), **chars)

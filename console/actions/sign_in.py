@@ -33,12 +33,12 @@ def check_password(name: str, password: str, address: str, device: str) -> User 
         _failed(name, address, "wrong password")
         return None
     forget_tries(lanes)
-    with audited(Actor(name, VIEWER, "page", address), VIEWER, AuditEntry.SIGN_IN, name):
+    with audited(Actor(name, VIEWER, "page", address), VIEWER, AuditEntry.SIGN_IN, name, cluster=None):
         return user
 
 
 def note_sign_out(actor: Actor) -> None:
-    with audited(actor, VIEWER, "sign out", actor.name):
+    with audited(actor, VIEWER, "sign out", actor.name, cluster=None):
         pass
 
 

@@ -23,7 +23,7 @@ TOKENS_LIMIT = 200
 
 def create_token(actor: Actor, name: str, role: str, days: int = ApiToken.DAYS) -> tuple[ApiToken, str]:
     """The row and the token, which nobody can read again; it ends by itself after so many days."""
-    with audited(actor, ADMIN, "create token", name, after={"role": role, "days": days}):
+    with audited(actor, ADMIN, "create token", name, cluster=None, after={"role": role, "days": days}):
         if not NAME.fullmatch(name):
             raise Invalid("name", "A token's name has 1 to 100 letters from a to z, digits, spaces or . @ : - _")
         if name.lower() in OURS or User.objects.filter(username__iexact=name).exists():
@@ -38,7 +38,15 @@ def create_token(actor: Actor, name: str, role: str, days: int = ApiToken.DAYS) 
 
 
 def revoke_token(actor: Actor, token: ApiToken) -> None:
-    with audited(actor, ADMIN, "revoke token", token.name, before={"role": token.role, "state": token.state}, after={"state": "revoked"}):
+    with audited(
+        actor,
+        ADMIN,
+        "revoke token",
+        token.name,
+        cluster=None,
+        before={"role": token.role, "state": token.state},
+        after={"state": "revoked"},
+    ):
         ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 

@@ -53,7 +53,7 @@ def create_topic(
     """Without `confirm` settings that put records at risk, and more replicas than brokers should have, are refused (`Risky`).
     What the cluster did not finish in time is followed by the job that is returned."""
     after = {"partitions": partitions, "replication_factor": replication_factor, "configs": dict(configs)}
-    with audited(actor, OPERATOR, "create topic", name, after=after):
+    with audited(actor, OPERATOR, "create topic", name, cluster=cluster, after=after):
         check_topic(name, partitions, replication_factor)
         kafka = KafkaCluster(connection_of(cluster))
         if not confirm:
@@ -131,7 +131,7 @@ def preview_topic(
 def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str, settle: bool = True) -> Job | None:
     """The job that follows a deletion which goes on after the cluster's time for it was up. Without `settle` nobody waits until it is
     seen."""
-    with audited(actor, ADMIN, "delete topic", name) as entry:
+    with audited(actor, ADMIN, "delete topic", name, cluster=cluster) as entry:
         topic = _known(cluster, name)
         entry.before = topic and {key: getattr(topic, key) for key in ("topic_id", "partitions", "messages", "size_bytes")}
         if confirm != name:
@@ -178,7 +178,7 @@ def _gone_or_waiting(topic: Topic | None) -> bool:
 
 def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: int | None = None, *, confirm: bool = False) -> Job | None:
     """As `create_topic`: refuses too large a load without `confirm`, and returns the job that follows what takes longer."""
-    with audited(actor, OPERATOR, "add partitions", name, before={"partitions": now}, after={"partitions": total}):
+    with audited(actor, OPERATOR, "add partitions", name, cluster=cluster, before={"partitions": now}, after={"partitions": total}):
         _refuse_size(name, total, now)
         kafka = KafkaCluster(connection_of(cluster))
         if not confirm:
@@ -219,7 +219,7 @@ def _refuse_size(name: str, total: int, now: int | None) -> None:
 
 def set_config(actor: Actor, cluster: Cluster, name: str, changes: Mapping[str, str | None], *, confirm: bool = False) -> None:
     """None takes an override away. Without `confirm` what puts records at risk is refused (`Risky`)."""
-    with audited(actor, OPERATOR, "change topic settings", name, after=dict(changes)) as entry:
+    with audited(actor, OPERATOR, "change topic settings", name, cluster=cluster, after=dict(changes)) as entry:
         if not changes:
             raise Invalid("key", "Name a setting.")
         kafka = KafkaCluster(connection_of(cluster))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from broker_core.contract.partitions import Topic
-from console.actions.audit import judge
+from console.actions.audit import judge_change
 from console.actions.topics import delete_topic, preview_config, set_config
 from console.errors import Conflict, Invalid
 from console.gateway.errors import GatewayError
@@ -70,7 +70,7 @@ def phrase(names: Sequence[str]) -> str:
 
 def plan_deletion(actor: Actor, cluster: Cluster, names: Sequence[str]) -> Plan:
     """The records, copies and readers that would be lost, as last seen."""
-    judge(actor, ADMIN, "delete topics", {"names": phrase(names)})
+    judge_change(actor, ADMIN, "delete topics", phrase(names), cluster)
     topics = _known(cluster, names)
     records = sum(topic.messages or 0 for topic in topics)
     least = "at least " if any(topic.messages is None or topic.unmeasured for topic in topics) else ""
@@ -82,7 +82,7 @@ def plan_deletion(actor: Actor, cluster: Cluster, names: Sequence[str]) -> Plan:
 
 def plan_setting(actor: Actor, cluster: Cluster, names: Sequence[str], key: str, value: str) -> Plan:
     """An empty value takes the topics' own away. The brokers check each without doing it."""
-    judge(actor, OPERATOR, "change topic settings", {"names": phrase(names)})
+    judge_change(actor, OPERATOR, "change topic settings", phrase(names), cluster)
     _check_setting(key, value)
     topics = _known(cluster, names)
     changes = [_change(cluster, topic.topic, key, value or None) for topic in topics]
@@ -118,7 +118,7 @@ def _known(cluster: Cluster, names: Sequence[str]) -> list[Topic]:
 
 
 def delete_topics(actor: Actor, cluster: Cluster, names: Sequence[str], *, confirm: str) -> list[Result]:
-    judge(actor, ADMIN, "delete topics", {"names": phrase(names)})
+    judge_change(actor, ADMIN, "delete topics", phrase(names), cluster)
     if confirm.strip() != phrase(names):
         raise Invalid("confirm", f"Type {phrase(names)} to delete {counted(len(names), 'topic')} with all their records.")
 
@@ -131,7 +131,7 @@ def delete_topics(actor: Actor, cluster: Cluster, names: Sequence[str], *, confi
 
 def set_configs(actor: Actor, cluster: Cluster, names: Sequence[str], key: str, value: str) -> list[Result]:
     """The plan has told the risks, so they are taken."""
-    judge(actor, OPERATOR, "change topic settings", {"names": phrase(names)})
+    judge_change(actor, OPERATOR, "change topic settings", phrase(names), cluster)
     _check_setting(key, value)
 
     def change(name: str) -> Result:

@@ -8,6 +8,7 @@ from ninja.security import HttpBearer
 from console.actions.audit import judge
 from console.actions.tokens import recognize
 from console.address import address_of
+from console.models import Cluster
 from console.roles import VIEWER, Actor
 
 
@@ -24,5 +25,6 @@ class Bearer(HttpBearer):
         if row is None:
             return None
         actor = Actor(row.name, row.role, "api", address)
-        judge(actor, self.role, self._doing, dict(request.resolver_match.kwargs) if request.resolver_match else {})
+        place = dict(request.resolver_match.kwargs) if request.resolver_match else {}
+        judge(actor, self.role, self._doing, place, Cluster.objects.filter(pk=place.get("cluster_id", "")).first)
         return actor

@@ -16,7 +16,7 @@ from console.api.described import answers
 from console.api.shapes import Limit, NewJob, listed, number_cursor
 from console.errors import Invalid
 from console.jobs.registry import asked_for
-from console.models import Cluster, Job, job_value
+from console.models import Job, job_value
 from console.roles import OPERATOR
 
 router = Router(tags=["jobs"])
@@ -30,7 +30,7 @@ def jobs(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: s
     before = number_cursor(cursor)
     rows = rows.filter(id__lt=before) if before is not None else rows
     if cluster:
-        rows = rows.filter(cluster_id=queries.known_choice("cluster", cluster, list(Cluster.objects.values_list("pk", flat=True)[:20])))
+        rows = rows.filter(cluster_id=queries.known_choice("cluster", cluster, queries.cluster_ids()))
     if state:
         rows = rows.filter(state=queries.known_choice("state", state, Job.STATES))
     return listed([job_value(job) for job in rows[: limit + 1]], limit, lambda j: str(j.id))

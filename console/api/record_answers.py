@@ -18,6 +18,7 @@ class AuditRow(Struct):
     address: str
     action: str
     target: str
+    cluster: Annotated[str, Meta(description="whose change it is; empty of what is the console's own")]
     before: Any
     after: Any
     outcome: Annotated[str, Meta(description="done, failed, refused, asked (it wants to be confirmed) or begun")]

@@ -26,9 +26,10 @@ def whoami(request: Any) -> WhoAmI:
 
 @router.get("/audit", auth=Bearer(ADMIN, "read the audit"))
 @answers(Listed[AuditRow])
-def audit(request: Any, limit: Limit = 100, cursor: str | None = None) -> Listed[AuditRow]:
-    """Newest first: every change and sign-in, whether it was allowed, and how it ended."""
-    rows = [_audit_row(row) for row in queries.audit(number_cursor(cursor), limit + 1)]
+def audit(request: Any, limit: Limit = 100, cursor: str | None = None, cluster: str = "") -> Listed[AuditRow]:
+    """Newest first: every change and sign-in, whether it was allowed, and how it ended; of one cluster, or all."""
+    of = queries.known_choice("cluster", cluster, queries.cluster_ids() if cluster else ())
+    rows = [_audit_row(row) for row in queries.audit(number_cursor(cursor), limit + 1, of)]
     return listed(rows, limit, lambda row: str(row.id))
 
 

@@ -8,4 +8,5 @@ from console.jobs.kind import JobKind
 class Health(JobKind):
     name = "health_report"
     queue = "health"
+    changes_cluster = False
     cancel_means = "No report is written."

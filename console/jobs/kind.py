@@ -45,6 +45,10 @@ class JobKind:
     question: ClassVar[str] = ""
     """What the form asks back before it starts one, where it does; what it means then are the `risks`."""
     names_brokers: ClassVar[bool] = False
+    of_own_cluster: ClassVar[bool] = False
+    """It rests on what is only there for the system's own cluster."""
+    changes_cluster: ClassVar[bool] = True
+    """What only looks may be asked for of a cluster that is read-only here, too."""
 
     @property
     def file(self) -> str:

@@ -7,6 +7,7 @@ from console.jobs.kind import JobKind
 
 class _Followed(JobKind):
     on_request = False
+    changes_cluster = False
     cancel_means = "It is no longer followed here; the cluster goes on with it."
 
 

@@ -44,6 +44,7 @@ HISTORY_AWAY = Kind("history-away", 503, "The past cannot be shown now", "Ask ag
 UNREACHABLE = Kind("cluster-unreachable", 503, "The cluster does not answer", "Ask again once its brokers run and can be reached.")
 UNFINISHED = Kind("cluster-unfinished", 503, "The cluster was not done in time", "Look at what has become of it before asking again.")
 
+CLUSTER_READ_ONLY = Kind("cluster-read-only", 409, "This cluster is read-only here", "An admin may allow changes in its registration.")
 CLUSTER_REFUSED = Kind("cluster-refused", 422, "The cluster refused")
 CLUSTER_FAILED = Kind("cluster-failed", 502, "The cluster met an error of its own", "The broker's log has the details.")
 CLUSTER_BUSY = Kind("cluster-busy", 503, "The cluster is not ready for this", "It moves or loads something: ask again in some seconds.")

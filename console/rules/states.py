@@ -63,6 +63,8 @@ STATES: dict[str, Shown] = {
     "stale": Shown("warn", "old"),
     "lost": Shown("bad", "not answered"),
 }
+CLUSTER_WORDS = {"ok": "safe", "notice": "safe, with a notice", "warn": "wants attention", "bad": "in danger", "unknown": "not known now"}
+"""A whole cluster by the level of its verdict."""
 SIGNS = {"ok": "●", "notice": "◆", "warn": "▲", "bad": "■", "unknown": "○"}
 """The shape that goes with a level."""
 SURE: dict[LagBasis, str] = {"record": "", "estimate": "about ", "at_least": f"≥{THIN}"}

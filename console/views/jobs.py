@@ -111,12 +111,12 @@ def _job_context(request: Any, found: Job) -> dict[str, Any]:
 
 @page()
 def job(request: Any, job_id: int) -> HttpResponse:
-    return show(request, "job", _job_context(request, queries.job_or_fail(job_id)))
+    return show(request, "job", _job_context(request, queries.job_or_fail(job_id, request.cluster)))
 
 
 @page("POST", role=OPERATOR, doing="cancel a job")
 def job_cancel(request: Any, job_id: int) -> HttpResponse:
-    found = queries.job_or_fail(job_id)
+    found = queries.job_or_fail(job_id, request.cluster)
     if found.active and not is_confirmed(request):
         risks = [job_value(found).cancel_means]
         return ask_first(request, f"Cancel job {job_id}?", risks, button="Cancel this job", back=reverse("job", args=[job_id]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from console import queries
@@ -37,6 +38,8 @@ def events(request: Any) -> HttpResponse:
 
 @page(query=("before",))
 def audit(request: Any) -> HttpResponse:
+    """At the own cluster's address all that is kept, at another's what concerns that."""
     actor_of(request).require(ADMIN, "reading the audit")
-    rows = queries.audit(number(request, "before"), SHOWN)
-    return show(request, "audit", {"rows": rows, "pages": _next_url(request, rows, rows[-1].pk if rows else None)})
+    of_all = request.cluster.pk == settings.LOCAL_CLUSTER
+    rows = queries.audit(number(request, "before"), SHOWN, "" if of_all else request.cluster.pk)
+    return show(request, "audit", {"rows": rows, "of_all": of_all, "pages": _next_url(request, rows, rows[-1].pk if rows else None)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -61,6 +62,7 @@ def analytics(request: Any) -> HttpResponse:
         request,
         "analytics",
         {
+            "sampled": request.cluster.pk == settings.LOCAL_CLUSTER,
             "available": bool(throughput or lag),
             "reason": _why_nothing(request, last),
             "throughput": throughput,

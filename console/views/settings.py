@@ -33,7 +33,7 @@ def settings(request: Any) -> HttpResponse:
     return show(request, "settings", _context(request))
 
 
-@page("POST", role=ADMIN, doing="create token")
+@page("POST", role=ADMIN, doing="create token", of_console=True)
 def token_create(request: Any) -> HttpResponse:
     """The answer shows the token; it cannot be shown again."""
     try:
@@ -44,7 +44,7 @@ def token_create(request: Any) -> HttpResponse:
     return show(request, "settings", {**_context(request), "new_token": token, "new_token_name": row.name})
 
 
-@page("POST", role=ADMIN, doing="revoke token")
+@page("POST", role=ADMIN, doing="revoke token", of_console=True)
 def token_revoke(request: Any, token_id: int) -> HttpResponse:
     """Its live sockets end too."""
     found = ApiToken.objects.filter(pk=token_id).first()

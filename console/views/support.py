@@ -10,15 +10,16 @@ from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse, set_script_prefix
 from django.views.decorators.http import require_http_methods
 
 from console import explained
 from console.actions.audit import judge
+from console.addressing import cluster_named
 from console.errors import Conflict, Invalid
 from console.gateway.errors import GatewayError
-from console.models import Job
-from console.queries import NotFound, local_cluster
+from console.models import Cluster, Job
+from console.queries import NotFound, cluster_of, local_cluster
 from console.roles import VIEWER, Refused, actor_of
 from console.rules.words import whole
 from console.searches.store import TooMany
@@ -29,10 +30,10 @@ NOTES_LIMIT = 5
 """Notes on one address's query."""
 
 
-def page(*methods: str, role: str = VIEWER, doing: str = "", query: Sequence[str] = ()) -> Callable[[View], View]:
-    """A signed-in view of the local cluster; what it raises becomes an error page with the right status. A POST needs the role, which is
-    judged before the form is looked at; `doing` is what the audit calls it. `query` names what may be asked for in the address: of all
-    else the page says that it was not looked at."""
+def page(*methods: str, role: str = VIEWER, doing: str = "", query: Sequence[str] = (), of_console: bool = False) -> Callable[[View], View]:
+    """A signed-in view of the cluster that the address names; what it raises becomes an error page with the right status. A POST needs
+    the role, which is judged before the form is looked at; `doing` is what the audit calls it. `query` names what may be asked for in the
+    address: of all else the page says that it was not looked at. What is `of_console` is no cluster's and has one address only."""
 
     def decorate(view: View) -> View:
         @require_http_methods(methods or ("GET", "HEAD"))
@@ -40,12 +41,12 @@ def page(*methods: str, role: str = VIEWER, doing: str = "", query: Sequence[str
         def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if not request.user.is_authenticated:
                 return _sign_in_first(request)
-            request.cluster = local_cluster()  # type: ignore[attr-defined]
             for name in sorted(request.GET.keys() - set(query))[:NOTES_LIMIT] if request.method == "GET" else ():
                 note_query(request, f"{name[:60]!r} is nothing that this page can be asked for: it was not looked at.")
             try:
+                cluster = enter(request, of_console=of_console)
                 if request.method == "POST":
-                    judge(actor_of(request), role, doing, kwargs)
+                    judge(actor_of(request), role, doing, kwargs, lambda: None if of_console else cluster)
                 return view(request, *args, **kwargs)
             except (*KNOWN, NotFound) as error:
                 status, shown = explain(error)
@@ -56,9 +57,30 @@ def page(*methods: str, role: str = VIEWER, doing: str = "", query: Sequence[str
     return decorate
 
 
+def enter(request: Any, *, of_console: bool) -> Cluster:
+    """The cluster of the page, also as `request.cluster`; `NotFound` where the address names one that is not registered."""
+    request.cluster = cluster = local_cluster()
+    named = cluster_named(request)
+    if named is not None:
+        if of_console:
+            raise NotFound("This page is the console's and no cluster's: its address has no cluster before it.")
+        request.cluster = cluster = _registered(named)
+    return cluster
+
+
+def _registered(cluster_id: str) -> Cluster:
+    """Of one that is not, the page that says so leads to the own cluster's pages."""
+    try:
+        return cluster_of(cluster_id)
+    except NotFound:
+        set_script_prefix("/")
+        raise
+
+
 def _sign_in_first(request: HttpRequest) -> HttpResponse:
     """To the sign-in and from there back to the page; the address of a form that was sent is none. htmx takes the whole page there."""
-    answer = redirect_to_login(request.get_full_path() if request.method in ("GET", "HEAD") else "/")
+    back = request.get_full_path() if request.method in ("GET", "HEAD") else get_script_prefix()
+    answer = redirect_to_login(back, login_url="/login")
     return HttpResponse(status=204, headers={"HX-Redirect": answer.url}) if is_htmx(request) else answer
 
 

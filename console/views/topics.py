@@ -11,7 +11,7 @@ from console import queries
 from console.actions.favourites import favourites
 from console.actions.topics import create_topic, preview_topic
 from console.context import live_needs
-from console.errors import Risky
+from console.errors import ReadOnly, Risky
 from console.gateway.errors import GatewayError
 from console.gateway.topic_keys import ALL_KEYS
 from console.listing import page_of_names
@@ -71,6 +71,8 @@ def topic_create(request: Any) -> HttpResponse:
     """`preview=1` shows what would happen, checked by the brokers, and creates nothing."""
     if request.method != "POST":
         actor_of(request).require(OPERATOR, "create topic")
+        if request.cluster.read_only:
+            raise ReadOnly(request.cluster.name)
         return show_form(request, *_template(request, request.GET.get("from", "")[:249]))
     values = {name: request.POST.get(name, "").strip() for name in ("name", "partitions", "replication_factor")}
     configs = {key: text for key in ALL_KEYS if (text := request.POST.get(f"config.{key}", "").strip())}

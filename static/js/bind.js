@@ -124,7 +124,7 @@ export function paintBrief(line, verdict) {
 export function piece({ text, href }) {
   if (!href) return text;
   const link = document.createElement("a");
-  link.href = href;
+  link.href = (document.body.dataset.base || "") + href;
   link.textContent = text;
   return link;
 }

@@ -200,6 +200,17 @@ function noteExpanded(number, isOpen) {
   history.replaceState(history.state, "", address.href.replaceAll("%2C", ","));
 }
 
+// The list of clusters closes as a menu does: by Escape, and by a press elsewhere.
+function switcher() {
+  const box = document.querySelector(".switcher");
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !box?.open) return;
+    box.open = false;
+    box.querySelector("summary").focus();
+  });
+  document.addEventListener("click", (event) => { if (box?.open && !box.contains(event.target)) box.open = false; });
+}
+
 function rail() {
   const toggle = document.querySelector(".more-nav button");
   toggle?.addEventListener("click", () => {
@@ -254,6 +265,7 @@ function repaint(root) {
 
 theme();
 rail();
+switcher();
 confirmations();
 expanders();
 checkAll();

@@ -161,7 +161,7 @@ def test_who_the_token_is(tokens: dict[str, dict[str, str]]) -> None:
 
 def test_the_audit_is_told_to_admins(ask: Asked, tokens: dict[str, dict[str, str]]) -> None:
     for number in range(3):
-        with audited(Actor("ada", "admin", "page", "10.0.0.9"), VIEWER, f"do {number}", "thing", after={"n": number}):
+        with audited(Actor("ada", "admin", "page", "10.0.0.9"), VIEWER, f"do {number}", "thing", cluster=None, after={"n": number}):
             """Done."""
     page = json.loads(ask("GET", "/api/v1/audit?limit=2").content)
     assert [(row["actor"], row["action"], row["after"], row["outcome"]) for row in page["items"]] == [

@@ -88,10 +88,10 @@ AHEAD_MS = 600_000
 """However slow the machine is, a test's snapshot is read before its owner would be taken for silent."""
 
 
-def publish(client: Any, state: ClusterState, now_ms: int, ahead_ms: int = AHEAD_MS) -> None:
+def publish(client: Any, state: ClusterState, now_ms: int, ahead_ms: int = AHEAD_MS, cluster: str = "local") -> None:
     pipe = client.pipeline(transaction=True)
-    write.put(pipe, "local", state.everything(now_ms))
-    write.beat(pipe, "local", now_ms + ahead_ms, now_ms + ahead_ms)
+    write.put(pipe, cluster, state.everything(now_ms))
+    write.beat(pipe, cluster, now_ms + ahead_ms, now_ms + ahead_ms)
     pipe.execute()
 
 
