@@ -20,6 +20,7 @@ from django.utils import timezone
 from console.gateway.errors import GatewayError
 from console.jobs.registry import KINDS
 from console.models import Job, job_value
+from console.snapshot.asking import ask_now
 from console.snapshot.jobs import publish_job
 from console.snapshot.read import SnapshotUnavailable
 from workers.kinds.step import Step
@@ -109,3 +110,5 @@ def _write(job: Job, step: Step, owner: str) -> None:
     if not step.state:
         Job.objects.filter(pk=job.pk, state=Job.QUEUED).update(state=Job.RUNNING)
     publish_job(job.cluster_id, job_value(Job.objects.get(pk=job.pk)))
+    if step.state:
+        ask_now(job.cluster_id, "metadata")

@@ -14,6 +14,7 @@ from console.roles import ADMIN, Actor
 from console.rules.partitions import OFFLINE
 from console.rules.risks import unclean_risks
 from console.rules.words import counted, whole
+from console.snapshot.asking import ask_now
 from console.snapshot.read import Snapshot
 
 ELECTED_LIMIT = 1_000
@@ -44,7 +45,8 @@ def elect_unclean(actor: Actor, cluster: Cluster, name: str, *, confirm: str | N
         answers = KafkaCluster(connection_of(cluster)).elect_unclean([(name, value.partition) for value in found])
         done = {"topic": name, "elected": [p for (_, p), (code, _) in answers.items() if code == 0], "failed": _failed(answers)}
         entry.after = done
-        return done
+    ask_now(cluster.pk, "metadata")
+    return done
 
 
 def _failed(answers: dict[tuple[str, int], tuple[int, str]]) -> list[dict[str, Any]]:

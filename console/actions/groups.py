@@ -13,6 +13,7 @@ from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
 from console.roles import ADMIN, OPERATOR, Actor
 from console.rules.words import counted
+from console.snapshot.asking import ask_now
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 
 Spans = Sequence[tuple[int, int]] | None
@@ -52,7 +53,8 @@ def set_offsets(
         entry.before = {f"{row['topic']}-{row['partition']}": row["before"] for row in plan}
         entry.after = {f"{row['topic']}-{row['partition']}": row["after"] for row in plan}
         kafka.set_group_offsets(group, {(row["topic"], row["partition"]): row["after"] for row in plan})
-        return plan
+    ask_now(cluster.pk, "groups")
+    return plan
 
 
 def _refuse_beyond(plan: list[dict[str, Any]], *, confirm: bool) -> None:
@@ -70,6 +72,7 @@ def delete_group(actor: Actor, cluster: Cluster, group: str, *, confirm: str) ->
         if confirm != group:
             raise Unconfirmed("confirm", f"Type the group's name, {group}, to delete it with its committed offsets.")
         KafkaCluster(connection_of(cluster)).delete_group(group)
+    ask_now(cluster.pk, "groups")
 
 
 def _known(cluster: Cluster, group: str) -> dict[str, Any] | None:

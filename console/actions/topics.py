@@ -22,6 +22,7 @@ from console.roles import ADMIN, OPERATOR, Actor
 from console.rules.load import Load, load_after, load_risks
 from console.rules.risks import MIN_ISR, setting_risks
 from console.rules.words import counted, whole
+from console.snapshot.asking import ask_now
 from console.snapshot.read import Snapshot, SnapshotUnavailable, await_snapshot
 
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -63,6 +64,7 @@ def create_topic(
             kafka.create_topic(name, partitions, replication_factor, configs)
         except Unfinished:
             return follow(actor, cluster, Creation.name, name, partitions)
+    ask_now(cluster.pk, "metadata")
     await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), max(partitions, 1)))
     return None
 
@@ -144,6 +146,7 @@ def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str, set
             if error.name == "UNKNOWN_TOPIC_OR_PARTITION" and _is_there(cluster, name):
                 raise Conflict(NOT_HEARD_OF.format(name)) from error
             raise
+    ask_now(cluster.pk, "metadata")
     if not settle or await_snapshot(lambda: _gone_or_waiting(Snapshot(cluster.pk).topic(name))) or not _is_going(cluster, name):
         return None
     return follow(actor, cluster, Deletion.name, name, (entry.before or {}).get("partitions") or 0)
@@ -188,6 +191,7 @@ def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: i
             kafka.add_partitions(name, total)
         except Unfinished:
             return follow(actor, cluster, Growth.name, name, total)
+    ask_now(cluster.pk, "metadata")
     await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), total))
     return None
 
@@ -227,3 +231,4 @@ def set_config(actor: Actor, cluster: Cluster, name: str, changes: Mapping[str, 
             _refuse(setting_risks(name, changes, _copies(kafka, name) if MIN_ISR in changes else None))
         entry.before = {row["name"]: row["value"] for row in kafka.topic_configs(name) if row["name"] in changes}
         kafka.alter_topic_config(name, changes)
+    ask_now(cluster.pk, "configs", name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -22,6 +23,7 @@ from console.collector.pace import (
     EVERY_MS,
     GROUPS_A_REQUEST,
     GROUPS_LIMIT,
+    HURRIES,
     PARTITIONS_A_REQUEST,
     TOPICS_A_REQUEST,
     Pace,
@@ -41,6 +43,8 @@ T = TypeVar("T")
 BROKERS_AT_ONCE = 2
 THREADS = 8
 METADATA_TRIES = 2
+HURRY_S = 1.0
+"""Between the beginnings of two rounds of a kind, however often it is wanted."""
 AWAY = (ClusterUnreachable, Unfinished)
 NOBODY = Controller(None, None)
 Step = Callable[[], Awaitable[None]]
@@ -64,7 +68,8 @@ class Asking:
         self._taken = Taken(state)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix=f"ask-{cluster_id}")
         self._reachable = asyncio.Event()
-        self._unsettled = asyncio.Event()
+        self._wanted: dict[Kind, asyncio.Event] = {kind: asyncio.Event() for kind in EVERY_MS}
+        self._hurries: Counter[Kind] = Counter()
         self._node: int | None = None
         self._is_kraft: bool | None = None
 
@@ -91,6 +96,8 @@ class Asking:
         while True:
             if kind != "metadata":
                 await self._reachable.wait()
+            self._wanted[kind].clear()
+            self._hurries[kind] -= self._hurries[kind] > 0
             began, asked_ms = monotonic(), now_ms()
             try:
                 found = await one(pace)
@@ -105,17 +112,28 @@ class Asking:
                 pace.answered(found.busy_ms)
                 self._state.answered(kind, asked_ms, pace.every_ms, now_ms(), found.error())
             self._told()
-            await self._pause(kind, pace, pace.wait_ms((monotonic() - began) * 1000) / 1000)
+            took_s = monotonic() - began
+            await self._pause(kind, pace, pace.wait_ms(took_s * 1000) / 1000, max(HURRY_S - took_s, 0))
 
-    async def _pause(self, kind: Kind, pace: Pace, seconds: float) -> None:
-        """Topics whose settings nobody has told yet are asked about at once."""
-        if kind != "configs" or pace.is_failing:
+    async def _pause(self, kind: Kind, pace: Pace, seconds: float, least_s: float) -> None:
+        """Until the next round, or for `least_s` where one is wanted before."""
+        if pace.is_failing:
             await asyncio.sleep(seconds)
             return
         try:
-            await asyncio.wait_for(self._unsettled.wait(), seconds)
+            if not self._hurries[kind]:
+                await asyncio.wait_for(self._wanted[kind].wait(), seconds)
+            await asyncio.sleep(least_s)
         except TimeoutError:
             return
+
+    def hurry(self, kind: Kind, topic: str = "") -> None:
+        """Somebody changed something through the console: it is asked for at once, and once more after that, since what a cluster has taken
+        its brokers may not all have heard of. `topic` is whose settings changed."""
+        if topic:
+            self._taken.forget_settings(topic)
+        self._hurries[kind] = HURRIES
+        self._wanted[kind].set()
 
     async def _call(self, ask: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, ask)
@@ -144,7 +162,7 @@ class Asking:
         if self._node is not None:
             self._state.broker_answered(self._node, now_ms())
         if self._taken.unsettled():
-            self._unsettled.set()
+            self._wanted["configs"].set()
         self._reachable.set()
         return found
 
@@ -319,7 +337,6 @@ class Asking:
     async def _configs(self, pace: Pace) -> Round:
         """Of topics that are new at once, else of all."""
         found = Round()
-        self._unsettled.clear()
         wanted = self._taken.unsettled() or list(self._taken.metadata.topics)
         requests = list(pieces(sorted(wanted), TOPICS_A_REQUEST))
         gap_s = gap_ms(len(requests), pace.every_ms) / 1000

@@ -22,6 +22,7 @@ from console.snapshot import keys
 from console.snapshot.connect import async_client
 
 log = logging.getLogger(__name__)
+LISTEN_AGAIN_S = 1.0
 
 
 async def collect(cluster_id: str, connection: Connection) -> None:
@@ -52,6 +53,24 @@ async def _is_kept(client: redis.asyncio.Redis, cluster_id: str) -> bool:
         return True
 
 
+async def _listen(cluster_id: str, asking: Asking) -> None:
+    """What is wanted at once: a channel's messages are a kind, and whose."""
+    while True:
+        client = async_client(timeout_s=None)
+        try:
+            async with client.pubsub(ignore_subscribe_messages=True) as channel:
+                await channel.subscribe(keys.named(cluster_id, "ask"))
+                async for message in channel.listen():
+                    kind, _, topic = message["data"].partition(" ")
+                    if kind in EVERY_MS:
+                        asking.hurry(kind, topic)
+        except (redis.RedisError, OSError) as error:
+            log.info("nobody can hurry the collector of %s: %s", cluster_id, error)
+        finally:
+            await client.aclose()
+        await asyncio.sleep(LISTEN_AGAIN_S)
+
+
 async def _own(state: AskedState, lease: Lease, connection: Connection, *, is_new: bool) -> None:
     owner = LiveOwner(state.cluster_id, Publisher(state, lease), state)
 
@@ -64,6 +83,7 @@ async def _own(state: AskedState, lease: Lease, connection: Connection, *, is_ne
     work = [
         lease.keep(),
         asking.run(),
+        _listen(state.cluster_id, asking),
         owner.run_ticks(),
         owner.publisher.run(),
         owner.publisher.run_events(),

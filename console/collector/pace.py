@@ -24,6 +24,8 @@ SPREAD_SHARE = 0.8
 GAP_MS = 200
 RETRY_MS = 1_000
 RETRY_MAX_MS = 30_000
+HURRIES = 2
+"""So often something is asked for at once when it was changed through the console: brokers hear of a change one after another."""
 PARTITIONS_A_REQUEST = 1_000
 GROUPS_A_REQUEST = 50
 TOPICS_A_REQUEST = 100

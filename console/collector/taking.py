@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from broker_core.contract import feed
 from broker_core.contract.stored import Assignment, Registration, Topic
-from console.collector.pace import PARTITIONS_LIMIT
+from console.collector.pace import HURRIES, PARTITIONS_LIMIT
 from console.gateway.answers import (
     Controller,
     Folder,
@@ -35,6 +35,8 @@ class Taken:
         self.metadata = Metadata({}, None, {})
         self.settings: dict[str, TopicSettings] = {}
         self.moves: Mapping[TopicPartition, Move] = {}
+        self._doubtful: dict[str, int] = {}
+        """Topics whose settings have changed, with how often they are still to be asked for."""
         self.beyond = 0
         """Partitions that are more than are looked at."""
 
@@ -87,14 +89,22 @@ class Taken:
 
     def take_settings(self, asked: Sequence[str], found: Mapping[str, TopicSettings], now_ms: int) -> None:
         for name in asked:
+            if self._doubtful.get(name, 0) > 1:
+                self._doubtful[name] -= 1
+            else:
+                self._doubtful.pop(name, None)
             settings = found.get(name, NOTHING)
             if (topic := self.metadata.topics.get(name)) is not None and self.settings.get(name) != settings:
                 self.settings[name] = settings
                 self._take_topic(name, topic, now_ms)
 
+    def forget_settings(self, topic: str) -> None:
+        """They are shown as they were until they are told anew."""
+        self._doubtful[topic] = HURRIES
+
     def unsettled(self) -> list[str]:
-        """Topics whose settings were never told."""
-        return [name for name in self.metadata.topics if name not in self.settings]
+        """Topics whose settings were never told, or have changed since."""
+        return [name for name in self.metadata.topics if name not in self.settings or name in self._doubtful]
 
     # --- whom to ask
 
