@@ -100,6 +100,14 @@ def hour(env: Mapping[str, str], name: str, default: int) -> int | None:
     return int(value)
 
 
+def seconds(env: Mapping[str, str], name: str, default: int) -> int:
+    """1 to 300."""
+    value = env.get(name, "").strip() or str(default)
+    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= 300:
+        raise ImproperlyConfigured(f"{name}={value!r} is not a number of seconds: give 1 to 300")
+    return int(value)
+
+
 def count(env: Mapping[str, str], name: str, default: int) -> int:
     """0 to a million."""
     value = env.get(name, "").strip() or str(default)

@@ -28,6 +28,7 @@ REPORT_HOUR = env.hour(os.environ, "HIGHWATER_REPORT_HOUR", 6)
 TRUSTED_PROXIES = env.networks(os.environ, "HIGHWATER_TRUSTED_PROXIES")
 HISTORY_HOURS = env.count(os.environ, "HIGHWATER_HISTORY_HOURS", 24)
 HISTORY_MB = env.count(os.environ, "HIGHWATER_HISTORY_MB", 500)
+ASK_EVERY_S = env.seconds(os.environ, "HIGHWATER_ASK_SECONDS", 5)
 REPLICAS_WARN = env.count(os.environ, "HIGHWATER_REPLICAS_WARN", 4_000)
 RECORDS_AT_ONCE = env.count(os.environ, "HIGHWATER_RECORDS_AT_ONCE", 4) or 1
 RECORDS_BYTES_PER_S = (env.count(os.environ, "HIGHWATER_RECORDS_MB_PER_S", 200) or 1_000_000) * 1_000_000

@@ -62,11 +62,11 @@ class Round:
 
 
 class Asking:
-    def __init__(self, cluster_id: str, cluster: AskedCluster, state: AskedState, told: Callable[[], None]) -> None:
+    def __init__(self, cluster: AskedCluster, state: AskedState, every_ms: Mapping[Kind, int], told: Callable[[], None]) -> None:
         """`told` is called whenever something may have changed."""
-        self._cluster, self._state, self._told = cluster, state, told
+        self._cluster, self._state, self._every_ms, self._told = cluster, state, every_ms, told
         self._taken = Taken(state)
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix=f"ask-{cluster_id}")
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix=f"ask-{state.cluster_id}")
         self._reachable = asyncio.Event()
         self._wanted: dict[Kind, asyncio.Event] = {kind: asyncio.Event() for kind in EVERY_MS}
         self._hurries: Counter[Kind] = Counter()
@@ -92,7 +92,7 @@ class Asking:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _repeat(self, kind: Kind, one: Callable[[Pace], Awaitable[Round]]) -> None:
-        pace = Pace(EVERY_MS[kind])
+        pace = Pace(self._every_ms[kind])
         while True:
             if kind != "metadata":
                 await self._reachable.wait()
@@ -257,10 +257,11 @@ class Asking:
 
     async def _log_ends(self, leader: int, some: Sequence[TopicPartition]) -> None:
         def ask() -> dict[TopicPartition, Asked]:
+            """The last stable offset is asked for after the end: what was written meanwhile is no open transaction."""
             first = self._cluster.offsets(leader, some, EARLIEST)
-            stable = self._cluster.offsets(leader, some, LATEST, READ_COMMITTED)
             ends = self._cluster.offsets(leader, some, LATEST)
-            return {tp: Asked(end, first.get(tp), stable.get(tp)) for tp, end in ends.items()}
+            stable = self._cluster.offsets(leader, some, LATEST, READ_COMMITTED)
+            return {tp: Asked(end, first.get(tp), min(end, stable[tp]) if tp in stable else None) for tp, end in ends.items()}
 
         self._taken.take_logs(await self._call(ask))
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
 import redis
 
+from broker_core.contract.live import Kind
 from console.collector.asking import Asking
 from console.collector.pace import EVERY_MS
 from console.gateway.asked_cluster import AskedCluster
@@ -25,8 +27,8 @@ log = logging.getLogger(__name__)
 LISTEN_AGAIN_S = 1.0
 
 
-async def collect(cluster_id: str, connection: Connection) -> None:
-    """Until cancelled; waits where another process owns the cluster."""
+async def collect(every_ms: Mapping[Kind, int], cluster_id: str, connection: Connection) -> None:
+    """Until cancelled; waits where another process owns the cluster. `every_ms` is how often each kind is asked for at best."""
     client = async_client()
     lease = Lease(client, cluster_id)
     try:
@@ -34,8 +36,8 @@ async def collect(cluster_id: str, connection: Connection) -> None:
             await lease.wait()
             log.info("collecting %s", cluster_id)
             rhythms = await kept_rhythms(client, cluster_id, now_ms())
-            state = AskedState(cluster_id, Questions(EVERY_MS, now_ms()), rhythms)
-            await _own(state, lease, connection, is_new=not await _is_kept(client, cluster_id))
+            state = AskedState(cluster_id, Questions(every_ms, now_ms()), rhythms)
+            await _own(state, lease, connection, every_ms, is_new=not await _is_kept(client, cluster_id))
             log.warning("the lease of %s is lost", cluster_id)
     finally:
         try:
@@ -71,7 +73,7 @@ async def _listen(cluster_id: str, asking: Asking) -> None:
         await asyncio.sleep(LISTEN_AGAIN_S)
 
 
-async def _own(state: AskedState, lease: Lease, connection: Connection, *, is_new: bool) -> None:
+async def _own(state: AskedState, lease: Lease, connection: Connection, every_ms: Mapping[Kind, int], *, is_new: bool) -> None:
     owner = LiveOwner(state.cluster_id, Publisher(state, lease), state)
 
     def told() -> None:
@@ -79,7 +81,7 @@ async def _own(state: AskedState, lease: Lease, connection: Connection, *, is_ne
             owner.is_loaded.set()
         owner.poke()
 
-    asking = Asking(state.cluster_id, AskedCluster(connection), state, told)
+    asking = Asking(AskedCluster(connection), state, every_ms, told)
     work = [
         lease.keep(),
         asking.run(),

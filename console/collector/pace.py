@@ -18,6 +18,8 @@ from broker_core.contract.live import Kind
 
 T = TypeVar("T")
 EVERY_MS: dict[Kind, int] = {"metadata": 5_000, "offsets": 10_000, "groups": 15_000, "log_dirs": 60_000, "configs": 300_000}
+EVERY_S = 5
+"""Of the metadata, unless the setting says otherwise; the other kinds are asked for as much more seldom as above."""
 BUSY_SHARE = 0.5
 SLOWEST = 10
 SPREAD_SHARE = 0.8
@@ -32,6 +34,11 @@ TOPICS_A_REQUEST = 100
 PARTITIONS_LIMIT = 50_000
 GROUPS_LIMIT = 10_000
 """Of one cluster; what is beyond is not looked at, and that is told."""
+
+
+def intervals(every_s: int) -> dict[Kind, int]:
+    """ms by kind, where the metadata is asked for every so many seconds."""
+    return {kind: ms * every_s // EVERY_S for kind, ms in EVERY_MS.items()}
 
 
 class Pace:

@@ -43,6 +43,7 @@ class Simulated:
         self.most: Counter[str] = Counter()
         self.at_once, self.most_at_once = 0, 0
         self.settings_of: list[str] = []
+        self.written = 0
         self._lock = threading.Lock()
         self._groups = [f"g{number}" for number in range(groups)]
         self.told = Metadata(
@@ -93,7 +94,8 @@ class Simulated:
     def offsets(self, leader: int, partitions: Iterable[TopicPartition], timestamp: int, isolation: int = 0) -> dict[TopicPartition, int]:
         asked = list(partitions)
         self._request("offsets", leader, len(asked))
-        return dict.fromkeys(asked, 7)
+        self.written += 1
+        return dict.fromkeys(asked, self.written)
 
     def folders(self, broker: int, partitions: Iterable[TopicPartition]) -> list[Folder]:
         asked = list(partitions)
@@ -118,7 +120,7 @@ class Simulated:
 class Stage:
     def __init__(self, cluster: Simulated) -> None:
         self.cluster, self.state = cluster, AskedState("foreign", Questions(EVERY_MS, 0))
-        self.asking: Any = Asking("foreign", cluster, self.state, lambda: None)  # type: ignore[arg-type]
+        self.asking: Any = Asking(cluster, self.state, EVERY_MS, lambda: None)  # type: ignore[arg-type]
 
     async def round(self, kind: str) -> Any:
         self.cluster.asked.clear()
@@ -148,7 +150,15 @@ async def test_a_large_cluster_is_asked_in_few_small_requests() -> None:
     stage.state.take(1)
     assert len(stage.state.values) == 10_000
     assert len(stage.state.groups.groups) == 2_000
-    assert stage.state.groups.values["g0"].lag == 4
+    stage.asking.close()
+
+
+async def test_what_is_written_between_two_questions_is_no_open_transaction() -> None:
+    stage = Stage(Simulated(topics=1, groups=0))
+    await stage.round("metadata")
+    await stage.round("offsets")
+    stage.state.take(1)
+    assert all(value.last_stable_offset == value.high_watermark for value in stage.state.values.values())
     stage.asking.close()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from console.collector.pace import EVERY_MS, GAP_MS, PARTITIONS_A_REQUEST, RETRY_MAX_MS, SLOWEST, Pace, gap_ms, pieces
+from console.collector.pace import EVERY_MS, GAP_MS, PARTITIONS_A_REQUEST, RETRY_MAX_MS, SLOWEST, Pace, gap_ms, intervals, pieces
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,11 @@ def test_who_answers_slowly_is_asked_less_often(busy_ms: float, every_ms: int) -
     assert pace.every_ms == every_ms
     pace.answered(10)
     assert pace.every_ms == 5_000
+
+
+def test_all_kinds_follow_the_setting() -> None:
+    assert intervals(5) == EVERY_MS
+    assert intervals(1) == {"metadata": 1_000, "offsets": 2_000, "groups": 3_000, "log_dirs": 12_000, "configs": 60_000}
 
 
 def test_the_next_round_begins_an_interval_after_the_last_began() -> None:

@@ -125,6 +125,8 @@ def test_origins_are_what_browsers_send() -> None:
         ("HIGHWATER_ANALYTICS_MINUTES", "1e3", lambda e: env.minutes(e, "HIGHWATER_ANALYTICS_MINUTES", 15)),
         ("HIGHWATER_REPORT_HOUR", "24", lambda e: env.hour(e, "HIGHWATER_REPORT_HOUR", 6)),
         ("HIGHWATER_REPORT_HOUR", "6:00", lambda e: env.hour(e, "HIGHWATER_REPORT_HOUR", 6)),
+        ("HIGHWATER_ASK_SECONDS", "0", lambda e: env.seconds(e, "HIGHWATER_ASK_SECONDS", 5)),
+        ("HIGHWATER_ASK_SECONDS", "1.5", lambda e: env.seconds(e, "HIGHWATER_ASK_SECONDS", 5)),
         ("HIGHWATER_REPLICAS_WARN", "many", lambda e: env.count(e, "HIGHWATER_REPLICAS_WARN", 4_000)),
         ("HIGHWATER_REPLICAS_WARN", "-1", lambda e: env.count(e, "HIGHWATER_REPLICAS_WARN", 4_000)),
         ("HIGHWATER_TRUSTED_PROXIES", "10.0.0.1/8", lambda e: env.networks(e, "HIGHWATER_TRUSTED_PROXIES")),

@@ -17,6 +17,7 @@ from tests.support.redis import redis_server
 from tests.support.rest import Rest, ask
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+ASK_S = 2
 START_S = 90.0
 SHOWN_S = 90.0
 """Generous: the machine may be three times slower and busy with other tests."""
@@ -33,6 +34,7 @@ class Collected:
             "HIGHWATER_CONSOLE_PORT": str(self.port),
             "HIGHWATER_BOOTSTRAP_SERVERS": "127.0.0.1:1",
             "HIGHWATER_ZOOKEEPER": "127.0.0.1:1",
+            "HIGHWATER_ASK_SECONDS": str(ASK_S),
             "PYTHONUNBUFFERED": "1",
         }
         self._running: list[subprocess.Popen[bytes]] = []

@@ -7,6 +7,7 @@ import gc
 import logging
 import signal
 import time
+from functools import partial
 from typing import Any
 
 import redis
@@ -16,6 +17,7 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError
 
 from console.collector.owner import collect
+from console.collector.pace import intervals
 from console.collector.supervisor import LOOK_S, Supervisor
 from console.gateway.connection import Connection, connection_of
 from console.gateway.sealing import SecretsUnreadable
@@ -39,7 +41,7 @@ async def run() -> None:
     task = asyncio.current_task()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)  # type: ignore[union-attr]
-    supervisor, client = Supervisor(collect), async_client()
+    supervisor, client = Supervisor(partial(collect, intervals(settings.ASK_EVERY_S))), async_client()
     try:
         while True:
             try:
