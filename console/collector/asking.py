@@ -156,7 +156,11 @@ class Asking:
             self._taken.moves = await self._call(self._cluster.moves)
         except GatewayError as error:
             found.errors.append(f"reassignments: {error}")
+        come = told.brokers.keys() - self._taken.metadata.brokers.keys()
         self._taken.take_metadata(told, controller, now_ms())
+        if come:  # they count as silent until they have answered something
+            self._wanted["offsets"].set()
+            self._wanted["groups"].set()
         if words := limit_words(self._taken.beyond):
             found.errors.append(words)
         if self._node is not None:
