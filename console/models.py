@@ -279,6 +279,23 @@ class KeptAnswer(models.Model):
         return f"{self.key} {self.status}"
 
 
+class MaskRule(models.Model):
+    """What those whose role is below `below` do not see of the records of a cluster's `topics` (see `console/rules/records/masking.py`)."""
+
+    MOST = 200
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    topics = NameField(max_length=249)
+    part = NameField(max_length=10)
+    expression = NameField(max_length=500, blank=True)
+    below = NameField(max_length=10)
+    created_by = NameField(max_length=150)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.part} of {self.topics}"
+
+
 class HealthReport(models.Model):
     """A health report as the rules gave it, with what changed since the one before."""
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from console.actions.audit import audited
+from console.actions.masking import rules_for
 from console.errors import Conflict
 from console.models import Cluster
 from console.queries import NotFound, topic_or_fail
@@ -28,16 +29,22 @@ def search_records(actor: Actor, cluster: Cluster, topic: str, query: Query, *, 
     with audited(actor, VIEWER, "read records", topic, cluster=cluster, changes_cluster=False, after=told):
         topic_or_fail(Snapshot(cluster.pk), topic)
         chars = {"chars": WHOLE_CHARS} if whole else {}
-        search = Search(id=store.new_id(), cluster=cluster.pk, topic=topic, query=query, by=actor.name, asked_ms=store.now_ms(), **chars)
+        rules = rules_for(actor, cluster, topic)
+        search = Search(
+            id=store.new_id(), cluster=cluster.pk, topic=topic, query=query, by=actor.name, asked_ms=store.now_ms(), rules=rules, **chars
+        )
         store.ask(search)
     return search
 
 
-def search_or_fail(cluster: Cluster, search_id: str, topic: str | None = None) -> Search:
-    """A search that is still kept; others who may read see it too."""
+def search_or_fail(actor: Actor, cluster: Cluster, search_id: str, topic: str | None = None) -> Search:
+    """A search that is still kept; others see it too, if the same is hidden from them."""
     found = store.find(search_id[:40])
-    if found is None or found.cluster != cluster.pk or topic not in (None, found.topic):
-        raise NotFound("There is no such search: it is kept for an hour after it was last looked at.")
+    is_there = found is not None and found.cluster == cluster.pk and topic in (None, found.topic)
+    if found is None or not is_there or found.rules != rules_for(actor, cluster, found.topic):
+        raise NotFound(
+            "There is no such search: it is kept for an hour after it was last looked at, and for those from whom the same is hidden."
+        )
     return found
 
 

@@ -120,13 +120,13 @@ def begin(request: Any, cluster_id: str, name: str, payload: NewSearch) -> Statu
 @router.get(ONE)
 @answers(SearchState)
 def search(request: Any, cluster_id: str, search_id: str) -> SearchState:
-    return _state(search_or_fail(queries.cluster_of(cluster_id), search_id))
+    return _state(search_or_fail(request.auth, queries.cluster_of(cluster_id), search_id))
 
 
 @router.post(ONE + "/stop", auth=Bearer(VIEWER, "stop a search"))
 @answers(SearchState)
 def stop(request: Any, cluster_id: str, search_id: str) -> SearchState:
-    found = search_or_fail(queries.cluster_of(cluster_id), search_id)
+    found = search_or_fail(request.auth, queries.cluster_of(cluster_id), search_id)
     store.stop(found.id, f"{request.auth.name} stopped it.")
     await_progress(found, 1.0)
     return _state(found)
@@ -136,7 +136,7 @@ def stop(request: Any, cluster_id: str, search_id: str) -> SearchState:
 @answers(SearchState)
 def resume(request: Any, cluster_id: str, search_id: str) -> SearchState:
     """Reads on where a search was stopped, ran out of time, failed or was interrupted; nothing is lost or found twice."""
-    found = search_or_fail(queries.cluster_of(cluster_id), search_id)
+    found = search_or_fail(request.auth, queries.cluster_of(cluster_id), search_id)
     go_on(found)
     return _state(found)
 
@@ -145,7 +145,7 @@ def resume(request: Any, cluster_id: str, search_id: str) -> SearchState:
 @answers(Listed[Found])
 def found(request: Any, cluster_id: str, search_id: str, limit: Limit = 100, cursor: str | None = None) -> Listed[Found]:
     """In the order in which they were found. All of them as lines of JSON or as a table: `…/records.ndjson`, `…/records.csv`."""
-    one = search_or_fail(queries.cluster_of(cluster_id), search_id)
+    one = search_or_fail(request.auth, queries.cluster_of(cluster_id), search_id)
     first = number_cursor(cursor) or 0
     rows = list(enumerate(store.found(one.id, first, limit + 1), first + 1))
     page = listed(rows, limit, lambda row: str(row[0]))
@@ -154,15 +154,15 @@ def found(request: Any, cluster_id: str, search_id: str, limit: Limit = 100, cur
 
 @router.get(ONE + "/records.ndjson", include_in_schema=False)
 def as_lines(request: Any, cluster_id: str, search_id: str) -> HttpResponse:
-    return _file(cluster_id, search_id, "application/x-ndjson", ndjson)
+    return _file(request, cluster_id, search_id, "application/x-ndjson", ndjson)
 
 
 @router.get(ONE + "/records.csv", include_in_schema=False)
 def as_table(request: Any, cluster_id: str, search_id: str) -> HttpResponse:
-    return _file(cluster_id, search_id, "text/csv; charset=utf-8", as_csv)
+    return _file(request, cluster_id, search_id, "text/csv; charset=utf-8", as_csv)
 
 
-def _file(cluster_id: str, search_id: str, media: str, write: Any) -> HttpResponse:
-    one = search_or_fail(queries.cluster_of(cluster_id), search_id)
+def _file(request: Any, cluster_id: str, search_id: str, media: str, write: Any) -> HttpResponse:
+    one = search_or_fail(request.auth, queries.cluster_of(cluster_id), search_id)
     rows = in_order(store.found(one.id, 0, COUNT_MAX), one.query.order)
     return HttpResponse("".join(write(rows)), content_type=media)

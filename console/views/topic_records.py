@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from console import queries
+from console.actions.masking import rules_for
 from console.actions.records import await_progress, go_on, search_or_fail, search_records
 from console.errors import Conflict
 from console.gateway.errors import GatewayError
@@ -53,9 +54,10 @@ def topic_records(request: Any, name: str) -> HttpResponse:
 
 
 def _present(request: Any, name: str, query: Query) -> Search | None:
-    """The search that the address names, if it is this one."""
+    """The search that the address names, if it is this one, and hides what is hidden from who asks."""
     search = store.find(request.GET.get("search", "")[:40]) if request.GET.get("search") else None
-    is_same = search is not None and (search.cluster, search.topic, search.query) == (request.cluster.pk, name, query)
+    asked = (request.cluster.pk, name, query, rules_for(actor_of(request), request.cluster, name))
+    is_same = search is not None and (search.cluster, search.topic, search.query, search.rules) == asked
     return search if is_same else None
 
 
@@ -114,13 +116,13 @@ def _url(view: str, search: Search, query: dict[str, str]) -> str:
 @page(query=("search", "page"))
 def topic_records_found(request: Any, name: str) -> HttpResponse:
     """The results alone, for a page that waits for more."""
-    search = search_or_fail(request.cluster, request.GET.get("search", ""), name)
+    search = search_or_fail(actor_of(request), request.cluster, request.GET.get("search", ""), name)
     return render(request, "parts/records_found.html", {"name": name, "query": search.query, **_found(request, search)})
 
 
 @page("POST", role=VIEWER, doing="stop a search")
 def topic_records_stop(request: Any, name: str) -> HttpResponse:
-    search = search_or_fail(request.cluster, request.POST.get("search", ""), name)
+    search = search_or_fail(actor_of(request), request.cluster, request.POST.get("search", ""), name)
     store.stop(search.id, f"{actor_of(request).name} stopped it.")
     await_progress(search, FIRST_WAIT_S)
     return done(request, _found(request, search)["address"], "The search is stopped; it can go on where it is.")
@@ -128,7 +130,7 @@ def topic_records_stop(request: Any, name: str) -> HttpResponse:
 
 @page("POST", role=VIEWER, doing="go on with a search")
 def topic_records_go_on(request: Any, name: str) -> HttpResponse:
-    search = search_or_fail(request.cluster, request.POST.get("search", ""), name)
+    search = search_or_fail(actor_of(request), request.cluster, request.POST.get("search", ""), name)
     go_on(search)
     return done(request, _found(request, search)["address"], "The search goes on where it was.")
 
@@ -136,7 +138,7 @@ def topic_records_go_on(request: Any, name: str) -> HttpResponse:
 @page(query=("search", "as"))
 def topic_records_download(request: Any, name: str) -> HttpResponse:
     """All that was found, as far as it is kept."""
-    search = search_or_fail(request.cluster, request.GET.get("search", ""), name)
+    search = search_or_fail(actor_of(request), request.cluster, request.GET.get("search", ""), name)
     kind = request.GET.get("as", "ndjson")
     if kind not in DOWNLOADS:
         raise NotFound(f"Found records can be had as {' or '.join(DOWNLOADS)}.")

@@ -48,6 +48,7 @@ WRITES: dict[tuple[str, str], tuple[Any, str, int]] = {
     ("POST", f"{BASE}/brokers/1/pause"): (None, "admin", 200),
     ("POST", "/api/v1/clusters"): ({"id": "south", "name": "South", "bootstrap_servers": "127.0.0.1:1"}, "admin", 201),
     ("POST", "/api/v1/clusters/test"): ({"bootstrap_servers": "127.0.0.1:1"}, "admin", 200),
+    ("POST", f"{BASE}/mask-rules"): ({"topics": "orders", "part": "key", "below": "admin"}, "admin", 201),
     ("POST", "/api/v1/jobs"): ({"kind": "preferred_leader_election", "topics": ["orders"]}, "operator", 202),
 }
 KEPT = ("events", "reports")
@@ -410,6 +411,7 @@ PLACES = {
     "report_id": "1",
     "action": "pause",
     "search_id": "none",
+    "rule_id": "1",
 }
 
 

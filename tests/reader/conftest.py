@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from console.models import Cluster
+from console.rules.records.masking import Rule
 from console.rules.records.progress import Found, Progress, Search
 from console.rules.records.query import read_query
 from console.searches import store
@@ -52,14 +53,16 @@ class Topic:
         assert producer.flush(60) == 0
         assert not failed
 
-    def asked(self, **query: Any) -> Search:
+    def asked(self, rules: tuple[Rule, ...] = (), **query: Any) -> Search:
         wanted = read_query({name: str(value) for name, value in query.items()})
-        found = Search(id=store.new_id(), cluster="local", topic=self.name, query=wanted, by="somebody", asked_ms=store.now_ms())
+        found = Search(
+            id=store.new_id(), cluster="local", topic=self.name, query=wanted, by="somebody", asked_ms=store.now_ms(), rules=rules
+        )
         store.ask(found)
         return found
 
-    def search(self, **query: Any) -> tuple[Progress, list[Found]]:
-        search = self.asked(**query)
+    def search(self, rules: tuple[Rule, ...] = (), **query: Any) -> tuple[Progress, list[Found]]:
+        search = self.asked(rules, **query)
         return self.read(search)
 
     def read(self, search: Search) -> tuple[Progress, list[Found]]:

@@ -16,6 +16,7 @@ from console.gateway.record_log import EARLIEST, END, LOST, RecordLog
 from console.rules.records.progress import Found, Span
 from workers.reader.finding import found_of
 from workers.reader.run import Run
+from workers.reader.veiled import sight
 from workers.reader.wanted import Wanted
 
 WINDOW_S, WINDOW_LONG_S = 0.5, 2.0
@@ -35,6 +36,7 @@ class Window:
 class Backward:
     def __init__(self, run: Run, log: RecordLog, test: Wanted | None) -> None:
         self._run, self._log, self._test = run, log, test
+        self._see = sight(run.search.rules)
 
     def read(self) -> None:
         offsets = max(self._run.left, 20) if self._test is None else 1_000
@@ -76,9 +78,10 @@ class Backward:
         window.at = offset + 1
         window.records += 1
         window.bytes += len(message)
-        if self._test is None or self._test(message):
+        seen = message if self._see is None else self._see(message)
+        if self._test is None or self._test(seen):
             window.dropped |= len(window.found) == window.found.maxlen
-            window.found.append(found_of(message, self._run.search))
+            window.found.append(found_of(seen, self._run.search))
 
     def _told(self, window: Window, message: Message) -> None:
         error = message.error()

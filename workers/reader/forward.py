@@ -8,12 +8,14 @@ from console.gateway.record_log import EARLIEST, END, LOST, RecordLog
 from console.rules.records.progress import Span
 from workers.reader.finding import found_of
 from workers.reader.run import Run
+from workers.reader.veiled import sight
 from workers.reader.wanted import Wanted
 
 
 class Forward:
     def __init__(self, run: Run, log: RecordLog, test: Wanted | None) -> None:
         self._run, self._log, self._test = run, log, test
+        self._see = sight(run.search.rules)
         self._open = {span.partition: span for span in run.spans.values() if not span.is_read(False)}
 
     def read(self) -> None:
@@ -27,7 +29,7 @@ class Forward:
             self._run.breathe()
 
     def _take(self, batch: list[Message]) -> None:
-        spans, test, run = self._open, self._test, self._run
+        spans, test, run, see = self._open, self._test, self._run, self._see
         for message in batch:
             if message.error() is not None:
                 self._told(message)
@@ -41,8 +43,9 @@ class Forward:
             span.at = offset + 1
             span.records += 1
             span.bytes += len(message)
-            if test is None or test(message):
-                run.add(found_of(message, run.search))
+            seen = message if see is None else see(message)
+            if test is None or test(seen):
+                run.add(found_of(seen, run.search))
             if span.at == span.last:
                 self._ended(span)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from confluent_kafka import Message
-
 from console.rules.records.matching import Unfit, header_test, path_test, text_test
 from console.rules.records.progress import Progress
 from console.rules.records.query import Query
 from workers.reader.bounds import in_time
+from workers.reader.veiled import Seen
 
-Wanted = Callable[[Message], bool]
+Wanted = Callable[[Seen], bool]
 
 
 def wanted(query: Query, progress: Progress) -> Wanted | None:
@@ -28,7 +27,7 @@ def _in_time_range(query: Query) -> list[Wanted]:
         return []
     least, most = since if since is not None else -1, until if until is not None else 2**63
 
-    def falls(message: Message) -> bool:
+    def falls(message: Seen) -> bool:
         return least <= message.timestamp()[1] <= most
 
     return [falls]
@@ -39,11 +38,11 @@ def _text(query: Query) -> list[Wanted]:
         return []
     test = text_test(query.text, regex=query.regex, case=query.case)
 
-    def in_key(message: Message) -> bool:
+    def in_key(message: Seen) -> bool:
         raw = message.key()
         return raw is not None and test(raw)
 
-    def in_value(message: Message) -> bool:
+    def in_value(message: Seen) -> bool:
         raw = message.value()
         return raw is not None and test(raw)
 
@@ -64,7 +63,7 @@ def _path(query: Query, progress: Progress) -> list[Wanted]:
         return []
     test = in_time(path_test(query.path, query.equals))
 
-    def leads(message: Message) -> bool:
+    def leads(message: Seen) -> bool:
         raw = message.value()
         try:
             return raw is not None and test(raw)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from console.rules import words
 from console.rules.records.decoding import Part
+from console.rules.records.masking import Rule
 from console.rules.records.query import Query, cursor_of
 
 State = Literal["queued", "running", "done", "full", "stopped", "timed_out", "interrupted", "failed"]
@@ -40,7 +41,7 @@ class Span(Struct, kw_only=True):
 
 
 class Search(Struct, frozen=True, kw_only=True):
-    """What was asked, and by whom."""
+    """What was asked, by whom, and what `rules` hide from them: whoever is under other rules does not see the results."""
 
     id: str
     cluster: str
@@ -48,6 +49,7 @@ class Search(Struct, frozen=True, kw_only=True):
     query: Query
     by: str
     asked_ms: int
+    rules: tuple[Rule, ...] = ()
     chars: int = 4096
     """How much of a key, a value or a header is kept."""
 

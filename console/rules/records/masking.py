@@ -1,0 +1,135 @@
+"""What a role may not see of records. A rule changes the bytes before anything else is done with them: what is hidden can then neither be
+shown nor searched for. Where a rule cannot be applied, all that it is about is hidden. Pure."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
+
+import msgspec
+from msgspec import Struct
+
+from console.rules.records.matching import JSON_TESTED_BYTES_MAX, Headers, compile_path, compile_pattern
+
+Part = Literal["value", "key", "field", "header", "pattern"]
+PARTS: tuple[Part, ...] = get_args(Part)
+HIDDEN = "•••"
+RAW = HIDDEN.encode()
+
+
+class Rule(Struct, frozen=True):
+    """`expression`: of a `field` a JSONPath, of a `header` its name (`*` and `?` stand for any characters), of a `pattern` RE2, which is
+    looked for in key, value and headers; of `value` and `key`, which are hidden whole, nothing."""
+
+    part: Part
+    expression: str = ""
+
+
+class WrongRule(ValueError):
+    """`field` names what of the rule cannot be."""
+
+    def __init__(self, field: str, detail: str) -> None:
+        super().__init__(detail)
+        self.field = field
+
+
+def check_rule(rule: Rule) -> Rule:
+    if rule.part in ("value", "key"):
+        if rule.expression:
+            raise WrongRule("expression", f"A {rule.part} is hidden whole: leave the expression out.")
+        return rule
+    if not rule.expression:
+        raise WrongRule("expression", "Give a JSON path of a field, the name of a header, or a pattern.")
+    try:
+        if rule.part == "field":
+            compile_path(rule.expression)
+        elif rule.part == "pattern" and compile_pattern(rule.expression).search(b""):
+            raise WrongRule("expression", "The pattern fits an empty text: it would hide nothing.")
+    except WrongRule:
+        raise
+    except ValueError as error:
+        raise WrongRule("expression", str(error)) from error
+    return rule
+
+
+def covers(topics: str, topic: str) -> bool:
+    """Whether a rule for these topics (`*` and `?` stand for any characters) is about this one."""
+    return fnmatch.fnmatchcase(topic, topics)
+
+
+Masked = tuple[bytes | None, bytes | None, Headers]
+Bounded = Callable[[Callable[[bytes], bytes]], Callable[[bytes], bytes]]
+
+
+class Veil:
+    """Rules made ready; `bounded` cuts off what takes too long, by raising."""
+
+    def __init__(self, rules: Sequence[Rule], bounded: Bounded = lambda call: call) -> None:
+        self._whole = {rule.part for rule in rules}
+        self._headers = [rule.expression for rule in rules if rule.part == "header"]
+        self._patterns = [compile_pattern(rule.expression) for rule in rules if rule.part == "pattern"]
+        paths = [compile_path(rule.expression) for rule in rules if rule.part == "field"]
+        self._fields = bounded(lambda raw: without_fields(raw, paths)) if paths else None
+
+    def cover(self, key: bytes | None, value: bytes | None, headers: Headers) -> Masked:
+        return self._key(key), self._value(value), [(name, self._header(name, raw)) for name, raw in headers]
+
+    def _key(self, raw: bytes | None) -> bytes | None:
+        return RAW if "key" in self._whole and raw is not None else self._text(raw)
+
+    def _value(self, raw: bytes | None) -> bytes | None:
+        if raw is None or "value" in self._whole:
+            return None if raw is None else RAW
+        if self._fields is not None:
+            try:
+                raw = self._fields(raw)
+            except Exception:  # whatever it is: a value that a rule could not be applied to is not shown
+                return RAW
+        return self._text(raw)
+
+    def _header(self, name: str, raw: bytes | None) -> bytes | None:
+        hidden = any(fnmatch.fnmatchcase(name, wanted) for wanted in self._headers)
+        return RAW if hidden and raw is not None else self._text(raw)
+
+    def _text(self, raw: bytes | None) -> bytes | None:
+        if raw is None or not self._patterns:
+            return raw
+        raw = plain(raw)
+        for pattern in self._patterns:
+            raw = pattern.sub(RAW, raw)
+        return raw
+
+
+def plain(raw: bytes) -> bytes:
+    """JSON without escapes that would hide a text from a pattern; anything else as it is."""
+    if b"\\u" not in raw:
+        return raw
+    try:
+        return msgspec.json.encode(msgspec.json.decode(raw))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return RAW
+
+
+def without_fields(raw: bytes, paths: Sequence[Any]) -> bytes:
+    """The JSON with `HIDDEN` wherever one of the paths leads. Raises where it is none or too large."""
+    if len(raw) > JSON_TESTED_BYTES_MAX:
+        raise ValueError("too large")
+    value = msgspec.json.decode(raw)
+    for path in paths:
+        for place in [node.parts for node in path.finditer(value)]:
+            value = _with_hidden(value, place)
+    return msgspec.json.encode(value)
+
+
+def _with_hidden(value: Any, place: Sequence[Any]) -> Any:
+    if not place:
+        return HIDDEN
+    inner = value
+    for name in place[:-1]:
+        if inner == HIDDEN:
+            return value
+        inner = inner[name]
+    if inner != HIDDEN:
+        inner[place[-1]] = HIDDEN
+    return value
