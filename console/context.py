@@ -12,7 +12,8 @@ from broker_core.contract.sentences import Verdict
 from console.addressing import base_of, cluster_named
 from console.models import Cluster
 from console.queries import clusters_or_none, local_cluster, seen
-from console.roles import ADMIN, OPERATOR, actor_of
+from console.roles import ADMIN, OPERATOR, Actor, actor_of
+from console.rules.tour import steps
 
 NAVIGATION = (
     ("overview", "Overview"),
@@ -67,6 +68,7 @@ def console(request: HttpRequest) -> dict[str, Any]:
         "query_notes": getattr(request, "query_notes", []),
         "ws_url": f"/ws/v1/live?cluster={cluster.pk}" + getattr(request, "live_needs", ""),
         "old": _old(verdict),
+        "tour": _tour(actor, cluster),
     }
 
 
@@ -94,6 +96,18 @@ def _old(verdict: Verdict) -> str:
     """The words over a page whose values nobody writes any more; the browser counts on."""
     first = verdict.parts[0] if verdict.parts else None
     return first.text if first and first.level == "unknown" else ""
+
+
+def _tour(actor: Actor, cluster: Cluster) -> list[dict[str, Any]]:
+    """None through a cluster that is only looked at: there is nothing to try."""
+    if cluster.read_only:
+        return []
+    labels = dict(NAVIGATION)
+    found = steps(may_operate=actor.may(OPERATOR), may_kill=actor.may(ADMIN) and cluster.is_local)
+    return [
+        {"title": step.title, "words": step.words, "url": reverse(step.page), "label": labels[step.page], "targets": step.targets}
+        for step in found
+    ]
 
 
 def _navigation(page: str) -> list[dict[str, Any]]:

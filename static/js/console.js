@@ -5,6 +5,7 @@ import { eventItem, paint, paintBrief, paintVerdict, read } from "./bind.js";
 import { Ladder } from "./ladder.js";
 import { draw, grow, seriesOf, shownIn } from "./charts.js";
 import { clock, duration } from "./format.js";
+import { startTour } from "./tour.js";
 
 const MOST_EVENTS = 200;
 const ladders = new Map();
@@ -280,4 +281,5 @@ if (url) {
 startLadders();
 plots();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plots());
+startTour();
 document.documentElement.dataset.ready = "yes";

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from html import unescape
 from typing import Any
@@ -423,3 +424,18 @@ def test_a_value_that_cannot_be_read_is_as_good_as_absent(
     assert [people["viewer"].get(path).status_code for path in ("/topics/orders", "/groups/billing", "/topics/clicks")] == [404, 404, 200]
     left_out = {record.args[0] for record in caplog.records if "left out" in record.msg and record.args}
     assert left_out == {"Cluster", "Broker", "Topic", "Partition", "Group"}
+
+
+def test_the_tour_says_what_each_role_may_do(people: dict[str, Client]) -> None:
+    """Five steps for everybody, on pages that are there; offered on the overview only."""
+    for role, browser in people.items():
+        page = browser.get("/brokers").content.decode()
+        found = re.search(r'<script id="tour-steps" type="application/json">(.*?)</script>', page)
+        assert found is not None, role
+        steps = json.loads(found[1])
+        assert [browser.get(step["url"]).status_code for step in steps] == [200] * 5
+        said = " ".join(step["words"] for step in steps)
+        assert ("An operator moves partitions" in said) is (role == "viewer")
+        assert ("An admin, on the machine" in said) is (role != "admin")
+        assert "data-tour-invite" not in page
+        assert "data-tour-invite" in browser.get("/").content.decode()
