@@ -34,6 +34,7 @@ SECTION = {
     "topic_records": "topics",
     "topics_bulk": "topics",
     "topic_record": "topics",
+    "topic_records_new": "topics",
     "group": "groups",
     "job": "jobs",
 }

@@ -30,6 +30,7 @@ from console.views.topic_records import (
 )
 from console.views.topics import topic_create, topics
 from console.views.topics_bulk import topics_bulk
+from console.views.write_records import topic_records_new
 
 
 class TopicName(StringConverter):
@@ -66,6 +67,7 @@ urlpatterns = [
     path("topics/<topic:name>/config", topic_config, name="topic_config"),
     path("topics/<topic:name>/<int:number>", partition, name="partition"),
     path("topics/<topic:name>/records", topic_records, name="topic_records"),
+    path("topics/<topic:name>/records/new", topic_records_new, name="topic_records_new"),
     path("topics/<topic:name>/records/found", topic_records_found, name="topic_records_found"),
     path("topics/<topic:name>/records/download", topic_records_download, name="topic_records_download"),
     path("topics/<topic:name>/records/stop", topic_records_stop, name="topic_records_stop"),

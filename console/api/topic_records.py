@@ -5,22 +5,25 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from django.http import HttpResponse
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, ValidationError, convert
 from ninja import Query as FromQuery
 from ninja import Router, Status
 from pydantic import Field
 
 from console import queries
 from console.actions.records import await_progress, go_on, search_or_fail, search_records
+from console.actions.writing import placeholders, write_records
 from console.api.answers import Listed
 from console.api.bearer import Bearer
 from console.api.described import answers
-from console.api.shapes import Limit, Strict, listed, number_cursor
+from console.api.shapes import Confirm, Limit, Strict, listed, number_cursor
+from console.errors import Invalid
 from console.queries import BadQuery
-from console.roles import VIEWER
+from console.roles import OPERATOR, VIEWER
 from console.rules.records.decoding import CHOICES
 from console.rules.records.progress import Found, Search, Span, State, in_order, next_cursor, sentence
 from console.rules.records.query import COUNT, COUNT_MAX, TEXT_CHARS_MAX, Order, Query, Start, Where, check
+from console.rules.records.writing import RECORDS_MAX, NewRecord, WrongRecord, repeated
 from console.searches import store
 from console.searches.export import as_csv, ndjson
 
@@ -78,6 +81,31 @@ class NewSearch(Strict):
     value: Text = Field("auto", description=FORMATS)
     order: Order = "found"
     at: Text = Field("", description="`next` of the search before")
+
+
+class NewRecords(Strict):
+    """Up to 1000 records; with `count` each is repeated so often, with `${n}`, `${uuid}`, `${now}`, `${now_ms}` in its texts filled in."""
+
+    model_config = Strict.model_config | {
+        "json_schema_extra": {"examples": [{"records": [{"key": "a", "value": {"n": 1}, "headers": {"source": "test"}, "partition": 0}]}]}
+    }
+
+    records: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=RECORDS_MAX)]
+    count: Annotated[int, Field(ge=1, le=RECORDS_MAX)] | None = None
+    confirm: Confirm = False
+
+
+class WrittenRecord(Struct):
+    """Where a record is; null and `error` where it was not written, or was not acknowledged in time."""
+
+    partition: int | None
+    offset: int | None
+    error: str
+
+
+class WrittenRecords(Struct):
+    written: int
+    records: list[WrittenRecord]
 
 
 def _query(payload: NewSearch) -> Query:
@@ -166,3 +194,20 @@ def _file(request: Any, cluster_id: str, search_id: str, media: str, write: Any)
     one = search_or_fail(request.auth, queries.cluster_of(cluster_id), search_id)
     rows = in_order(store.found(one.id, 0, COUNT_MAX), one.query.order)
     return HttpResponse("".join(write(rows)), content_type=media)
+
+
+@router.post(IN_TOPIC + "/records", auth=Bearer(OPERATOR, "write records"))
+@answers(WrittenRecords)
+def write(request: Any, cluster_id: str, name: str, payload: NewRecords) -> WrittenRecords:
+    """Each record has `key`, `value` (null: a tombstone; what is no text is written as JSON), `headers`, `partition` and `encoding`
+    (`text` or `base64`), all optional. An internal topic wants `confirm`."""
+    try:
+        records = convert(payload.records, list[NewRecord])
+        if payload.count is not None:
+            records = [one for record in records for one in repeated(record, payload.count, placeholders)]
+    except ValidationError as error:
+        raise Invalid("records", str(error)) from error
+    except WrongRecord as error:
+        raise Invalid(error.field, str(error)) from error
+    found = write_records(request.auth, queries.cluster_of(cluster_id), name, records, confirm=payload.confirm)
+    return WrittenRecords(sum(one.offset is not None for one in found), [WrittenRecord(*one) for one in found])

@@ -78,7 +78,7 @@ def test_no_link_is_dead(people: dict[str, Client]) -> None:
         assert set(PAGES) <= seen
 
 
-@pytest.mark.parametrize("path", [*PAGES, "/audit", "/new-topic"])
+@pytest.mark.parametrize("path", [*PAGES, "/audit", "/new-topic", "/topics/orders/records/new"])
 def test_nobody_reads_a_page_without_signing_in(local: Any, path: str) -> None:
     answer = Client().get(path)
     assert answer.status_code == 302

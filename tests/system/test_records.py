@@ -146,3 +146,56 @@ def test_what_cannot_be_asked_is_refused_by_name(rest: Rest, new_topic: Callable
         answer = rest.ask("POST", f"{LOCAL}/topics/{topic}/searches", query)
         assert (answer.status, answer.body["field"]) == (400, field), answer
     assert rest.ask("GET", f"{LOCAL}/searches/none").status == 404
+
+
+def test_an_operator_writes_and_reads_it_back(people: dict[str, Rest], rest: Rest, new_topic: Callable[..., str]) -> None:
+    topic = new_topic()
+    known(rest, topic)
+    path = f"{LOCAL}/topics/{topic}/records"
+    records = [
+        {"key": "a", "value": {"n": 1}, "headers": {"h": "x", "none": None}, "partition": 2},
+        {"key": "AP8=", "value": "AAE=", "encoding": "base64", "partition": 2},
+        {"key": "a", "partition": 2},
+    ]
+    answer = rest.ask("POST", path, {"records": records})
+    assert (answer.status, answer.body["written"]) == (200, 3), answer
+    assert answer.body["records"] == [{"partition": 2, "offset": n, "error": ""} for n in range(3)]
+    found = rest.get(f"{path}?start=oldest")["items"]
+    assert [(row["key"]["text"], row["value"] and row["value"]["format"]) for row in found[::2]] == [("a", "json"), ("a", None)]
+    assert found[1]["value"]["text"].startswith("00000000  00 01")
+    assert [(header["name"], header["value"] and header["value"]["text"]) for header in found[0]["headers"]] == [("h", "x"), ("none", None)]
+    many = rest.ask("POST", path, {"records": [{"key": "${uuid}", "value": "number ${n}", "partition": 0}], "count": 5})
+    assert many.body["written"] == 5
+    assert [row["value"]["text"] for row in rest.get(f"{path}?start=oldest&partition=0")["items"]] == [f"number {n}" for n in range(1, 6)]
+    last = next(row for row in people["admin"].get("/api/v1/audit")["items"] if row["action"] == "write records")
+    assert last["after"] == {"records": 5, "bytes": 5 * (36 + 8), "of": 5}, "how many and how large, not what"
+    assert people["viewer"].ask("POST", path, {"records": records}).status == 403
+    for wrong in ({"partition": 3}, {"value": "%", "encoding": "base64"}, {"valeu": 1}, {"headers": {"": "x"}}):
+        assert rest.ask("POST", path, {"records": [wrong]}).status == 422, wrong
+
+
+def test_an_internal_topic_is_written_to_only_when_confirmed(rest: Rest) -> None:
+    known(rest, "__cluster_samples")
+    path, body = f"{LOCAL}/topics/__cluster_samples/records", {"records": [{"key": "k", "value": "not a sample"}]}
+    answer = rest.ask("POST", path, body)
+    assert (answer.status, answer.body["field"]) == (422, "confirm")
+
+
+def test_a_form_writes_lines_and_says_what_is_wrong(system: ConsoleSystem, rest: Rest, new_topic: Callable[..., str]) -> None:
+    topic = new_topic()
+    known(rest, topic)
+    visitor = Visitor(system.layout.console_port, system.password)
+    path = f"/topics/{topic}/records/new"
+    assert visitor.post(path, key="k", value="v", headers="a=1", partition="1").status == 303
+    assert visitor.post(path, lines='{"value": "x", "partition": 0}\n{"value": "y", "partition": 0}').status == 303
+    assert visitor.post(path, key="k", tombstone="1", partition="1").status == 303
+    for wrong, words in (
+        ({"lines": '{"value": 1}\n{"a": 2}'}, "Line 2"),
+        ({"headers": "no value"}, "name=value"),
+        ({"partition": "9"}, "no partition 9"),
+        ({"partition": "one"}, "whole number"),
+    ):
+        answer = visitor.post(path, **wrong)
+        assert answer.status == 422 and words in answer.body
+    found = rest.get(f"{LOCAL}/topics/{topic}/records?start=oldest&order=offset")["items"]
+    assert [(row["partition"], row["value"] and row["value"]["text"]) for row in found] == [(0, "x"), (0, "y"), (1, "v"), (1, None)]
