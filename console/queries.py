@@ -157,6 +157,8 @@ def _cluster_row(cluster: Cluster, glance: Glance) -> ClusterRow:
     verdict = glance.live.verdict if glance.live else None
     level = verdict.level if verdict else "unknown"
     sentence = verdict.text if verdict else "Nothing is known of this cluster yet."
+    if level == "unknown" and not (glance.live and glance.live.brokers_total):
+        glance = Glance(None, as_of(None, None, 0), None)  # nobody has ever answered: no figure of it is one
     is_own, url = cluster.pk == settings.LOCAL_CLUSTER, base_of(cluster.pk) + "/"
     return ClusterRow(cluster, url, is_own, level, CLUSTER_WORDS[level], sentence, *glance)
 

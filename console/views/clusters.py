@@ -100,7 +100,12 @@ def _form(request: Any, found: Cluster | None, status: int = 200, *, trial: Tria
 
 
 def _context(found: Cluster | None, values: dict[str, Any]) -> dict[str, Any]:
-    choices = {"protocols": PROTOCOLS, "mechanisms": MECHANISMS, "colours": Cluster.COLOURS, "fields": ("id", *FIELDS)}
+    choices = {
+        "protocols": PROTOCOLS,
+        "mechanisms": MECHANISMS,
+        "colours": Cluster.COLOURS,
+        "fields": ("id", *(name for name in FIELDS if name not in FLAGS)),
+    }
     return {"values": values, "edited": found, "has_secrets": bool(found and found.secrets), **choices}
 
 

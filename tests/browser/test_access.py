@@ -34,6 +34,8 @@ PATHS = {
     "events": "/events",
     "audit": "/audit",
     "settings": "/settings",
+    "clusters": "/clusters",
+    "new cluster": "/clusters/new",
 }
 CONTROLS = """() => {
   const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]")];

@@ -11,7 +11,10 @@ import pytest
 from django.test import Client
 from django.urls import get_script_prefix
 
+from broker_core.contract import live
+from broker_core.contract.sentences import Verdict
 from console.models import AuditEntry, Cluster, Event, Job
+from console.snapshot import write
 from tests.console.test_pages import PAGES
 from tests.support.console_fixtures import publish
 from tests.support.console_world import cluster_state
@@ -193,3 +196,16 @@ def test_all_clusters_on_one_page(people: dict[str, Client], north: Cluster) -> 
     assert "Change…" not in page
     assert "Change…" in people["admin"].get("/clusters").content.decode()
     assert people["viewer"].get("/clusters", headers={"HX-Request": "true"}).content.decode().count("<html") == 0
+
+
+def test_a_cluster_that_has_never_answered_has_no_figures(people: dict[str, Client], local: Cluster, redis: Any) -> None:
+    """Whoever asks it writes that it asked, and nothing was counted."""
+    Cluster.objects.create(pk="away", name="Away", bootstrap_servers="k:1")
+    pipe = redis.pipeline(transaction=True)
+    said = Verdict("unknown", "The cluster does not answer: nothing is known of it.")
+    write.put(pipe, "away", {"cluster": live.Cluster(id="away", brokers_online=0, brokers_total=0, offline=0, groups=0, verdict=said)})
+    write.beat(pipe, "away", 1, 1)
+    pipe.execute()
+    row = people["viewer"].get("/clusters").context["rows"][1]
+    assert (row.cluster.pk, row.live, row.behind, row.as_of.age_ms, row.level) == ("away", None, None, None, "unknown")
+    assert row.sentence.endswith("nothing is known of it.")

@@ -24,7 +24,9 @@ NO_CHANGES = {
     "console.actions.clusters.change": "of the registration, not of the cluster",
     "console.actions.clusters.delete": "of the registration, not of the cluster",
     "console.actions.clusters.test": "changes nothing",
-    "console.actions.records.search_records": "only reads",
+    "console.actions.audit": "is what refuses",
+    "console.actions.masking": "of what the console shows of records",
+    "console.actions.records": "only reads",
     "console.actions.jobs.follow": "goes with a change that was not refused",
 }
 ARGUMENTS: dict[str, Any] = {
@@ -54,7 +56,7 @@ def changing() -> list[Callable[..., Any]]:
     """Every public function of the actions that is given somebody and a cluster, or a job of one."""
     found = []
     for module in pkgutil.iter_modules(actions.__path__, "console.actions."):
-        if module.name == "console.actions.audit":
+        if module.name in NO_CHANGES:
             continue
         for name, one in vars(importlib.import_module(module.name)).items():
             if inspect.isfunction(one) and one.__module__ == module.name and not name.startswith("_"):
@@ -102,7 +104,10 @@ def test_jobs_that_change_something_are_refused_and_those_that_look_are_not(kind
         assert create_job(SOMEBODY, local, kind.name, {}).state == Job.QUEUED
 
 
-@pytest.mark.parametrize("route", [route for route in WRITES if route[1].startswith((BASE, "/api/v1/jobs"))], ids=str)
+ROUTES = [route for route in WRITES if route[1].startswith((BASE, "/api/v1/jobs")) and "mask-rules" not in route[1]]
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=str)
 def test_rest_has_a_code_for_it(tokens: dict[str, dict[str, str]], route: tuple[str, str]) -> None:
     found = assert_problem(ask(tokens["admin"], *route, WRITES[route][0]), 409)
     assert found["code"] == "cluster-read-only"
