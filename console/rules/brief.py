@@ -29,6 +29,8 @@ def brief(
         found.append(f"{counted(folders, 'data folder')} in trouble")
     if behind := sum(group.attention is not None for group in groups):
         found.append(f"{counted(behind, 'group')} behind")
+    if (away := counts.get("not_preferred", 0)) and not dead:
+        found.append(f"{counted(away, 'partition')} not led by the preferred broker")
     return " · ".join(found)
 
 

@@ -82,7 +82,7 @@ def verdict(
         [one.broker_id for one in silent],
         groups,
         store_is_away=store_is_away,
-        folders=sum(folder.level != "ok" for folder in folders),
+        folders=sum(folder.level in ("warn", "bad") for folder in folders),
     )
     return Verdict(max((one.level for one in parts), key=LEVELS.index), " ".join(one.text for one in parts), tuple(parts), brief=words)
 

@@ -28,6 +28,8 @@ def test_it_names_what_is_wrong_in_few_words() -> None:
     assert words(store_is_away=True, folders=1) == "All 180 partitions are safe · ZooKeeper does not answer · 1 data folder in trouble"
     behind = [some(Group, attention="warn"), some(Group, attention="notice"), some(Group, attention=None)]
     assert words(groups=behind) == "All 180 partitions are safe · 2 groups behind"
+    assert words(not_preferred=2) == "All 180 partitions are safe · 2 partitions not led by the preferred broker"
+    assert "preferred" not in words(dead=[1], not_preferred=2)
     assert words(deleting=100) == "All 80 partitions are safe"
 
 
