@@ -56,11 +56,13 @@ export class Ladder {
     const end = replica.log_end_offset;
     const unknown = end === null || end === undefined;
     const past = replica.last_seen_ms !== null && replica.last_seen_ms !== undefined;
-    row.className = `rung${replica.in_isr && !past ? "" : " out"}${past ? " past" : ""}${unknown ? " gone" : ""}`;
+    // Where no log end is told at all: who is in the ISR has all that is committed, by what the high watermark is.
+    const held = unknown && replica.in_isr && value.log_end_offset === null && value.leader !== null ? value.high_watermark ?? 0 : 0;
+    row.className = `rung${replica.in_isr && !past ? "" : " out"}${past ? " past" : ""}${unknown && !held ? " gone" : ""}`;
     part(row, "who").innerHTML = `<i aria-hidden="true">${replica.in_isr ? "●" : "○"}</i>`;
     part(row, "who").append(`${replica.broker_id}${replica.is_leader ? " leader" : ""}`);
     part(row, "in").textContent = replica.in_isr ? "ISR" : "out";
-    const committed = Math.min(unknown ? 0 : end, value.high_watermark ?? end ?? 0);
+    const committed = Math.min(unknown ? held : end, value.high_watermark ?? end ?? 0);
     place(part(row, "fill"), 0, scale(committed));
     place(part(row, "over"), scale(committed), unknown ? 0 : scale(end) - scale(committed));
     part(row, "hw").style.left = `${scale(value.high_watermark ?? 0) * 100}%`;

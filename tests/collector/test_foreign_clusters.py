@@ -15,6 +15,7 @@ from kafka import KafkaAdminClient
 
 from tests.collector.conftest import Foreign
 from tests.support.collected import until
+from tests.support.rest import Visitor
 
 RECORDS = 90
 
@@ -178,6 +179,25 @@ def test_a_partition_is_moved_by_a_job(both: list[Foreign]) -> None:
         assert one.system.rest.until(work)["state"] == "succeeded"
         rows = until(lambda: one.partitions("moved"), lambda rows: rows[0]["assignment"] == [target], one.name)  # noqa: B023
         assert rows[0]["reassigning"] is None
+
+
+def test_its_pages_show_it(both: list[Foreign]) -> None:
+    visitor = Visitor(both[0].system.port, both[0].system.password)
+    shows = {
+        "": "are not available from it",
+        "brokers": "not available from this cluster",
+        "topics": "orders",
+        "topics/orders": "How far each replica is, is not available from this cluster",
+        "topics/orders/0": "How far each replica is, is not available from this cluster",
+        "groups": "billing",
+        "groups/billing": "orders",
+        "events": "topic moved was created",
+        "jobs": "reassignment",
+    }
+    for one in both:
+        for path, words in shows.items():
+            answer = visitor.get(f"/c/{one.name}/{path}")
+            assert (answer.status, words in answer.body) == (200, True), (path, answer.status)
 
 
 def test_a_broker_that_dies_is_told_and_comes_back(both: list[Foreign]) -> None:

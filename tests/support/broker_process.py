@@ -14,7 +14,7 @@ from broker_core.local.services import java_binary, tail
 from tests.support.kafka_jars import classpath
 from tests.support.metadata import metadata_of
 
-READY_SECONDS = 90.0
+READY_SECONDS = 240.0
 STOP_SECONDS = 60.0
 ROOT = Path(__file__).resolve().parent.parent.parent
 JAVA = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.awt.headless=true")
