@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ from django.urls import reverse
 from broker_core.contract.sentences import Verdict
 from console.addressing import base_of, cluster_named
 from console.models import Cluster
+from console.past import look_back_url, past_of
 from console.queries import clusters_or_none, local_cluster, seen
 from console.roles import ADMIN, OPERATOR, Actor, actor_of
 from console.rules.tour import steps
@@ -37,6 +39,7 @@ SECTION = {
     "topic_records_new": "topics",
     "group": "groups",
     "job": "jobs",
+    "changes": "events",
 }
 NOTHING_SAID = "Nothing is known of this cluster yet: the live feed has not written anything."
 NOTHING_KNOWN = Verdict("unknown", NOTHING_SAID, brief="Nothing is known yet")
@@ -52,6 +55,8 @@ def console(request: HttpRequest) -> dict[str, Any]:
     live, _ = seen(cluster)
     verdict = (live and live.verdict) or NOTHING_KNOWN
     page = _page(request)
+    past = past_of(request, cluster)
+    can_change = past is None and not cluster.read_only
     return {
         "cluster": cluster,
         "base": base_of(cluster.pk),
@@ -59,16 +64,18 @@ def console(request: HttpRequest) -> dict[str, Any]:
         "live": live,
         "verdict": verdict,
         "role": actor.role,
-        "can_operate": actor.may(OPERATOR) and not cluster.read_only,
-        "can_admin": actor.may(ADMIN) and not cluster.read_only,
+        "can_operate": actor.may(OPERATOR) and can_change,
+        "can_admin": actor.may(ADMIN) and can_change,
         "is_operator": actor.may(OPERATOR),
         "is_admin": actor.may(ADMIN),
         "username": actor.name,
         "nav": [item for item in _navigation(page) if item["name"] != "audit" or actor.may(ADMIN)],
         "page": page,
         "query_notes": getattr(request, "query_notes", []),
-        "ws_url": f"/ws/v1/live?cluster={cluster.pk}" + getattr(request, "live_needs", ""),
-        "old": _old(verdict),
+        "ws_url": "" if past else f"/ws/v1/live?cluster={cluster.pk}" + getattr(request, "live_needs", ""),
+        "old": "" if past else _old(verdict),
+        "past": past,
+        "look_back": look_back_url(request, page, cluster, time.time_ns() // 1_000_000),
         "tour": _tour(actor, cluster),
     }
 

@@ -326,6 +326,9 @@ def jobs(cluster: Cluster, page: int, size: int = 25) -> Page[JobValue]:
 
 
 def active_jobs(cluster: Cluster) -> list[JobValue]:
+    """None of the past: what a job's state was then is not kept."""
+    if cluster.moment_ms is not None:
+        return []
     return [job_value(job) for job in Job.objects.filter(cluster=cluster, state__in=Job.ACTIVE).order_by("-id")[:20]]
 
 
@@ -372,6 +375,32 @@ def events(
     if before is not None:
         rows = rows.filter(id__lt=before)
     return [event_value(row) for row in rows.order_by("-id")[:count]]
+
+
+def last_events(cluster: Cluster, snapshot: Snapshot, count: int) -> list[KeptEvent]:
+    """Newest first; up to its moment, where it is looked at in the past."""
+    return snapshot.events(count) if cluster.moment_ms is None else events(cluster, count=count)
+
+
+def events_around(cluster: Cluster, at_ms: int) -> tuple[KeptEvent | None, KeptEvent | None]:
+    """The last before a moment and the first after it."""
+    rows = Event.objects.filter(cluster=cluster)
+    before = rows.filter(at_ms__lt=at_ms).order_by("-at_ms", "-id").first()
+    after = rows.filter(at_ms__gt=at_ms).order_by("at_ms", "id").first()
+    return None if before is None else event_value(before), None if after is None else event_value(after)
+
+
+def events_between(cluster: Cluster, from_ms: int, to_ms: int, count: int) -> list[KeptEvent]:
+    """Newest first."""
+    return [
+        event_value(row) for row in Event.objects.filter(cluster=cluster, at_ms__range=(from_ms, to_ms)).order_by("-at_ms", "-id")[:count]
+    ]
+
+
+def marks(cluster: Cluster, from_ms: int, to_ms: int, count: int) -> list[KeptEvent]:
+    """Of what happened between two moments what was worth a warning, the newest of it."""
+    rows = Event.objects.filter(cluster=cluster, at_ms__range=(from_ms, to_ms), level__in=("warn", "bad"))
+    return [event_value(row) for row in rows.order_by("-at_ms")[:count]]
 
 
 def event_kinds(cluster: Cluster) -> list[str]:

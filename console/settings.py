@@ -54,6 +54,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "console.addressing.within_cluster",
+    "console.looking_back.at_moment",
     "console.middleware.security_headers",
     "console.middleware.api_problems",
     "console.views.errors.not_allowed_pages",

@@ -8,6 +8,7 @@ from django.urls.converters import StringConverter
 from console.api import api
 from console.api.probes import healthz, metrics
 from console.views.brokers import broker_action, brokers
+from console.views.changes import changes
 from console.views.clusters import cluster_change, cluster_delete, cluster_new, clusters
 from console.views.favourites import favourite
 from console.views.group import group, group_delete, group_offsets
@@ -86,6 +87,7 @@ urlpatterns = [
     path("health", health, name="health"),
     path("health/run", health_run, name="health_run"),
     path("events", events, name="events"),
+    path("changes", changes, name="changes"),
     path("audit", audit, name="audit"),
     path("clusters", clusters, name="clusters"),
     path("clusters/new", cluster_new, name="cluster_new"),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django import template
+from django.urls import get_script_prefix
 
 from console.rules.words import duration
 from console.templatetags.figures import DASH, number_of
@@ -40,6 +41,19 @@ def ago(value: Any) -> str:
 def iso(value: Any) -> str:
     found = moment_of(value)
     return found.isoformat() if found else ""
+
+
+@register.filter
+def input_time(value: Any) -> str:
+    """As a field of the kind `datetime-local` has it; UTC."""
+    found = moment_of(value)
+    return found.strftime("%Y-%m-%dT%H:%M:%S") if found else ""
+
+
+@register.filter
+def page_at(value: Any) -> str:
+    """The overview as it was then."""
+    return f"{get_script_prefix()}at/{int(number_of(value) or 0)}/"
 
 
 def moment_of(value: Any) -> datetime | None:

@@ -25,7 +25,7 @@ DONE = {
 
 def _context(request: Any) -> dict[str, Any]:
     live_needs(request, brokers="1")
-    return {"rows": Snapshot(request.cluster.pk).brokers(), "events": []}
+    return {"rows": Snapshot(request.cluster.snapshot_id).brokers(), "events": []}
 
 
 @page()

@@ -20,7 +20,7 @@ from console.views.support import KNOWN, done, page, refused, show
 
 
 def _context(request: Any, group_id: str) -> dict[str, Any]:
-    snapshot = Snapshot(request.cluster.pk)
+    snapshot = Snapshot(request.cluster.snapshot_id)
     found = queries.group_or_fail(snapshot, group_id)
     live_needs(request, groups=encoded([group_id]), events="1")
     events = queries.events(request.cluster, group=group_id, count=20)

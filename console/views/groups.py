@@ -32,7 +32,7 @@ def groups(request: Any) -> HttpResponse:
     wanted = wanted_of(request, "group")
     if led := elsewhere(request, wanted):
         return led
-    snapshot = Snapshot(request.cluster.pk)
+    snapshot = Snapshot(request.cluster.snapshot_id)
     stars = favourites(request.user, request.cluster, "group")
     found = page_of_names(snapshot, wanted, number(request, "page", 1, least=1) or 1, favourites=stars)
     rows = snapshot.groups(found.names)

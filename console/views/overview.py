@@ -14,7 +14,7 @@ from console.views.support import page, show
 
 @page()
 def overview(request: Any) -> HttpResponse:
-    snapshot = Snapshot(request.cluster.pk)
+    snapshot = Snapshot(request.cluster.snapshot_id)
     trouble, more = queries.trouble(snapshot)
     behind = queries.groups_behind(snapshot)
     live_needs(request, brokers="1", events="1", jobs="1", group_rows=encoded([g.group for g in behind]))
@@ -26,7 +26,7 @@ def overview(request: Any) -> HttpResponse:
             "trouble": trouble,
             "trouble_more": more,
             "groups_behind": behind,
-            "events": snapshot.events(20),
+            "events": queries.last_events(request.cluster, snapshot, 20),
             "jobs_active": queries.active_jobs(request.cluster),
             "series": queries.series(snapshot),
         },

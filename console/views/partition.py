@@ -15,7 +15,7 @@ from console.views.support import page, show
 
 @page()
 def partition(request: Any, name: str, number: int) -> HttpResponse:
-    snapshot = Snapshot(request.cluster.pk)
+    snapshot = Snapshot(request.cluster.snapshot_id)
     found = queries.partition_or_fail(snapshot, name, number)
     topic = queries.topic_or_fail(snapshot, name)
     live_needs(request, topics=f"{name}:{number}-{number}", events="1")

@@ -18,11 +18,13 @@ from console.actions.audit import judge
 from console.addressing import cluster_named
 from console.errors import Conflict, Invalid
 from console.gateway.errors import GatewayError
+from console.looking_back import PAGES, address_at, moment_of, present_of
 from console.models import Cluster, Job
-from console.queries import NotFound, cluster_of, local_cluster
+from console.queries import NotFound, cluster_of, local_cluster, look_back
 from console.roles import VIEWER, Refused, actor_of
 from console.rules.words import whole
 from console.searches.store import TooMany
+from console.snapshot.moments import HistoryUnavailable, NotRecorded
 from console.snapshot.read import SnapshotUnavailable
 
 View = Callable[..., HttpResponse]
@@ -45,11 +47,15 @@ def page(*methods: str, role: str = VIEWER, doing: str = "", query: Sequence[str
                 note_query(request, f"{name[:60]!r} is nothing that this page can be asked for: it was not looked at.")
             try:
                 cluster = enter(request, of_console=of_console)
+                if elsewhere := _looking_back(request):
+                    return elsewhere
                 if request.method == "POST":
                     judge(actor_of(request), role, doing, kwargs, lambda: None if of_console else cluster)
                 return view(request, *args, **kwargs)
             except (*KNOWN, NotFound) as error:
                 status, shown = explain(error)
+                if moment_of(request) is not None:
+                    set_script_prefix(f"{present_of(request)}/")
                 return render(request, "error.html", {"form_error": shown, "status": status}, status=status)
 
         return wrapped
@@ -77,6 +83,19 @@ def _registered(cluster_id: str) -> Cluster:
         raise
 
 
+def _looking_back(request: Any) -> HttpResponse | None:
+    """Has the cluster read as it was at the moment that the address names; a page without a past leads to its present."""
+    at_ms = moment_of(request)
+    if at_ms is None:
+        return None
+    if request.method not in ("GET", "HEAD"):
+        raise Conflict("This page shows the past: nothing can be changed there. Go back to now.")
+    if request.resolver_match.url_name not in PAGES:
+        return HttpResponseRedirect(address_at(request, None))
+    look_back(request.cluster, at_ms)
+    return None
+
+
 def _sign_in_first(request: HttpRequest) -> HttpResponse:
     """To the sign-in and from there back to the page; the address of a form that was sent is none. htmx takes the whole page there."""
     back = request.get_full_path() if request.method in ("GET", "HEAD") else get_script_prefix()
@@ -84,7 +103,7 @@ def _sign_in_first(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=204, headers={"HX-Redirect": answer.url}) if is_htmx(request) else answer
 
 
-KNOWN = (Refused, Invalid, Conflict, GatewayError, SnapshotUnavailable, TooMany)
+KNOWN = (Refused, Invalid, Conflict, GatewayError, SnapshotUnavailable, HistoryUnavailable, NotRecorded, TooMany)
 
 
 def explain(error: Exception) -> tuple[int, dict[str, str]]:

@@ -112,7 +112,7 @@ def _numbers(text: str) -> set[int]:
 
 
 def _context(request: Any, name: str) -> dict[str, Any]:
-    snapshot = Snapshot(request.cluster.pk)
+    snapshot = Snapshot(request.cluster.snapshot_id)
     topic = queries.topic_or_fail(snapshot, name)
     configs, error = _configs(request, name)
     readers, more_readers = queries.groups_reading(snapshot, name)
@@ -130,7 +130,9 @@ def _context(request: Any, name: str) -> dict[str, Any]:
 
 
 def _configs(request: Any, name: str) -> tuple[list[dict[str, Any]], str]:
-    """The settings come from a broker: without one the page still shows everything else."""
+    """The settings come from a broker: without one the page still shows everything else. They are not kept for the past."""
+    if request.cluster.moment_ms is not None:
+        return [], "They are not kept for the past."
     try:
         return queries.topic_configs(request.cluster, name), ""
     except GatewayError as error:
@@ -163,7 +165,7 @@ def topic_unclean(request: Any, name: str) -> HttpResponse:
 @page("POST", role=OPERATOR, doing="add partitions")
 def topic_partitions(request: Any, name: str) -> HttpResponse:
     try:
-        topic = Snapshot(request.cluster.pk).topic(name)
+        topic = Snapshot(request.cluster.snapshot_id).topic(name)
         count = required_number(request, "count")
         job = add_partitions(
             actor_of(request), request.cluster, name, count, topic.partitions if topic else None, confirm=is_confirmed(request)

@@ -56,7 +56,7 @@ def topics(request: Any) -> HttpResponse:
     wanted = wanted_of(request, "topic")
     if led := elsewhere(request, wanted):
         return led
-    snapshot = Snapshot(request.cluster.pk)
+    snapshot = Snapshot(request.cluster.snapshot_id)
     stars = favourites(request.user, request.cluster, "topic")
     found = page_of_names(snapshot, wanted, number(request, "page", 1, least=1) or 1, favourites=stars)
     rows, troubled = snapshot.topics(found.names), bool(wanted.troubled)

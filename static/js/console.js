@@ -4,6 +4,7 @@ import { Feed } from "./feed.js";
 import { eventItem, paint, paintBrief, paintVerdict, read } from "./bind.js";
 import { Ladder } from "./ladder.js";
 import { draw, grow, seriesOf, shownIn } from "./charts.js";
+import { past } from "./past.js";
 import { clock, duration } from "./format.js";
 import { startTour } from "./tour.js";
 
@@ -28,7 +29,7 @@ function theme() {
 }
 
 function ladderOf(element) {
-  if (!ladders.has(element)) ladders.set(element, new Ladder(element, () => feed?.now() ?? Date.now()));
+  if (!ladders.has(element)) ladders.set(element, new Ladder(element, () => feed?.now() ?? (Number(document.body.dataset.moment) || Date.now())));
   return ladders.get(element);
 }
 
@@ -280,6 +281,7 @@ if (url) {
 }
 startLadders();
 plots();
+past();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plots());
 startTour();
 document.documentElement.dataset.ready = "yes";

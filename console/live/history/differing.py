@@ -1,17 +1,17 @@
 """What is otherwise at a later moment than at an earlier one, as sentences. Pure.
 
 States are compared (who leads, who is in sync, what came and went), not figures, but for a group's lag and a topic's growth. A topic that
-came or went is told once, not with each of its partitions; a leader that moved in hundreds of partitions is told by the brokers.
+came or went is told once, not with each of its partitions, and partitions that changed alike are told together.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from broker_core.contract.groups import Group
-from broker_core.contract.live import Broker, Cluster
+from broker_core.contract.live import Broker, Cluster, FolderState
 from broker_core.contract.moments import Change, Difference, Differences
 from broker_core.contract.partitions import Partition, Topic
 from broker_core.contract.sentences import Level, Piece
@@ -22,8 +22,9 @@ from console.snapshot.encoding import decode
 from console.snapshot.kinds import KINDS, kind_of
 
 ROWS_LIMIT = 500
-MOVES_ALONE = 20
-"""More leaders than so many that moved from one broker to another are one sentence."""
+ALONE = 5
+"""More partitions than so many that changed alike are one sentence, which has the names of the first."""
+NAMED = 3
 GRAVITY: dict[str, int] = {"bad": 0, "warn": 1, "notice": 2, "ok": 3, "unknown": 4}
 ORDER = ("cluster", "broker", "topic", "partition", "group")
 T = TypeVar("T")
@@ -89,9 +90,14 @@ def _broker_words(old: Broker, new: Broker) -> Iterator[tuple[Level, str]]:
         yield "bad" if new.state == "offline" else "ok", f" was {old.state} and is {new.state}."
     elif old.broker_epoch != new.broker_epoch:
         yield "notice", " has registered anew (it was restarted, or its session had expired)."
-    was, now = (one.log_dir.state if one.log_dir else None for one in (old, new))
-    if now is not None and new.log_dir is not None and was != now:
-        yield new.log_dir.level, f": its data folder is {STATES[now].words}" + (f", and was {STATES[was].words}." if was else ".")
+    was, now = old.log_dir, new.log_dir
+    if was is not None and now is not None and was.state != now.state:
+        yield now.level, f": its data folder {_folder(was.state, 'was')}, and {_folder(now.state, 'is')} now."
+
+
+def _folder(state: FolderState, verb: str) -> str:
+    words = STATES[state].words
+    return f"{'served' if verb == 'was' else words}" if state == "folder_serves" else f"{verb} {words}"
 
 
 def _topic(pair: Pair) -> Iterator[Difference]:
@@ -125,21 +131,20 @@ def _or_unknown(value: object) -> object:
 
 
 def _partitions(pairs: Iterable[Pair]) -> Iterator[Difference]:
-    both = [pair for pair in pairs if isinstance(pair.before, Partition) and isinstance(pair.after, Partition)]
-    moved = Counter((p.before.leader, p.after.leader) for p in both if p.before.leader != p.after.leader)
-    for (was, now), count in moved.items():
-        if count > MOVES_ALONE:
-            words = f"{counted(count, 'partition')} {_led(was, 'were')} and {_led(now, 'are')}."
-            yield _told("cluster", f"leaders {was} {now}", "changed", "notice" if now is not None else "bad", said(words))
-    for pair in both:
-        alone = moved[pair.before.leader, pair.after.leader] <= MOVES_ALONE
-        if words := "; ".join(_partition_words(pair.before, pair.after, with_leader=alone)):
-            topic = pair.after.topic
-            yield _told("partition", pair.name, "changed", _level(pair.after), link(pair.after.name, f"topic/{topic}"), said(f": {words}."))
-
-
-def _led(leader: int | None, verb: str) -> str:
-    return f"{verb} led by nobody" if leader is None else f"{verb} led by broker {leader}"
+    """Those that changed alike are told together where they are many."""
+    alike: dict[tuple[Level, str], list[Partition]] = defaultdict(list)
+    for _, old, new in pairs:
+        if isinstance(old, Partition) and isinstance(new, Partition) and (words := "; ".join(_partition_words(old, new))):
+            alike[_level(new), words].append(new)
+    for (level, words), some in alike.items():
+        if len(some) > ALONE:
+            names = ", ".join(partition.name for partition in some[:NAMED])
+            who = said(f"{counted(len(some), 'partition')} ({names}, …), each")
+            yield _told("partition", some[0].name, "changed", level, who, said(f": {words}."))
+            continue
+        for partition in some:
+            who = link(partition.name, f"topic/{partition.topic}")
+            yield _told("partition", partition.name, "changed", level, who, said(f": {words}."))
 
 
 def _level(partition: Partition) -> Level:
@@ -147,21 +152,26 @@ def _level(partition: Partition) -> Level:
     return level if level in ("ok", "notice", "warn", "bad") else "unknown"
 
 
-def _partition_words(old: Partition, new: Partition, *, with_leader: bool) -> Iterator[str]:
+def _partition_words(old: Partition, new: Partition) -> Iterator[str]:
     if old.state != new.state:
         yield f"was {STATES[old.state].words} and is {STATES[new.state].words}"
-    if old.leader != new.leader and with_leader:
-        yield f"{_led(old.leader, 'was')} and {_led(new.leader, 'is')}"
-    if set(old.isr) != set(new.isr):
-        yield f"ISR was {_ids(old.isr)} and is {_ids(new.isr)}"
+    if old.leader != new.leader:
+        yield f"was led by {_leader(old)} and is led by {_leader(new)}"
+    for one, others, verb in ((old.isr, new.isr, "left"), (new.isr, old.isr, "joined")):
+        if who := sorted(set(one) - set(others)):
+            yield f"{'broker' if len(who) == 1 else 'brokers'} {_ids(who)} {verb} the ISR"
     if old.assignment != new.assignment:
-        yield f"replicas were {_ids(old.assignment)} and are {_ids(new.assignment)}"
+        yield f"replicas were on {_ids(old.assignment)} and are on {_ids(new.assignment)}"
     if new.unclean and old.unclean != new.unclean:
-        yield f"broker {new.leader} was elected unclean, acknowledged records may be lost"
+        yield f"{_leader(new)} was elected unclean, acknowledged records may be lost"
+
+
+def _leader(partition: Partition) -> str:
+    return "nobody" if partition.leader is None else f"broker {partition.leader}"
 
 
 def _ids(brokers: Iterable[int]) -> str:
-    return ", ".join(map(str, brokers)) or "empty"
+    return ", ".join(map(str, brokers)) or "none"
 
 
 def _group(pair: Pair) -> Iterator[Difference]:

@@ -14,12 +14,15 @@ from console.snapshot.moments import MOMENT_S, MOMENTS
 
 MOMENTS_LIMIT = 8
 VALUES_PER_STEP = 1_000
+POINT = "point"
+"""The kind under which points of the plot are recorded, by their time."""
 
 
 async def lay_out(client: Any, name: str, values: Mapping[str, bytes], known_ms: int) -> None:
     """Anew, where it is there already. The beat comes last: where it stands all of it does."""
     await _take_away(client, name)
-    items = list(values.items())
+    await _lay_out_points(client, name, values)
+    items = [(key, text) for key, text in values.items() if kind_of(key) in KINDS]
     for start in range(0, len(items), VALUES_PER_STEP):
         some = items[start : start + VALUES_PER_STEP]
         typed = {key: value for key, text in some if (value := decode(text, KINDS[kind_of(key)])) is not None}
@@ -32,6 +35,13 @@ async def lay_out(client: Any, name: str, values: Mapping[str, bytes], known_ms:
     await client.zadd(MOMENTS, {name: time.time()})
     for old in await client.zrange(MOMENTS, 0, -MOMENTS_LIMIT - 1):
         await _take_away(client, old)
+
+
+async def _lay_out_points(client: Any, name: str, values: Mapping[str, bytes]) -> None:
+    """Of the overview's plot, the newest first."""
+    points = sorted((int(key.partition("/")[2]), text) for key, text in values.items() if kind_of(key) == POINT)
+    if points:
+        await client.rpush(keys.named(name, "series"), *(text for _, text in reversed(points)))
 
 
 async def _take_away(client: Any, name: str) -> None:

@@ -12,18 +12,21 @@ import sqlite3
 from typing import Any
 
 import redis
+from msgspec import Raw
 
 from broker_core.contract.frames import Values
+from broker_core.contract.live import Point
 from broker_core.contract.moments import Kept, Reply
 from console.live.browser.hub import Hub
 from console.live.history.differing import differences
-from console.live.history.layout import lay_out
+from console.live.history.layout import POINT, lay_out
 from console.live.history.recording import STATES_EVERY_MS, Recording
 from console.live.history.store import GAP_MS, HistoryStore
 from console.live.owner.publisher import now_ms
 from console.snapshot import keys
-from console.snapshot.encoding import encode
+from console.snapshot.encoding import decode, encode
 from console.snapshot.moments import kept_name, name_of
+from console.snapshot.write import SERIES_KEPT
 
 log = logging.getLogger(__name__)
 HASHES_PER_READ = 100
@@ -44,6 +47,7 @@ class Recorder:
         self._limit_bytes = limit_bytes
         self._recording = Recording(limit_bytes / DAY_S)
         self._waiting: Values = {}
+        self._point_keys: list[str] = []
         self._stale = True
         self._live_ms = 0
         self._error: str | None = None
@@ -91,6 +95,7 @@ class Recorder:
         if at_ms - self._live_ms > GAP_MS:
             self._store.end()
             return
+        self._take_points(await self._points(1))
         async with self._using:
             self._written_bytes += await asyncio.to_thread(self._write, at_ms)
         self._error = None
@@ -117,9 +122,24 @@ class Recorder:
                 found = {keys.key_at(self.cluster_id, name, field): text.encode() for field, text in fields.items()}
                 values |= {key: text for key, text in found.items() if key is not None and not key.startswith("rhythm/")}
         self._recording.start_over(values)
+        self._point_keys = []
+        self._take_points(await self._points(SERIES_KEPT))
         self._recording.take(self._waiting)
         self._waiting, self._stale = {}, False
         self._store.end()
+
+    async def _points(self, count: int) -> list[bytes]:
+        """The newest of the overview's plot, the oldest of them first."""
+        found = await self._redis.lrange(keys.named(self.cluster_id, "series"), 0, count - 1)
+        return [text.encode() for text in reversed(found)]
+
+    def _take_points(self, texts: list[bytes]) -> None:
+        """Those that are new, and the oldest go."""
+        found = {f"{POINT}/{point.at_ms}": Raw(text) for text in texts if (point := decode(text, Point)) is not None}
+        fresh = {key: text for key, text in found.items() if key not in self._point_keys}
+        self._point_keys += fresh
+        gone, self._point_keys = self._point_keys[:-SERIES_KEPT], self._point_keys[-SERIES_KEPT:]
+        self._recording.take(fresh | dict.fromkeys(gone, Raw(b"null")))
 
     async def _hashes(self) -> list[list[str]]:
         names = [name async for name in self._redis.scan_iter(match=f"{keys.prefix(self.cluster_id)}*", count=1_000)]

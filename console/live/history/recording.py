@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import DecodeError, Raw, Struct, json
 
-KINDS = frozenset({"cluster", "broker", "topic", "partition", "group", "lag", "reader"})
+KINDS = frozenset({"cluster", "broker", "topic", "partition", "group", "lag", "reader", "point"})
 STATES_EVERY_MS = 2_000
 FIGURES_EVERY_MS_MAX = 60_000
 SHRINK = 0.8

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from console.live.merging.state import ClusterState
-from console.models import Cluster, Event
-from console.snapshot import moments, write
-from tests.support.console_world import BROKERS, add_topic, cluster_state
+from console.models import Event
+from console.snapshot import moments
 from tests.support.openapi import check_answer
-
-THEN_MS = 1_763_882_590_000
+from tests.support.past import THEN_MS
 
 
 def get(tokens: dict[str, dict[str, str]], path: str) -> Any:
@@ -22,22 +19,6 @@ def get(tokens: dict[str, dict[str, str]], path: str) -> Any:
     assert answer.status_code == 200, answer.content
     check_answer("GET", f"/api/v1{path}", 200, "application/json", answer.json())
     return answer.json()
-
-
-@pytest.fixture
-def then(shown: ClusterState, redis: Any, local: Cluster) -> str:
-    """A moment that is laid out: broker 3 is down, and there is a topic `before`."""
-    state = cluster_state(THEN_MS)
-    state.set_brokers({b: BROKERS[b] for b in (1, 2)}, THEN_MS)
-    add_topic(state, "before", 1, THEN_MS)
-    state.take(THEN_MS)
-    name = moments.name_of("local", THEN_MS)
-    pipe = redis.pipeline(transaction=True)
-    write.store(pipe, name, state.everything(THEN_MS))
-    pipe.mset({f"hw:{{{name}}}:{part}": THEN_MS for part in ("beat", "oldest", "due")})
-    pipe.zadd(moments.MOMENTS, {name: time.time()})
-    pipe.execute()
-    return name
 
 
 def test_what_is_read_is_that_moments(then: str, tokens: dict[str, dict[str, str]]) -> None:

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from broker_core.contract.live import Point
 from console.live.history.layout import MOMENTS_LIMIT
 from console.live.history.service import History, only_one
 from console.live.merging.state import ClusterState
 from console.live.owner.cancelling import end_all
 from console.snapshot import moments, write
 from console.snapshot.connect import async_client
+from console.snapshot.encoding import encode
 from console.snapshot.read import Snapshot
 from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS
@@ -88,6 +90,19 @@ async def test_a_moment_reads_as_the_live_state_did(world: World) -> None:
     cluster = then.cluster()
     assert cluster is not None and cluster.brokers_online == 3
     assert not then.as_of().stale
+
+
+async def test_the_plot_is_that_moments(world: World) -> None:
+    def point(at_ms: int) -> str:
+        return encode(Point(at_ms=at_ms, produce_bytes_per_s=1.0, fetch_bytes_per_s=2.0, messages_per_s=3.0, under_replicated=0))
+
+    world.redis.lpush("hw:{local}:series", point(1_000))
+    before = await world.recorded()
+    world.redis.lpush("hw:{local}:series", point(2_000))
+    after = await world.recorded()
+    for at_ms in (before, after):
+        await asyncio.to_thread(moments.lay_out, "local", at_ms)
+    assert [[p.at_ms for p in Snapshot(f"local@{at_ms}").series()] for at_ms in (before, after)] == [[1_000], [1_000, 2_000]]
 
 
 async def test_two_moments_are_compared(world: World) -> None:
