@@ -19,7 +19,7 @@ from console.snapshot.read import Snapshot
 WAIT_STEP_S = 0.02
 WHOLE_CHARS = 262_144
 """How much of a key, value or header is kept of a record that is looked at alone."""
-NOT_TOLD = ("text", "equals", "header", "at")
+NOT_TOLD = ("text", "path", "equals", "header", "at")
 """Of a query: what is searched for may itself be what a record hides."""
 
 

@@ -30,10 +30,12 @@ async function open(event) {
 async function copy(event) {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
-  await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-  const words = button.firstChild, before = "Copy";
-  words.textContent = "Copied";
-  setTimeout(() => { words.textContent = before; }, 1500);
+  const part = document.getElementById(button.dataset.copy), words = button.firstChild;
+  // Browsers give the clipboard to https and the loopback only: elsewhere the text is chosen, for the person to copy.
+  if (navigator.clipboard) await navigator.clipboard.writeText(part.textContent);
+  else getSelection().selectAllChildren(part);
+  words.textContent = navigator.clipboard ? "Copied" : "Chosen: copy it";
+  setTimeout(() => { words.textContent = "Copy"; }, 1500);
 }
 
 // Only what belongs to the chosen start can be filled in.

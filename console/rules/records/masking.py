@@ -16,6 +16,7 @@ Part = Literal["value", "key", "field", "header", "pattern"]
 PARTS: tuple[Part, ...] = get_args(Part)
 HIDDEN = "•••"
 RAW = HIDDEN.encode()
+ESCAPED = b"\\u"
 
 
 class Rule(Struct, frozen=True):
@@ -102,13 +103,13 @@ class Veil:
 
 
 def plain(raw: bytes) -> bytes:
-    """JSON without escapes that would hide a text from a pattern; anything else as it is."""
-    if b"\\u" not in raw:
+    """JSON without the escapes that would hide a text from a pattern; what has such escapes and is no JSON is hidden."""
+    if b"\\" not in raw:
         return raw
     try:
         return msgspec.json.encode(msgspec.json.decode(raw))
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return RAW
+        return RAW if ESCAPED in raw else raw
 
 
 def without_fields(raw: bytes, paths: Sequence[Any]) -> bytes:
