@@ -25,6 +25,7 @@ NAVIGATION = (
     ("jobs", "Jobs"),
     ("analytics", "Analytics"),
     ("health", "Health"),
+    ("wanted", "Wanted state"),
     ("events", "Events"),
     ("audit", "Audit"),
     ("settings", "Settings"),
@@ -40,6 +41,7 @@ SECTION = {
     "group": "groups",
     "job": "jobs",
     "changes": "events",
+    "wanted_mend": "wanted",
 }
 NOTHING_SAID = "Nothing is known of this cluster yet: the live feed has not written anything."
 NOTHING_KNOWN = Verdict("unknown", NOTHING_SAID, brief="Nothing is known yet")

@@ -22,6 +22,7 @@ from console.rules.records.query import WrongQuery
 from console.searches.store import TooMany
 from console.snapshot.moments import HistoryUnavailable, NotRecorded
 from console.snapshot.read import SnapshotUnavailable
+from console.wanted.reading import Unreadable
 
 ERRORS_TOLD = 20
 """Of one request's wrong fields."""
@@ -56,7 +57,7 @@ _SAID_BY_KIND: dict[type[Exception], Kind] = {
     InterfaceError: problems.DATABASE_AWAY,
 }
 """Errors of whose message nothing is told."""
-EXPLAINED = (*_SAID_BY_ITSELF, *_SAID_BY_KIND, Invalid, BadQuery, WrongQuery, GatewayError, ValidationError, HttpError)
+EXPLAINED = (*_SAID_BY_ITSELF, *_SAID_BY_KIND, Invalid, Unreadable, BadQuery, WrongQuery, GatewayError, ValidationError, HttpError)
 
 
 def explain(error: Exception) -> Problem:
@@ -69,8 +70,8 @@ def explain(error: Exception) -> Problem:
         case GatewayError():
             kafka = None if error.code is None else (error.code, error.name)
             return Problem(kind_of(error), sentence(error), kafka=kafka)
-        case ValidationError() | HttpError():
-            return _malformed(error) if isinstance(error, ValidationError) else _unread(error)
+        case Unreadable() | ValidationError() | HttpError():
+            return _unread_file(error) if isinstance(error, Unreadable) else _unread_body(error)
     for known, kind in _SAID_BY_ITSELF.items():
         if isinstance(error, known):
             return Problem(kind, str(error))
@@ -82,6 +83,15 @@ def _unread(error: HttpError) -> Problem:
     """The request never came to a route: its body is no JSON."""
     kind = kind_of_status(error.status_code)
     return Problem(kind, f"{str(error).rstrip('.')}. {kind.advice}".strip())
+
+
+def _unread_file(error: Unreadable) -> Problem:
+    errors = [{"field": str(fault.place), "detail": fault.words} for fault in error.faults]
+    return Problem(problems.INVALID, str(error.faults[0]), errors[0]["field"], errors=errors)
+
+
+def _unread_body(error: ValidationError | HttpError) -> Problem:
+    return _malformed(error) if isinstance(error, ValidationError) else _unread(error)
 
 
 def _malformed(error: ValidationError) -> Problem:

@@ -296,6 +296,40 @@ class MaskRule(models.Model):
         return f"{self.part} of {self.topics}"
 
 
+class WantedState(models.Model):
+    """The files that say how a cluster is to be, and how the last look for drift went. `seen` is the digest of what that found."""
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, primary_key=True)
+    files = AnyJSONField(default=dict)
+    topics = models.IntegerField(default=0)
+    uploaded_by = NameField(max_length=150)
+    uploaded_at = models.DateTimeField(default=timezone.now)
+    looked_at = models.DateTimeField(null=True)
+    error = NameField(max_length=1000, blank=True)
+    counts = AnyJSONField(default=dict)
+    seen = NameField(max_length=64, blank=True)
+
+    def __str__(self) -> str:
+        return f"wanted state of {self.cluster_id}"
+
+
+class WantedDrift(models.Model):
+    """One object that is not as it is wanted; `value` is a `console.wanted.model.Drift` without its steps."""
+
+    KEEP = 10_000
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    object = NameField(max_length=260)
+    state = NameField(max_length=12)
+    value = AnyJSONField(default=dict)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["cluster", "object"], name="wanted_drift_object")]
+
+    def __str__(self) -> str:
+        return f"{self.object} {self.state}"
+
+
 class HealthReport(models.Model):
     """A health report as the rules gave it, with what changed since the one before."""
 

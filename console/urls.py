@@ -31,6 +31,7 @@ from console.views.topic_records import (
 )
 from console.views.topics import topic_create, topics
 from console.views.topics_bulk import topics_bulk
+from console.views.wanted import wanted, wanted_mend
 from console.views.write_records import topic_records_new
 
 
@@ -86,6 +87,8 @@ urlpatterns = [
     path("analytics", analytics, name="analytics"),
     path("health", health, name="health"),
     path("health/run", health_run, name="health_run"),
+    path("wanted", wanted, name="wanted"),
+    path("wanted/mend", wanted_mend, name="wanted_mend"),
     path("events", events, name="events"),
     path("changes", changes, name="changes"),
     path("audit", audit, name="audit"),

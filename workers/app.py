@@ -33,12 +33,17 @@ app.conf.update(
     worker_max_tasks_per_child=500,
     timezone="UTC",
     enable_utc=True,
-    imports=("workers.tasks.jobs", "workers.tasks.health", "workers.tasks.analytics"),
+    imports=("workers.tasks.jobs", "workers.tasks.health", "workers.tasks.analytics", "workers.tasks.wanted"),
     beat_schedule={
         "advance unfinished jobs": {
             "task": "workers.tasks.jobs.advance_unfinished",
             "schedule": ADVANCE_EVERY_S,
             "options": {"queue": "jobs", "expires": ADVANCE_EVERY_S},
+        },
+        "drift": {
+            "task": "workers.tasks.wanted.look_for_drift",
+            "schedule": LOOK_EVERY_S,
+            "options": {"queue": "health", "expires": LOOK_EVERY_S},
         },
         "analytics": {
             "task": "workers.tasks.analytics.periodic",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -50,6 +50,7 @@ def create_topic(
     replication_factor: int,
     configs: Mapping[str, str],
     confirm: bool = False,
+    assignment: Sequence[Sequence[int]] = (),
 ) -> Job | None:
     """Without `confirm` settings that put records at risk, and more replicas than brokers should have, are refused (`Risky`).
     What the cluster did not finish in time is followed by the job that is returned."""
@@ -61,7 +62,7 @@ def create_topic(
             copies = replication_factor if replication_factor != DEFAULT or MIN_ISR not in configs else _default_copies(kafka)
             _refuse([*setting_risks(name, configs, copies), *_load_risks(cluster, kafka, name, partitions, copies)])
         try:
-            kafka.create_topic(name, partitions, replication_factor, configs)
+            kafka.create_topic(name, partitions, replication_factor, configs, assignment=assignment)
         except Unfinished:
             return follow(actor, cluster, Creation.name, name, partitions)
     ask_now(cluster.pk, "metadata")
@@ -79,7 +80,7 @@ def _load_risks(cluster: Cluster, kafka: KafkaCluster, name: str, added: int, co
     limit = settings.REPLICAS_WARN
     if not limit or added <= 0:
         return []
-    now = _replicas(cluster, kafka)
+    now = replicas_by_broker(cluster, kafka)
     if max(now.values(), default=0) + added <= limit:
         return []
     copies = copies if copies not in (None, DEFAULT) else _default_copies(kafka)
@@ -87,7 +88,7 @@ def _load_risks(cluster: Cluster, kafka: KafkaCluster, name: str, added: int, co
     return load_risks(f"{name} with {counted(added, 'new partition')} of {counted(copies or 1, 'copy', 'copies')}", load, limit)
 
 
-def _replicas(cluster: Cluster, kafka: KafkaCluster) -> dict[int, int]:
+def replicas_by_broker(cluster: Cluster, kafka: KafkaCluster) -> dict[int, int]:
     """Replicas on each broker that is online, as last seen; 0 where nothing is known."""
     try:
         rows = [row for row in Snapshot(cluster.pk).brokers() if row.state == "online"]
@@ -125,7 +126,7 @@ def preview_topic(
         {"label": "replicas of each", "before": None, "after": replication_factor},
     ]
     if DEFAULT not in (partitions, replication_factor):
-        load: Load = load_after(_replicas(cluster, kafka), partitions, replication_factor)
+        load: Load = load_after(replicas_by_broker(cluster, kafka), partitions, replication_factor)
         rows += [{"label": f"replicas on broker {broker}, about", "before": then[0], "after": then[1]} for broker, then in load.items()]
     return rows + [{"label": key, "before": known(key)["default"], "after": value} for key, value in configs.items()]
 
@@ -179,7 +180,16 @@ def _gone_or_waiting(topic: Topic | None) -> bool:
     return topic is None or bool(topic.deleting and (topic.deleting.waits_for or topic.deleting.moving))
 
 
-def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: int | None = None, *, confirm: bool = False) -> Job | None:
+def add_partitions(
+    actor: Actor,
+    cluster: Cluster,
+    name: str,
+    total: int,
+    now: int | None = None,
+    *,
+    confirm: bool = False,
+    assignment: Sequence[Sequence[int]] = (),
+) -> Job | None:
     """As `create_topic`: refuses too large a load without `confirm`, and returns the job that follows what takes longer."""
     with audited(actor, OPERATOR, "add partitions", name, cluster=cluster, before={"partitions": now}, after={"partitions": total}):
         _refuse_size(name, total, now)
@@ -188,7 +198,7 @@ def add_partitions(actor: Actor, cluster: Cluster, name: str, total: int, now: i
             topic = _known(cluster, name)
             _refuse(_load_risks(cluster, kafka, name, total - (now or 0), topic.replication_factor if topic else None))
         try:
-            kafka.add_partitions(name, total)
+            kafka.add_partitions(name, total, assignment=assignment)
         except Unfinished:
             return follow(actor, cluster, Growth.name, name, total)
     ask_now(cluster.pk, "metadata")

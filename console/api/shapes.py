@@ -78,6 +78,13 @@ class NewPartitions(Strict):
     confirm: Confirm = False
 
 
+class Mending(Strict):
+    object: Annotated[str, Field(min_length=1, max_length=260, description="topic/NAME or brokers")]
+    seen: Annotated[str | None, Field(max_length=64, description="of the drift that was shown")] = None
+    dry_run: DryRun = False
+    confirm: Confirm = False
+
+
 class OffsetMove(Strict):
     """One of `to`, `time` and `shift` says where to; without `partition` and `partitions` all of the topic move."""
 

@@ -69,9 +69,18 @@ class KafkaCluster:
         return [topic for topic in found if not topic.get("error_code")]
 
     def create_topic(
-        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str], *, validate_only: bool = False
+        self,
+        name: str,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str],
+        *,
+        validate_only: bool = False,
+        assignment: Sequence[Sequence[int]] = (),
     ) -> None:
-        wanted = {name: {"num_partitions": partitions, "replication_factor": replication_factor, "configs": dict(configs)}}
+        """With an `assignment` (the replicas of each partition) the numbers are -1."""
+        options = {"num_partitions": partitions, "replication_factor": replication_factor, "configs": dict(configs)}
+        wanted = {name: {**options, "assignments": {number: list(row) for number, row in enumerate(assignment)}}}
         with self._admin(name, *configs, *configs.values(), change=True) as admin:
             answer = admin.create_topics(wanted, validate_only=validate_only, raise_errors=False)
         _raise_first(answer["topics"])
@@ -81,9 +90,11 @@ class KafkaCluster:
             answer = admin.delete_topics([name], raise_errors=False)
         _raise_first(answer["topics"])
 
-    def add_partitions(self, name: str, total: int, *, validate_only: bool = False) -> None:
+    def add_partitions(self, name: str, total: int, *, validate_only: bool = False, assignment: Sequence[Sequence[int]] = ()) -> None:
+        """`assignment` has the replicas of each new partition; empty: the controller places them."""
+        wanted = {"count": total, "assignments": [list(row) for row in assignment]} if assignment else total
         with self._admin(name, change=True) as admin:
-            answer = admin.create_partitions({name: total}, validate_only=validate_only, raise_errors=False)
+            answer = admin.create_partitions({name: wanted}, validate_only=validate_only, raise_errors=False)
         _raise_first(answer.to_dict()["results"])
 
     # --- configs
@@ -98,6 +109,25 @@ class KafkaCluster:
         """What is set for this one broker while it runs, by name."""
         found = self._entries(ConfigResourceType.BROKER, str(broker_id))
         return {key: entry["value"] for key, entry in found.items() if str(entry.get("config_source")) == "DYNAMIC_BROKER_CONFIG"}
+
+    def own_topic_configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+        """The topics' own settings, of all that are named in one question."""
+        with self._admin(*names) as admin:
+            found = admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in names]).get("topic", {})
+        return {name: _own(entries, "DYNAMIC_TOPIC_CONFIG") for name, entries in found.items()}
+
+    def broker_defaults(self) -> dict[str, str]:
+        """What is set for all brokers while they run."""
+        with self._admin() as admin:
+            resources = [ConfigResource(ConfigResourceType.BROKER, _every_broker(admin))]
+            found = admin.describe_configs(resources, config_filter="all").get("broker", {})
+        return {key: value for entries in found.values() for key, value in _own(entries, "DYNAMIC_DEFAULT_BROKER_CONFIG").items()}
+
+    def alter_broker_defaults(self, changes: Mapping[str, str | None]) -> None:
+        """Sets the values for all brokers; None takes one away."""
+        with self._admin() as admin:
+            name = _every_broker(admin)
+        self._alter(ConfigResourceType.BROKER, name, changes)
 
     def _entries(self, kind: ConfigResourceType, name: str) -> dict[str, Any]:
         with self._admin(name) as admin:
@@ -202,6 +232,25 @@ class KafkaCluster:
         with self._admin() as admin:
             found = admin.list_partition_reassignments()
         return {(tp.topic, tp.partition): move for tp, move in found.items()}
+
+
+class _EveryBroker(str):
+    """The empty name, that of all brokers together; the client takes names of brokers for the number of the one to ask: any will do."""
+
+    asked = 0
+
+    def __int__(self) -> int:
+        return self.asked
+
+
+def _every_broker(admin: Any) -> _EveryBroker:
+    name = _EveryBroker("")
+    name.asked = min(broker["broker_id"] for broker in admin.describe_cluster()["brokers"])
+    return name
+
+
+def _own(entries: Mapping[str, Any], source: str) -> dict[str, str]:
+    return {key: entry["value"] for key, entry in entries.items() if str(entry.get("config_source")) == source}
 
 
 def _fit(texts: Sequence[str | None]) -> None:

@@ -71,6 +71,7 @@ PATHS: dict[str, str] = {
     "jobs": "/jobs",
     "analytics": "/analytics",
     "health": "/health",
+    "wanted": "/wanted",
     "events": "/events",
     "audit": "/audit",
     "settings": "/settings",

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from console.live.merging.state import ClusterState
-from console.models import AuditEntry, Event, Job
+from console.models import AuditEntry, Event, Job, WantedState
 from console.rules.problems import KINDS
 from console.snapshot import keys
 from tests.support.console_fixtures import publish
@@ -49,6 +49,9 @@ WRITES: dict[tuple[str, str], tuple[Any, str, int]] = {
     ("POST", "/api/v1/clusters"): ({"id": "south", "name": "South", "bootstrap_servers": "127.0.0.1:1"}, "admin", 201),
     ("POST", "/api/v1/clusters/test"): ({"bootstrap_servers": "127.0.0.1:1"}, "admin", 200),
     ("POST", f"{BASE}/mask-rules"): ({"topics": "orders", "part": "key", "below": "admin"}, "admin", 201),
+    ("POST", f"{BASE}/wanted/mend"): ({"object": "topic/orders"}, "operator", 200),
+    ("PUT", f"{BASE}/wanted"): ({"files": {"a.yaml": "topics: {orders: {}}"}}, "operator", 200),
+    ("DELETE", f"{BASE}/wanted"): (None, "operator", 204),
     ("POST", "/api/v1/jobs"): ({"kind": "preferred_leader_election", "topics": ["orders"]}, "operator", 202),
 }
 KEPT = ("events", "reports")
@@ -61,6 +64,7 @@ def stage(local: Any, shown: Any, kafka: Any, sent: Any, monkeypatch: pytest.Mon
     from console.gateway import local
 
     kafka.topics_ = {"orders": {p: [1, 2, 3] for p in range(3)}}
+    WantedState.objects.create(cluster_id="local", files={"a.yaml": "topics: {orders: {}}"}, uploaded_by="test")
     monkeypatch.setitem(local.ACTIONS, "pause", lambda _data, _broker: None)
 
 

@@ -38,6 +38,7 @@ PAGES = (
     "/jobs",
     "/analytics",
     "/health",
+    "/wanted",
     "/events",
     "/settings",
 )

@@ -60,14 +60,21 @@ class FakeKafka:
         ]
 
     def create_topic(
-        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str], *, validate_only: bool = False
+        self,
+        name: str,
+        partitions: int,
+        replication_factor: int,
+        configs: Mapping[str, str],
+        *,
+        validate_only: bool = False,
+        assignment: Sequence[Sequence[int]] = (),
     ) -> None:
         self._called("create_topic", name, partitions, replication_factor, dict(configs), validate_only)
 
     def delete_topic(self, name: str) -> None:
         self._called("delete_topic", name)
 
-    def add_partitions(self, name: str, total: int, *, validate_only: bool = False) -> None:
+    def add_partitions(self, name: str, total: int, *, validate_only: bool = False, assignment: Sequence[Sequence[int]] = ()) -> None:
         self._called("add_partitions", name, total)
 
     def topic_configs(self, name: str) -> list[dict[str, Any]]:
@@ -85,6 +92,10 @@ class FakeKafka:
             return self._called("validate_topic_config", name, dict(changes))
         self._called("alter_topic_config", name, dict(changes))
         _apply(self.configs.setdefault(name, {}), changes)
+
+    def own_topic_configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+        self._called("own_topic_configs", list(names))
+        return {name: dict(self.configs.get(name, {})) for name in names}
 
     def own_broker_configs(self, broker_id: int) -> dict[str, str]:
         self._called("own_broker_configs", broker_id)

@@ -1,0 +1,53 @@
+"""What REST answers of a wanted state (see `answers.py`)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from console.wanted.model import Change, DriftState
+
+
+class ToldDrift(Struct, frozen=True):
+    object: Annotated[str, Meta(description="topic/NAME, or brokers: the default settings of all of them")]
+    state: DriftState
+    sentence: str
+    place: Annotated[str | None, Meta(description="file:line where it is wanted")]
+    changes: list[Change]
+    risks: Annotated[list[str], Meta(description="what could lose data: wants confirm")]
+    impossible: Annotated[list[str], Meta(description="what no mending can do")]
+    seen: Annotated[str, Meta(description="stands for exactly this drift")]
+
+
+class Counts(Struct):
+    missing: int = 0
+    differs: int = 0
+    impossible: int = 0
+    unmanaged: int = 0
+
+
+class WantedPlan(Struct):
+    """`drifts` are the first of `total`."""
+
+    drifts: list[ToldDrift]
+    total: int
+    kept: Annotated[bool, Meta(description="false of a dry run")]
+
+
+class WantedSummary(Struct):
+    files: list[str]
+    topics: int
+    uploaded_by: str
+    uploaded_at: datetime
+    looked_at: Annotated[datetime | None, Meta(description="when the cluster was last compared with it")]
+    error: Annotated[str, Meta(description="why it could not be compared since; empty where it could")]
+    counts: Counts
+
+
+class Mended(Struct):
+    object: str
+    drift: Annotated[ToldDrift | None, Meta(description="what was mended, or would be; null: it was as it is wanted already")]
+    jobs: Annotated[list[int], Meta(description="the jobs that go on with it")]
+    dry_run: bool
