@@ -6,7 +6,6 @@ again. Two requests with one key at the same time: the second is refused while t
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -15,6 +14,7 @@ from typing import Any
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from console.errors import Conflict, Invalid
 from console.models import ApiToken, KeptAnswer, trim
@@ -57,7 +57,7 @@ def begin(request: HttpRequest) -> None:
 
 def _asked(request: HttpRequest) -> str:
     said = b"\0".join(((request.method or "").encode(), request.get_full_path().encode(), request.body))
-    return hashlib.sha256(said).hexdigest()
+    return salted_hmac(HEADER, said, algorithm="sha256").hexdigest()  # a body may hold a password, which a mere hash would let be guessed
 
 
 def _over() -> Q:
