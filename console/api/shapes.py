@@ -72,6 +72,12 @@ class UncleanElection(Strict):
     confirm: Confirm = False
 
 
+class RecordDeletion(Strict):
+    before: Offset
+    dry_run: bool = False
+    confirm: Confirm = False
+
+
 class NewPartitions(Strict):
     count: Annotated[int, Field(strict=True, ge=1, le=10_000)]
     dry_run: DryRun = False

@@ -11,15 +11,16 @@ from ninja import Router, Status
 from pydantic import Field
 
 from console import queries
+from console.actions.record_deletion import delete_records, plan_deletion
 from console.actions.records import await_progress, go_on, search_or_fail, search_records
 from console.actions.writing import placeholders, write_records
 from console.api.answers import Listed
 from console.api.bearer import Bearer
 from console.api.described import answers
-from console.api.shapes import Confirm, Limit, Strict, listed, number_cursor
+from console.api.shapes import Confirm, Limit, RecordDeletion, Strict, listed, number_cursor
 from console.errors import Invalid
 from console.queries import BadQuery
-from console.roles import OPERATOR, VIEWER
+from console.roles import ADMIN, OPERATOR, VIEWER
 from console.rules.records.decoding import CHOICES
 from console.rules.records.progress import Found, Search, Span, State, in_order, next_cursor, sentence
 from console.rules.records.query import COUNT, COUNT_MAX, TEXT_CHARS_MAX, Order, Query, Start, Where, check
@@ -106,6 +107,15 @@ class WrittenRecord(Struct):
 class WrittenRecords(Struct):
     written: int
     records: list[WrittenRecord]
+
+
+class RecordsDeleted(Struct):
+    """The log of the partition: where it begins now (with `dry_run`, where it would), and how many offsets go."""
+
+    first: int
+    end: int
+    offsets: int
+    done: bool
 
 
 def _query(payload: NewSearch) -> Query:
@@ -211,3 +221,14 @@ def write(request: Any, cluster_id: str, name: str, payload: NewRecords) -> Writ
         raise Invalid(error.field, str(error)) from error
     found = write_records(request.auth, queries.cluster_of(cluster_id), name, records, confirm=payload.confirm)
     return WrittenRecords(sum(one.offset is not None for one in found), [WrittenRecord(*one) for one in found])
+
+
+@router.post(IN_TOPIC + "/partitions/{number}/delete-records", auth=Bearer(ADMIN, "delete records"))
+@answers(RecordsDeleted)
+def delete(request: Any, cluster_id: str, name: str, number: int, payload: RecordDeletion) -> RecordsDeleted:
+    """Deletes, for good, what lies below an offset of one partition. `dry_run` only counts; without `confirm` 422 with the field `confirm`
+    says how much would go. A cluster that does not serve DeleteRecords says so."""
+    cluster = queries.cluster_of(cluster_id)
+    if payload.dry_run:
+        return RecordsDeleted(*plan_deletion(cluster, name, number, payload.before), done=False)
+    return RecordsDeleted(*delete_records(request.auth, cluster, name, number, payload.before, confirm=payload.confirm), done=True)

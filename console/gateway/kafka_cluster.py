@@ -197,6 +197,12 @@ class KafkaCluster:
             found = admin.list_partition_offsets({TopicPartition(*tp): wanted for tp in partitions})
         return {(tp.topic, tp.partition): answer.offset for tp, answer in found.items() if answer.offset >= 0}
 
+    def delete_records(self, topic: str, partition: int, before: int) -> int:
+        """Deletes what lies below the offset; returns where the log begins now."""
+        place = TopicPartition(topic, partition)
+        with self._admin(topic, change=True) as admin:
+            return int(admin.delete_records({place: before})[place]["low_watermark"])
+
     # --- leaders and replicas
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:

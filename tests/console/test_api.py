@@ -43,6 +43,7 @@ WRITES: dict[tuple[str, str], tuple[Any, str, int]] = {
     ("PATCH", f"{BASE}/topics/orders"): ({"configs": {"retention.ms": None}}, "operator", 200),
     ("DELETE", f"{BASE}/topics/orders"): (None, "admin", 204),
     ("POST", f"{BASE}/topics/orders/partitions"): ({"count": 6}, "operator", 200),
+    ("POST", f"{BASE}/topics/orders/partitions/0/delete-records"): ({"before": 5, "confirm": True}, "admin", 200),
     ("POST", f"{BASE}/groups/billing/offsets"): ({"topic": "orders", "to": "latest"}, "operator", 200),
     ("DELETE", f"{BASE}/groups/billing"): (None, "admin", 204),
     ("POST", f"{BASE}/brokers/1/pause"): (None, "admin", 200),
@@ -267,7 +268,7 @@ def test_the_description_names_every_route(client: Client) -> None:
             .replace("/billing", "/{group_id}")
             .replace("/pause", "/{action}")
         )
-        shape = shape.replace("brokers/1", "brokers/{broker_id}")
+        shape = shape.replace("brokers/1", "brokers/{broker_id}").replace("partitions/0", "partitions/{number}")
         assert shape in paths
 
 
@@ -416,6 +417,7 @@ PLACES = {
     "action": "pause",
     "search_id": "none",
     "rule_id": "1",
+    "number": "0",
 }
 
 

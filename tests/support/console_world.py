@@ -119,6 +119,10 @@ class FakeKafka:
     def delete_group(self, group: str) -> None:
         self._called("delete_group", group)
 
+    def delete_records(self, topic: str, partition: int, before: int) -> int:
+        self._called("delete_records", topic, partition, before)
+        return before
+
     def offsets(self, partitions: Sequence[tuple[str, int]], spec: str | int) -> dict[tuple[str, int], int]:
         self._called("offsets", spec)
         if isinstance(spec, int):

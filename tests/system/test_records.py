@@ -199,3 +199,20 @@ def test_a_form_writes_lines_and_says_what_is_wrong(system: ConsoleSystem, rest:
         assert answer.status == 422 and words in answer.body
     found = rest.get(f"{LOCAL}/topics/{topic}/records?start=oldest&order=offset")["items"]
     assert [(row["partition"], row["value"] and row["value"]["text"]) for row in found] == [(0, "x"), (0, "y"), (1, "v"), (1, None)]
+
+
+def test_an_admin_deletes_records_once_it_is_known_how_many(
+    system: ConsoleSystem, people: dict[str, Rest], rest: Rest, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic(partitions=1)
+    produce(system, topic, [b"x"] * 20)
+    known(rest, topic)
+    path, admin = f"{LOCAL}/topics/{topic}/partitions/0/delete-records", people["admin"]
+    assert admin.ask("POST", path, {"before": 15, "dry_run": True}).body == {"first": 15, "end": 20, "offsets": 15, "done": False}
+    asked = admin.ask("POST", path, {"before": 15})
+    assert (asked.status, asked.body["field"]) == (422, "confirm") and "15 offsets" in asked.body["detail"]
+    assert rest.ask("POST", path, {"before": 15, "confirm": True}).status == 403
+    assert admin.ask("POST", path, {"before": 21, "confirm": True}).status == 422
+    assert admin.ask("POST", path, {"before": 15, "confirm": True}).body == {"first": 15, "end": 20, "offsets": 15, "done": True}
+    found = rest.get(f"{LOCAL}/topics/{topic}/records?start=oldest")["items"]
+    assert [row["offset"] for row in found] == list(range(15, 20))
