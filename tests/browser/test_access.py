@@ -40,7 +40,8 @@ PATHS = {
 CONTROLS = """() => {
   const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]")];
   const shown = (one) => one.checkVisibility({ visibilityProperty: true }) && one.getClientRects().length;
-  const met = (one) => !one.disabled && one.tabIndex >= 0 && shown(one);
+  const stop = (one) => one.type !== "radio" || one.checked; // Tab comes to a group of radios once, arrows lead on within it
+  const met = (one) => !one.disabled && one.tabIndex >= 0 && stop(one) && shown(one);
   const found = all.filter(met);
   window.controls = found.map((one) => Boolean(one.closest("[data-verdict], #partial")));
   return found.map((one, index) => { one.dataset.control = index; return one.outerHTML.slice(0, 120); });
