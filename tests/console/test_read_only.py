@@ -27,6 +27,8 @@ NO_CHANGES = {
     "console.actions.audit": "is what refuses",
     "console.actions.masking": "of what the console shows of records",
     "console.actions.records": "only reads",
+    "console.actions.wanted.keep_wanted": "of what the console compares the cluster with",
+    "console.actions.wanted.forget_wanted": "the same",
     "console.actions.jobs.follow": "goes with a change that was not refused",
 }
 ARGUMENTS: dict[str, Any] = {
@@ -104,7 +106,9 @@ def test_jobs_that_change_something_are_refused_and_those_that_look_are_not(kind
         assert create_job(SOMEBODY, local, kind.name, {}).state == Job.QUEUED
 
 
-ROUTES = [route for route in WRITES if route[1].startswith((BASE, "/api/v1/jobs")) and "mask-rules" not in route[1]]
+OWN = ("/mask-rules", "/wanted")
+"""Of the console itself, beneath a cluster's address."""
+ROUTES = [route for route in WRITES if route[1].startswith((BASE, "/api/v1/jobs")) and not route[1].endswith(OWN)]
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=str)
