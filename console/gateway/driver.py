@@ -52,11 +52,19 @@ def start(bootstrap_servers: str, topic: str, window_seconds: int) -> None:
     command = ["nice", "-n", str(NICE), sys.executable, "-m", MODULE, *options]
     for name in ("progress.json", "summary.json", OWNER):
         (folder() / name).unlink(missing_ok=True)
-    environment = allowed_environment({"PYTHONPATH": str(settings.BASE_DIR), "PYTHONUNBUFFERED": "1"})
+    environment = allowed_environment(_environment())
     try:
         _process().start(command, layout.log_file(NAME), environment, folder())
     except (HighwaterError, OSError) as error:
         raise GatewayError("NOT_STARTED", str(error)) from error
+
+
+def _environment() -> dict[str, str]:
+    """Where PySpark is: in the images it lies beside the other packages, where PYTHONPATH and SPARK_HOME lead."""
+    paths = [str(settings.BASE_DIR), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    found = {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)), "PYTHONUNBUFFERED": "1"}
+    home = os.environ.get("SPARK_HOME")
+    return found if home is None else {**found, "SPARK_HOME": home}
 
 
 def note_owner(job_id: int) -> None:

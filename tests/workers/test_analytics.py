@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
@@ -295,3 +297,15 @@ def test_a_driver_that_takes_its_time_is_waited_for(job: Job, spark: Driver, mon
     assert step(job).state == "cancelling"
     monkeypatch.setattr(driver, "stop", spark.stop)
     assert step(job).state == "cancelled"
+
+
+def test_the_driver_finds_spark_where_an_image_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the other packages: what leads there is handed on."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(settings.BASE_DIR), "/opt/pyspark"]))
+    monkeypatch.setenv("SPARK_HOME", "/opt/pyspark/pyspark")
+    given = driver._environment()
+    assert given["PYTHONPATH"].split(os.pathsep) == [str(settings.BASE_DIR), "/opt/pyspark"]
+    assert given["SPARK_HOME"] == "/opt/pyspark/pyspark"
+    monkeypatch.delenv("PYTHONPATH")
+    monkeypatch.delenv("SPARK_HOME")
+    assert driver._environment() == {"PYTHONPATH": str(settings.BASE_DIR), "PYTHONUNBUFFERED": "1"}
