@@ -15,8 +15,7 @@ from console.gateway.asked_cluster import AskedCluster
 from console.gateway.connection import Connection
 from console.live.merging.asked_state import AskedState
 from console.live.merging.questions import Questions
-from console.live.owner.cancelling import end_all
-from console.live.owner.lease import Lease, LeaseLost
+from console.live.owner.lease import Lease, until_lost
 from console.live.owner.owner import LiveOwner
 from console.live.owner.predecessor import kept_rhythms
 from console.live.owner.publisher import Publisher, now_ms
@@ -92,14 +91,8 @@ async def _own(state: AskedState, lease: Lease, connection: Connection, every_ms
         owner.publisher.run_comparisons(),
         owner.run_points(),
     ]
-    tasks = [asyncio.create_task(one) for one in work]
     try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
-    except LeaseLost:
-        return
+        await until_lost(work)
     finally:
-        await end_all(tasks)
         await owner.close()
         await asyncio.to_thread(asking.close)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 import redis
 
+from console.live.owner.cancelling import end_all
 from console.live.owner.lease_holder import is_dead, mark
 from console.snapshot import keys
 
@@ -84,3 +86,16 @@ class Lease:
 
     async def release(self) -> None:
         await self._redis.eval(RELEASE, 1, self._key, self._owner)
+
+
+async def until_lost(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """An owner's tasks, until the lease is lost or one of them ends; what one fails with is raised once all have ended."""
+    tasks = [asyncio.create_task(one) for one in work]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    except LeaseLost:
+        return
+    finally:
+        await end_all(tasks)

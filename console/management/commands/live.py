@@ -23,9 +23,8 @@ from console.gateway.sample_topic import SampleTopic
 from console.gateway.zookeeper import ZooKeeperView, open_store
 from console.live.events.restarts import run_endings
 from console.live.merging.state import ClusterState
-from console.live.owner.cancelling import end_all
 from console.live.owner.client_watch import run_clients
-from console.live.owner.lease import Lease, LeaseLost
+from console.live.owner.lease import Lease, until_lost
 from console.live.owner.owner import GC_THRESHOLD, LiveOwner
 from console.live.owner.predecessor import kept_rhythms, predecessor
 from console.live.owner.publisher import Publisher, now_ms
@@ -98,15 +97,9 @@ async def _own(cluster: Cluster, lease: Lease, state: ClusterState) -> None:
     if cluster.pk == settings.LOCAL_CLUSTER:
         ours = partial(_clients, sampler)
         work += [sampler.run(), run_clients(cluster.pk, ours, owner.tell)]
-    tasks = [asyncio.create_task(w) for w in work]
     try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
-    except LeaseLost:
-        return
+        await until_lost(work)
     finally:
-        await end_all(tasks)
         await owner.close()
         await store.close()
         await asyncio.to_thread(sampler.close)
