@@ -9,14 +9,13 @@ from broker_core.contract.sentences import KeptEvent
 from console import queries
 from console.looking_back import PAGES, address_at, present_of
 from console.models import Cluster
+from console.snapshot.moments import GAP_MS
 from console.snapshot.read import Snapshot
 from console.templatetags.times import clock
 
 STEPS_S = ((-600, "−10 min"), (-60, "−1 min"), (-10, "−10 s"), (10, "+10 s"), (60, "+1 min"), (600, "+10 min"))
 MARKS_LIMIT = 100
 FIRST_LOOK_MS = 60_000
-KNOWN_WITHIN_MS = 10_000
-"""What was last known so long before the moment is the moment's."""
 
 
 class Way(NamedTuple):
@@ -50,7 +49,7 @@ class Past(NamedTuple):
 
     @property
     def in_gap(self) -> bool:
-        return self.known_ms is None or self.at_ms - self.known_ms > KNOWN_WITHIN_MS
+        return self.known_ms is None or self.at_ms - self.known_ms > GAP_MS
 
 
 def look_back_url(request: Any, page: str, cluster: Cluster, now_ms: int) -> str | None:

@@ -20,6 +20,8 @@ QUESTIONS = "hw:history:questions"
 QUESTIONS_LIMIT = 100
 MOMENTS = "hw:history:moments"
 """Those that are laid out, by when they were last asked for."""
+GAP_MS = 10_000
+"""Two times recorded lie so far apart at most, unless there is a gap; what was last known so long before a moment is the moment's."""
 MOMENT_S = 600
 REPLY_S = 30
 WAIT_S = 12.0

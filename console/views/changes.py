@@ -12,13 +12,12 @@ from broker_core.contract.moments import Differences, Kept
 from console import queries
 from console.queries import BadQuery
 from console.rules.words import duration
-from console.snapshot.moments import HistoryUnavailable, NotRecorded
+from console.snapshot.moments import GAP_MS, HistoryUnavailable, NotRecorded
 from console.views.support import note_query, page, show
 
 SPANS_S = ((600, "10 minutes"), (3_600, "hour"), (21_600, "6 hours"), (86_400, "day"))
 FIRST_SPAN_MS = 600_000
 EVENTS_SHOWN = 50
-KNOWN_WITHIN_MS = 10_000
 
 
 class Span(NamedTuple):
@@ -80,4 +79,4 @@ def _differences(request: Any, span: Span) -> tuple[Differences | None, str]:
 def _in_gaps(span: Span, found: Differences) -> list[tuple[int, int]]:
     """(moment asked for, when what is compared was last known) of those in which nothing was recorded."""
     pairs = ((span.from_ms, found.from_ms), (span.to_ms, found.to_ms))
-    return [(asked, known) for asked, known in pairs if asked - known > KNOWN_WITHIN_MS]
+    return [(asked, known) for asked, known in pairs if asked - known > GAP_MS]

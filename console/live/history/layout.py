@@ -6,11 +6,10 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from console.live.history.store import GAP_MS
 from console.snapshot import keys, write
 from console.snapshot.encoding import decode
 from console.snapshot.kinds import KINDS, kind_of
-from console.snapshot.moments import MOMENT_S, MOMENTS
+from console.snapshot.moments import GAP_MS, MOMENT_S, MOMENTS
 
 MOMENTS_LIMIT = 8
 VALUES_PER_STEP = 1_000

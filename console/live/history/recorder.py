@@ -21,11 +21,11 @@ from console.live.browser.hub import Hub
 from console.live.history.differing import differences
 from console.live.history.layout import POINT, lay_out
 from console.live.history.recording import STATES_EVERY_MS, Recording
-from console.live.history.store import GAP_MS, HistoryStore
+from console.live.history.store import HistoryStore
 from console.live.owner.publisher import now_ms
 from console.snapshot import keys
 from console.snapshot.encoding import decode, encode
-from console.snapshot.moments import kept_name, name_of
+from console.snapshot.moments import GAP_MS, kept_name, name_of
 from console.snapshot.write import SERIES_KEPT
 
 log = logging.getLogger(__name__)

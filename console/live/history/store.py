@@ -19,12 +19,11 @@ import msgspec
 from cramjam import DecompressionError, zstd
 
 from broker_core.contract.moments import Gap
+from console.snapshot.moments import GAP_MS
 
 log = logging.getLogger(__name__)
 FRAME_MS = 600_000
 FRAME_WEIGHT = 4
-GAP_MS = 10_000
-"""Two times recorded lie so far apart at most, unless there is a gap."""
 GAPS_LIMIT = 200
 LEVEL = 3
 UNREADABLE = (sqlite3.Error, msgspec.MsgspecError, DecompressionError)

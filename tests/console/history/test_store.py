@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from broker_core.contract.moments import Gap
-from console.live.history.store import FRAME_MS, GAP_MS, HistoryStore
+from console.live.history.store import FRAME_MS, HistoryStore
+from console.snapshot.moments import GAP_MS
 
 HOUR_MS = 3_600_000
 
