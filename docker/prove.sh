@@ -134,7 +134,7 @@ for app in master["completedapps"]: print("the master:", app["name"], app["state
 assert [app["state"] for app in master["completedapps"] if app["name"] == "highwater-analytics"] == ["FINISHED"], master'
     podman exec "$(name spark-worker)" python -c 'import json, urllib.request
 worker = json.load(urllib.request.urlopen("http://127.0.0.1:8081/json/"))
-for one in worker["finishedexecutors"]: print("the worker: executor", one["executorid"], "of", one["appid"], one["memory"], "MB")
+for one in worker["finishedexecutors"]: print("the worker: executor", one["id"], "of", one["appid"], one["memory"], "MB")
 assert worker["finishedexecutors"], worker'
     curl -sf -b "$folder/cookies" "$url/analytics" > "$folder/page.html"
     grep -q proof "$folder/page.html" || { echo "the analytics page does not name the topic"; return 1; }
