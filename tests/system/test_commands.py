@@ -142,7 +142,7 @@ def test_a_group_s_offsets_are_moved(system: ConsoleSystem, highwater: Commands,
     eventually(lambda: rest.ask("GET", f"{LOCAL}/groups/commands-group").status == 200, 60, "the group in the console")
     full = max(ends, key=lambda number: ends[number])
     assert reset("--topic", f"{topic}:{full}", "--shift-by", "-5") == {full: ends[full] - 5}
-    assert reset("--topic", f"{topic}:0", "--to-offset", "3") == {0: 3}
+    assert reset("--topic", f"{topic}:{full}", "--to-offset", "3") == {full: 3}
     assert reset("--topic", topic, "--to-time", "2020-01-01") == {0: 0, 1: 0}
     assert reset("--topic", topic, "--to-time", "2099-01-01T00:00Z") == ends
     eventually(lambda: rest.get(f"{LOCAL}/groups/commands-group")["lag"] == 0, 60, "no lag")
