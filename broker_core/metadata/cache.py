@@ -54,6 +54,7 @@ class MetadataCache:
         self.controller_id = request.controller_id
         self._brokers = {broker.broker_id: broker for broker in map(_broker, request.live_brokers)}
         for topic in field(request, "topic_states", ()):
+            self.has_topic_ids = hasattr(topic, "topic_id")
             self._set_topic_id(topic.topic_name, field(topic, "topic_id", None))
         deleted = [TopicPartition(name, state.partition_index) for name, state in _states(request) if not self._set_partition(name, state)]
         self.version += 1
@@ -62,6 +63,9 @@ class MetadataCache:
         for deletion_listener in self._deletion_listeners if deleted else ():
             deletion_listener(deleted)
         return deleted
+
+    has_topic_ids: bool = True
+    """Whether the controller tells brokers topic ids, as far as is known: one that speaks 2.7 (UpdateMetadata v6) does not."""
 
     updated_ms: int = 0
     """Wall time of the last update in milliseconds; 0 before the first."""

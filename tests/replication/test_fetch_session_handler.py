@@ -27,7 +27,7 @@ class Follower:
     """A session over logs that are just positions."""
 
     def __init__(self, *partitions: int) -> None:
-        self.session = FetchSessionHandler()
+        self.session = FetchSessionHandler(lambda: True)
         self.now_ms = 0.0
         self.positions: dict[TopicPartition, Position] = {}
         for number in partitions:

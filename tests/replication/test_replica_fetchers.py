@@ -10,11 +10,12 @@ from broker_core.controller.leader_elections import ElectionType
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
-from broker_core.replication.following import fetch_session_handler
+from broker_core.protocol.hot_fetch import encode_fetch_request
+from broker_core.replication.following import fetch_session_handler, replica_fetcher
 from broker_core.replication.following.fetch_session_handler import FetchRequestData, FetchSessionHandler
 from broker_core.replication.following.replica_fetcher_manager import fetcher_number
 from tests.support.broker_cluster import BrokerCluster
-from tests.support.replica_world import log_values
+from tests.support.replica_world import TOPIC_ID, ReplicaWorld, log_values
 
 pytestmark = pytest.mark.spec("R7")
 
@@ -58,6 +59,41 @@ def logs(cluster: BrokerCluster, partition: int) -> list[list[str]]:
     """The records of a partition on each broker."""
     found = [broker.services.logs.get(TopicPartition("t", partition)) for broker in cluster.brokers.values()]
     return [log_values(log) for log in found if log is not None]
+
+
+@pytest.mark.spec("R4")
+def test_a_topic_is_named_to_its_leader_as_the_controller_named_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A controller of 2.7 tells leaders no topic ids: Apache Kafka's broker answers those in the followers' logs with UNKNOWN_TOPIC_ID."""
+    versions: list[int] = []
+
+    def spied(version: int, *args: Any, **options: Any) -> bytes:
+        versions.append(version)
+        return encode_fetch_request(version, *args, **options)
+
+    monkeypatch.setattr(replica_fetcher, "encode_fetch_request", spied)
+    with ReplicaWorld() as cluster:
+        cluster.create()
+        cluster.produce(1, "by id")
+        assert set(versions) == {15}
+        cluster.speaks_ids = False
+        cluster.announce()
+        for elected in (False, True):
+            if elected:
+                cluster.elect(1, (1, 2, 3))
+            cluster.produce(1, "on its way")
+            versions.clear()
+            cluster.produce(1, "by name")
+            cluster.until(cluster.caught_up)
+            assert set(versions) == {12}, "in the same leader epoch, and in the next"
+        assert cluster.values(2) == cluster.values(3) == ["by id", *["on its way", "by name"] * 2]
+        assert cluster.log(2).topic_id == TOPIC_ID, "the log keeps it"
+        cluster.speaks_ids = True
+        cluster.announce()
+        cluster.produce(1, "on its way")
+        versions.clear()
+        cluster.produce(1, "by id again")
+        cluster.until(cluster.caught_up)
+        assert set(versions) == {15}
 
 
 def test_all_fetchers_replicate() -> None:

@@ -124,6 +124,8 @@ class ReplicaWorld:
         self.flaws = flaws
         self.brokers: dict[int, MiniBroker] = {}
         self.controller_epoch = 1
+        self.speaks_ids = True
+        """As a controller of 2.8 and later does: LeaderAndIsr v5, UpdateMetadata v7."""
         self.state = LeaderAndIsr(-1, -1, ())
         self.replicas: tuple[int, ...] = ()
         self.world.add("controller", start=True)
@@ -258,10 +260,14 @@ class ReplicaWorld:
             partition_epoch=state.zk_version,
             replicas=self.replicas,
         )
-        topic = SimpleNamespace(topic_name=TP.topic, topic_id=TOPIC_ID, partition_states=[row])
+        topic = self._topic(row)
         return SimpleNamespace(
             controller_id=0, controller_epoch=self.controller_epoch, broker_epoch=broker_epoch, topic_states=[topic], live_leaders=[]
         )
+
+    def _topic(self, row: SimpleNamespace) -> SimpleNamespace:
+        ids = {"topic_id": TOPIC_ID} if self.speaks_ids else {}
+        return SimpleNamespace(topic_name=TP.topic, partition_states=[row], **ids)
 
     def stop_replica(self, broker_id: int, *, delete: bool, leader_epoch: int) -> dict[str, Any]:
         row = SimpleNamespace(partition_index=TP.partition, leader_epoch=leader_epoch, delete_partition=delete)
@@ -283,7 +289,7 @@ class ReplicaWorld:
             replicas=self.replicas,
             zk_version=self.state.zk_version,
         )
-        topic = SimpleNamespace(topic_name=TP.topic, topic_id=TOPIC_ID, partition_states=[row])
+        topic = self._topic(row)
         return SimpleNamespace(
             controller_id=0, controller_epoch=self.controller_epoch, broker_epoch=-1, live_brokers=brokers, topic_states=[topic]
         )

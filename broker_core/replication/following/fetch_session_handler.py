@@ -4,7 +4,8 @@ Where a partition is fetched from is never stored: it is the log's end when the 
 it was added, answered, cut or became ready again; what is not due keeps its place in the session with what was last sent.
 A partition that has to wait after an error leaves the session until then.
 
-v15 names topics by id and carries the broker epoch; if a partition has no topic id all are named by v12.
+v15 names topics by id and carries the broker epoch. If a partition has no topic id, or the controller tells the source no ids (Apache
+Kafka that speaks 2.7: whatever the logs have, its broker then knows none), all are named by v12.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ class FetchRequestData(NamedTuple):
 class FetchSessionHandler:
     """The partitions followed from one broker and the fetch session with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_topic_ids: Callable[[], bool]) -> None:
+        """`has_topic_ids`: whether the controller tells brokers topic ids at present."""
+        self._has_topic_ids = has_topic_ids
         self._followed: dict[TopicPartition, PartitionFetchState] = {}
         self._due: dict[TopicPartition, None] = {}
         self._waiting: dict[TopicPartition, float] = {}
@@ -160,9 +163,10 @@ class FetchSessionHandler:
             self._due[tp] = None
 
     def _choose_version(self) -> None:
-        named = any(self._followed[tp].topic_id is None for tp in self._due)
+        has_ids = self._has_topic_ids()
+        named = not has_ids or any(self._followed[tp].topic_id is None for tp in self._due)
         version = BY_NAME_VERSION if named else self._version
-        if self._version == BY_NAME_VERSION and all(followed.topic_id is not None for followed in self._followed.values()):
+        if self._version == BY_NAME_VERSION and has_ids and all(followed.topic_id is not None for followed in self._followed.values()):
             version = BY_ID_VERSION
         if version != self._version:
             self._version = version

@@ -36,12 +36,13 @@ T = TypeVar("T")
 
 
 class Source(Struct, frozen=True):
-    """Who is fetched from and how: `channel` gives an open connection or raises `ConnectionError`."""
+    """Who is fetched from and how: `channel` gives an open connection or raises `ConnectionError`; `has_topic_ids`: see `MetadataCache`."""
 
     broker_id: int
     own_id: int
     own_epoch: Callable[[], int]
     channel: Callable[[], BrokerChannel]
+    has_topic_ids: Callable[[], bool]
 
 
 class ReplicaFetcher:
@@ -55,7 +56,7 @@ class ReplicaFetcher:
         self._source = source
         self._quota = quota
         self._moved = moved
-        self._session = FetchSessionHandler()
+        self._session = FetchSessionHandler(source.has_topic_ids)
         self._partitions: dict[TopicPartition, Partition] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None

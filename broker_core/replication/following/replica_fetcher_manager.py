@@ -104,7 +104,9 @@ class ReplicaFetcherManager:
             fetcher.stop()
 
     def _make(self, source: int, number: int) -> ReplicaFetcher:
-        origin = Source(source, self._broker_id, self._broker_epoch, lambda: self._channel(source, number))
+        origin = Source(
+            source, self._broker_id, self._broker_epoch, lambda: self._channel(source, number), lambda: self._metadata.has_topic_ids
+        )
         return ReplicaFetcher(self._node, self._config, origin, self._quota, moved=self._moved)
 
     def _channel(self, source: int, number: int) -> BrokerChannel:
