@@ -33,6 +33,7 @@ NAVIGATION = (
 SECTION = {
     "topic": "topics",
     "partition": "topics",
+    "partition_log": "topics",
     "topic_create": "topics",
     "topic_records": "topics",
     "topics_bulk": "topics",

@@ -16,6 +16,7 @@ from console.views.groups import groups
 from console.views.jobs import job, job_cancel, job_create, jobs
 from console.views.overview import overview
 from console.views.partition import partition
+from console.views.partition_log import partition_log
 from console.views.records import audit, events
 from console.views.reports import analytics, health, health_run
 from console.views.session import login, logout
@@ -68,6 +69,7 @@ urlpatterns = [
     path("topics/<topic:name>/unclean-election", topic_unclean, name="topic_unclean"),
     path("topics/<topic:name>/config", topic_config, name="topic_config"),
     path("topics/<topic:name>/<int:number>", partition, name="partition"),
+    path("topics/<topic:name>/<int:partition>/log", partition_log, name="partition_log"),
     path("topics/<topic:name>/records", topic_records, name="topic_records"),
     path("topics/<topic:name>/records/new", topic_records_new, name="topic_records_new"),
     path("topics/<topic:name>/records/found", topic_records_found, name="topic_records_found"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from broker_core.seams import Node
     from broker_core.storage.manager import LogManager
     from broker_core.telemetry.feed import StateFeed
+    from broker_core.telemetry.log_looks import LogLooks
     from broker_core.telemetry.metrics import BrokerMetrics
     from broker_core.transactions.producer_ids import ProducerIds
 
@@ -42,5 +43,6 @@ class BrokerServices(Struct):
     registry: Registry
     metadata_responses: EncodedCache
     feed: StateFeed
+    log_looks: LogLooks
     metrics: BrokerMetrics
     broker_epoch: Callable[[], int]

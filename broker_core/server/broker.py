@@ -43,6 +43,7 @@ from broker_core.server.pipeline import Pipeline
 from broker_core.server.strangers import Strangers
 from broker_core.storage.manager import LogManager
 from broker_core.telemetry.feed import StateFeed
+from broker_core.telemetry.log_looks import LogLooks
 from broker_core.telemetry.metrics import BrokerMetrics
 from broker_core.telemetry.prometheus import Gauge
 from broker_core.telemetry.source import BrokerStateSource
@@ -219,6 +220,7 @@ class Broker:
             registry=full_registry(),
             metadata_responses=EncodedCache(),
             feed=feed,
+            log_looks=LogLooks(node, broker_id, replicas, logs),
             metrics=self.metrics,
             broker_epoch=epoch,
         )

@@ -290,6 +290,15 @@ class LogManager:
             self.log_dir.report("checkpoints", error)
             raise
 
+    def checkpointed(self, partition: TopicPartition) -> tuple[int | None, int | None, int | None]:
+        """Recovery point, high watermark and log start of a log as they are on disk; None where a file does not name it."""
+        of = self._folder.written
+        return (
+            of(names.RECOVERY_POINT_CHECKPOINT, partition),
+            of(names.REPLICATION_CHECKPOINT, partition),
+            of(names.LOG_START_CHECKPOINT, partition),
+        )
+
     async def checkpoint_recovery_points(self) -> None:
         await self._write(names.RECOVERY_POINT_CHECKPOINT, lambda log: log.recovery.point)
 

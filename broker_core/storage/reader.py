@@ -19,7 +19,9 @@ from broker_core.storage.log_health import LogHealth
 from broker_core.storage.segments.batch_scan import Span
 from broker_core.storage.segments.log_segments import LogSegments
 from broker_core.storage.segments.segment import Segment
+from broker_core.storage.trail import Trail
 
+BATCHES_PER_STEP = 64
 HINTS_LIMIT = 64
 
 
@@ -142,18 +144,43 @@ class Reader:
                 total += (segment.size_bytes if whole else self._bound(segment, end_offset)) - start[0]
         return total
 
-    def find_timestamp(self, timestamp_ms: int, log_start_offset: int, budget: Budget) -> Steps[TimestampAndOffset | None]:
+    def find_timestamp(
+        self, timestamp_ms: int, log_start_offset: int, budget: Budget, trail: Trail | None = None
+    ) -> Steps[TimestampAndOffset | None]:
         """The first record at or after `log_start_offset` whose timestamp is at least `timestamp_ms`; `KafkaError` KAFKA_STORAGE_ERROR."""
+        trail = trail or Trail()
         try:
             for segment in self._segments.from_offset(log_start_offset):
                 if segment.largest[0] < timestamp_ms:
+                    trail.segments_passed += 1
                     continue
-                first = segment.offset_index.lookup(segment.time_index.lookup(timestamp_ms - 1))
-                for span in segment.spans(first):
+                way = segment.way_to_time(timestamp_ms)
+                visit = trail.enter(segment, way)
+                for span in segment.spans(way.position):
                     if span.max_timestamp >= timestamp_ms and span.last_offset >= log_start_offset:
                         found = yield from _first_in_batch(segment, span, timestamp_ms, log_start_offset, budget)
                         if found is not None:
+                            visit.found = span
                             return found
+                    visit.pass_by(span)
+        except (OSError, CorruptData) as error:
+            raise self._health.unreadable(error) from error
+        return None
+
+    def trace(self, offset: int, trail: Trail) -> Steps[Span | None]:
+        """The batch that has `offset` or is the next one after it, by the way that `read` takes where no place is remembered; raises
+        likewise."""
+        try:
+            for segment in self._segments.from_offset(offset):
+                way = segment.way_to(offset)
+                visit = trail.enter(segment, way)
+                for span in segment.spans(way.position):
+                    if span.last_offset >= offset:
+                        visit.found = span
+                        return span
+                    visit.pass_by(span)
+                    if visit.batches_passed % BATCHES_PER_STEP == 0:
+                        yield
         except (OSError, CorruptData) as error:
             raise self._health.unreadable(error) from error
         return None

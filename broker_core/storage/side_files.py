@@ -7,7 +7,7 @@ import contextlib
 import uuid
 
 from broker_core.storage.folder import names
-from broker_core.storage.folder.checkpoints import encode_epochs, encode_partition_metadata
+from broker_core.storage.folder.checkpoints import decode_epochs, encode_epochs, encode_partition_metadata
 from broker_core.storage.folder.files import LogFolder
 from broker_core.storage.leader_epoch_cache import LeaderEpochCache
 from broker_core.storage.log_health import LogHealth
@@ -65,6 +65,12 @@ class SideFiles:
         """Notes that a leader epoch begins; durable when it returns, and only then may the epoch's first request be served."""
         self.epochs.assign(epoch, start_offset)
         await self.save()
+
+    def read_epochs(self, limit_bytes: int) -> list[tuple[int, int]] | None:
+        """The epoch checkpoint as it is on disk; None while there is none. `OSError` when it is longer than the limit, `CorruptData`."""
+        path = f"{self._folder.path}/{names.EPOCH_CHECKPOINT}"
+        disk = self._folder.node.disk
+        return decode_epochs(disk.read_bytes(path, limit_bytes=limit_bytes), path) if disk.exists(path) else None
 
     async def _write_epochs(self) -> None:
         while self.epochs.dirty:

@@ -44,7 +44,7 @@ PROBLEMS = {
     502: "The cluster met an error of its own.",
     503: "The cluster, the live snapshot or the database does not answer; the same request may succeed later.",
 }
-CHANGES_ONLY = (409, 412, 413, 429, 502)
+CHANGES_ONLY = (409, 412, 413)
 """Problems of requests that change something."""
 
 

@@ -19,6 +19,8 @@ Key = TypeVar("Key", str, int)
 Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
 GroupId = Annotated[str, Field(min_length=1, max_length=255)]
 Offset = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+Place = Annotated[int, Field(ge=0, lt=2**63, description="An offset of the log")]
+Number = Annotated[int, Field(ge=0, lt=2**31, description="A broker's id, or the number of a partition")]
 Moment = Annotated[int, Field(ge=0, lt=10**15, description="Milliseconds since 1970")]
 DryRun = Annotated[bool, Field(strict=True, description="Only tell what would be done")]
 Confirm = Annotated[bool, Field(strict=True, description="Do it although it warns")]

@@ -10,6 +10,7 @@ import msgspec
 from django.http import HttpResponse
 from ninja import Query, Router, Status
 
+from broker_core.contract.log_look import LogLook
 from broker_core.contract.partitions import Partition, Topic
 from console import queries
 from console.actions.elections import elect_unclean
@@ -29,8 +30,11 @@ from console.api.bearer import Bearer
 from console.api.described import answers, matching
 from console.api.shapes import (
     Limit,
+    Moment,
     NewPartitions,
     NewTopic,
+    Number,
+    Place,
     TopicChange,
     TopicQuery,
     UncleanElection,
@@ -42,6 +46,7 @@ from console.api.topic_answers import Elected, TopicConfigs, TopicPlan, TopicSiz
 from console.errors import Outdated
 from console.gateway.errors import GatewayError
 from console.listing import Wanted, names_after
+from console.log_looks import look_at
 from console.models import Cluster, job_value
 from console.roles import ADMIN, OPERATOR
 from console.rules.partitions import STARTING
@@ -175,3 +180,22 @@ def unclean_election(request: Any, cluster_id: str, name: str, payload: UncleanE
     """For every partition of the topic that has no leader: one that was not in sync leads, and acknowledged records that it does not have
     are lost. Without `confirm` 422 with the field `confirm` says what."""
     return elect_unclean(request.auth, queries.cluster_of(cluster_id), name, confirm=name if payload.confirm else None)
+
+
+@router.get(ONE + "/partitions/{partition}/log")
+@answers(LogLook)
+def log(
+    request: Any,
+    cluster_id: str,
+    name: str,
+    partition: Number,
+    *,
+    broker: Number | None = None,
+    offset: Place | None = None,
+    at_ms: Moment | None = None,
+    before: Place | None = None,
+) -> LogLook:
+    """How the log of one replica (the leader's, or that on `broker`) lies on disk: segments in pages, checkpoints, producers, and the way
+    of a lookup of `offset` or `at_ms` as the broker has just gone it. Only brokers of the system's own cluster tell this."""
+    where = queries.cluster_at(cluster_id)
+    return look_at(where, name, partition, broker=broker, offset=offset, at_ms=at_ms, before=before)

@@ -408,6 +408,7 @@ def test_what_is_read_says_how_old_it_is(tokens: dict[str, dict[str, str]], redi
 
 OPERATIONS = [(method.upper(), shape) for shape, found in document()["paths"].items() for method in found]
 PLACES = {
+    "partition": "1",
     "cluster_id": "local",
     "name": "orders",
     "group_id": "billing",

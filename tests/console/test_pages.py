@@ -23,6 +23,7 @@ from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS
 from tests.support.feed_rows import batch, group_claim, requests
 from tests.support.live_rows import partition
+from tests.support.logs import looked_at
 
 pytestmark = pytest.mark.spec("O1")
 
@@ -32,6 +33,7 @@ PAGES = (
     "/topics",
     "/topics/orders",
     "/topics/orders/1",
+    "/topics/orders/1/log",
     "/topics/orders/records",
     "/groups",
     "/groups/billing",
@@ -45,8 +47,9 @@ PAGES = (
 
 
 @pytest.fixture(autouse=True)
-def stage(shown: Any, kafka: Any) -> None:
+def stage(shown: Any, kafka: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every page has the pretended cluster."""
+    monkeypatch.setattr("console.log_looks.look", looked_at)
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -17,6 +17,7 @@ from broker_core.handlers.registry import Registry, full_registry, handler
 from broker_core.protocol.api import MAX_VERSION_3_9, ApiKey
 from broker_core.records.batch import Record, build_batch
 from broker_core.telemetry.feed_wire import STATE_FEED_KEY
+from broker_core.telemetry.log_looks import LOG_LOOK_KEY
 from tests.support.broker_cluster import BrokerCluster
 
 ADVERTISED = {
@@ -177,7 +178,7 @@ def test_a_file_is_all_a_key_takes() -> None:
     folder = Path(heartbeat.__file__).parent
     marked = {path.stem for path in folder.glob("*.py") if re.search(r"^@handler\(", path.read_text(), re.MULTILINE)}
     registry = full_registry()
-    found = [registry.find(key, version) for key in (*ApiKey, STATE_FEED_KEY) for version in (0, 1) if key in registry]
+    found = [registry.find(key, version) for key in (*ApiKey, STATE_FEED_KEY, LOG_LOOK_KEY) for version in (0, 1) if key in registry]
     assert {entry.function.__module__.rpartition(".")[2] for entry in found if entry is not None} == marked
 
 

@@ -71,6 +71,10 @@ class DataFolder:
         self._written[name] = dict(offsets)
         return offsets
 
+    def written(self, name: str, partition: TopicPartition) -> int | None:
+        """What the checkpoint says of a log on disk; None where it does not name it."""
+        return self._written.get(name, {}).get(partition)
+
     async def write_checkpoint(self, name: str, offsets: Callable[[], Iterable[tuple[TopicPartition, int]]]) -> None:
         """Writes what `offsets` gives when it is this call's turn; `OSError` when the disk refuses, the old file stays then.
 

@@ -62,6 +62,10 @@ class IndexFile:
             first, second = self.layout.unpack_from(self._pending, (index - on_disk) * self.layout.size)
         return first, second
 
+    def neighbours(self, number: int) -> list[tuple[int, int, int]]:
+        """Number and stored fields of the entries from two before `number` to two after it."""
+        return [(at, *self._entry(at)) for at in range(max(number - 2, 0), min(max(number, 0) + 3, self.count))]
+
     def last_raw(self) -> tuple[int, int] | None:
         """The fields of the last entry, as stored."""
         if self._last is None and self.count:

@@ -25,10 +25,18 @@ class OffsetIndex(IndexFile):
             raise ValueError(f"{self.path}: offset {offset} is not above the last entry's {self.base_offset + last[0]}")
         self._append(relative, position)
 
+    def entry_for(self, offset: int) -> tuple[int, int]:
+        """Number and position of the entry with the largest offset at most `offset`; (-1, 0) when there is none."""
+        number, entry = self.floor(0, offset - self.base_offset)
+        return number, entry[1] if entry is not None else 0
+
     def lookup(self, offset: int) -> int:
         """Position of the batch with the largest indexed offset at most `offset`, 0 when there is none."""
-        entry = self.floor(0, offset - self.base_offset)[1]
-        return entry[1] if entry is not None else 0
+        return self.entry_for(offset)[1]
+
+    def around(self, number: int) -> list[tuple[int, int, int]]:
+        """(number, offset, position) of an entry and its neighbours."""
+        return [(at, first + self.base_offset, second) for at, first, second in self.neighbours(number)]
 
     def position_floor(self, position: int) -> int:
         """The largest indexed batch position at most `position`, 0 when there is none."""

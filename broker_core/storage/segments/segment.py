@@ -11,6 +11,7 @@ batches up to the first bad one and makes the indexes anew. `size_bytes` is what
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from broker_core.seams import DiskFile
 from broker_core.storage.folder import names
@@ -19,6 +20,16 @@ from broker_core.storage.segments.batch_scan import Span, spans
 from broker_core.storage.segments.offset_index import RELATIVE_OFFSET_MAX, OffsetIndex
 from broker_core.storage.segments.time_index import NO_TIMESTAMP, TimeIndex
 from broker_core.storage.segments.transaction_index import TransactionIndex
+
+
+class Way(NamedTuple):
+    """What the indexes say of an offset or a time: `wanted` is the offset that the offset index was asked for, entries are numbers (-1:
+    none applies, or none was asked), and the walk over the batches begins at `position`."""
+
+    time_entry: int
+    wanted: int
+    offset_entry: int
+    position: int
 
 
 class Segment:
@@ -139,9 +150,18 @@ class Segment:
         end = self.size_bytes if end is None else end
         return spans(self.file, position, end) if position < end else iter(())
 
+    def way_to(self, offset: int) -> Way:
+        """Where to begin to look for an offset."""
+        return Way(-1, offset, *self.offset_index.entry_for(offset))
+
+    def way_to_time(self, timestamp_ms: int) -> Way:
+        """Where to begin to look for the first record that is not older: behind all that are known to be."""
+        number, offset = self.time_index.entry_for(timestamp_ms - 1)
+        return self.way_to(offset)._replace(time_entry=number)
+
     def find(self, offset: int) -> Span | None:
         """The first batch that ends at or after `offset`, None beyond the last one."""
-        for span in self.spans(self.offset_index.lookup(offset)):
+        for span in self.spans(self.way_to(offset).position):
             if span.last_offset >= offset:
                 return span
         return None

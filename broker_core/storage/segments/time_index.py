@@ -29,10 +29,18 @@ class TimeIndex(IndexFile):
         last = self.last_raw()
         return (last[0], last[1] + self.base_offset) if last else (NO_TIMESTAMP, self.base_offset)
 
+    def entry_for(self, timestamp_ms: int) -> tuple[int, int]:
+        """Number of the entry with the largest timestamp at most `timestamp_ms` and its offset; (-1, base offset) when there is none."""
+        number, entry = self.floor(0, timestamp_ms)
+        return number, self.base_offset + (entry[1] if entry is not None else 0)
+
     def lookup(self, timestamp_ms: int) -> int:
         """The largest offset up to which all timestamps are known to be at most `timestamp_ms`, else the base offset."""
-        entry = self.floor(0, timestamp_ms)[1]
-        return entry[1] + self.base_offset if entry is not None else self.base_offset
+        return self.entry_for(timestamp_ms)[1]
+
+    def around(self, number: int) -> list[tuple[int, int, int]]:
+        """(number, timestamp, offset) of an entry and its neighbours."""
+        return [(at, first, second + self.base_offset) for at, first, second in self.neighbours(number)]
 
     def truncate(self, offset: int) -> None:
         """Drops the entries of `offset` and above."""
