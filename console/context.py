@@ -31,6 +31,8 @@ NAVIGATION = (
     ("settings", "Settings"),
 )
 SECTION = {
+    "broker": "brokers",
+    "broker_if_stopped": "brokers",
     "topic": "topics",
     "partition": "topics",
     "partition_log": "topics",

@@ -7,6 +7,7 @@ from django.urls.converters import StringConverter
 
 from console.api import api
 from console.api.probes import healthz, metrics
+from console.views.broker import broker, broker_config, broker_if_stopped
 from console.views.brokers import broker_action, brokers
 from console.views.changes import changes
 from console.views.clusters import cluster_change, cluster_delete, cluster_new, clusters
@@ -59,6 +60,9 @@ urlpatterns = [
     path("logout", logout, name="logout"),
     path("", overview, name="overview"),
     path("brokers", brokers, name="brokers"),
+    path("brokers/<int:broker_id>", broker, name="broker"),
+    path("brokers/<int:broker_id>/if-it-stops", broker_if_stopped, name="broker_if_stopped"),
+    path("brokers/<int:broker_id>/config", broker_config, name="broker_config"),
     path("brokers/<int:broker_id>/<slug:action>", broker_action, name="broker_action"),
     path("topics", topics, name="topics"),
     path("topics-at-once", topics_bulk, name="topics_bulk"),

@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 from broker_core.contract import jobs, live
 from broker_core.contract.groups import Group
 from console.jobs.registry import KINDS as JOB_KINDS
+from console.rules.broker_words import Stopped
 from console.rules.problems import KINDS
 
 Item = TypeVar("Item")
@@ -70,6 +71,10 @@ class Cluster(live.Cluster, frozen=True, kw_only=True):
 
 
 class ReadBroker(live.Broker, frozen=True, kw_only=True):
+    as_of: live.AsOf
+
+
+class IfStopped(Stopped, frozen=True, kw_only=True):
     as_of: live.AsOf
 
 

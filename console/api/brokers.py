@@ -9,10 +9,11 @@ from ninja import Router
 from broker_core.contract.live import Broker
 from console import queries
 from console.actions.brokers import act_on_broker
-from console.api.answers import BrokerAction, ListedLive, ReadBroker, read
+from console.api.answers import BrokerAction, IfStopped, ListedLive, ReadBroker, read
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, listed, listed_live, number_cursor
+from console.hosting import if_stopped
 from console.roles import ADMIN
 from console.snapshot.read import Snapshot
 
@@ -36,6 +37,14 @@ def broker(request: Any, cluster_id: str, broker_id: int) -> ReadBroker:
     if found is None:
         raise queries.NotFound(f"There is no broker {broker_id}.")
     return read(ReadBroker, found, as_of=snapshot.as_of())
+
+
+@router.get("/clusters/{cluster_id}/brokers/{int:broker_id}/if-it-stops")
+@answers(IfStopped)
+def broker_if_stopped(request: Any, cluster_id: str, broker_id: int) -> IfStopped:
+    """What its stop or death would do to its partitions, the worst 10 000 of them, by what is known now."""
+    snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
+    return read(IfStopped, if_stopped(snapshot, broker_id), as_of=snapshot.as_of())
 
 
 @router.post("/clusters/{cluster_id}/brokers/{int:broker_id}/{action}", auth=Bearer(ADMIN, "{action} broker"))

@@ -23,6 +23,8 @@ from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError
 from console.rules.words import whole
 
 SOURCES = {"DYNAMIC_TOPIC_CONFIG": "topic", "DEFAULT_CONFIG": "default"}
+SET_FOR = {"DYNAMIC_BROKER_CONFIG": "this broker", "DYNAMIC_DEFAULT_BROKER_CONFIG": "all brokers", "STATIC_BROKER_CONFIG": "in its file"}
+"""Of a broker's settings, where the value in force comes from; none of these is its default."""
 PREFERRED, UNCLEAN = 0, 1
 INVALID_REQUEST = 42
 TEXT_BYTES_MAX = 32_767
@@ -135,7 +137,7 @@ class KafkaCluster:
         return dict(found.get(kind.name.lower(), {}).get(name, {}))
 
     def _configs(self, kind: ConfigResourceType, name: str) -> list[dict[str, Any]]:
-        """`[{name, value, source, read_only, sensitive, doc}]` by name."""
+        """`[{name, value, source, set_for, read_only, sensitive, doc}]` by name."""
         entries = self._entries(kind, name)
         return sorted((_config_row(key, entry) for key, entry in entries.items()), key=lambda row: row["name"])
 
@@ -271,6 +273,7 @@ def _config_row(key: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         "name": key,
         "value": entry.get("value"),
         "source": SOURCES.get(str(entry.get("config_source")), "broker"),
+        "set_for": SET_FOR.get(str(entry.get("config_source")), ""),
         "read_only": bool(entry.get("read_only")),
         "sensitive": bool(entry.get("is_sensitive")),
         "doc": entry.get("documentation") or "",

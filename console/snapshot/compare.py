@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from console.snapshot import keys, sorting
+from console.snapshot.placed import PLACED, place_of
 from console.snapshot.sorting import Kind
 
 HASHES_PER_READ = 100
@@ -35,6 +36,7 @@ async def differences(client: Any, cluster_id: str, known: Collection[str]) -> t
             missing |= _keys(cluster_id, name, wanted[name] - fields)
             extra |= _keys(cluster_id, name, fields - wanted[name])
     uneven = await _uneven(client, cluster_id, known)
+    uneven |= await _misplaced(client, cluster_id, known)
     return missing | (uneven & set(known)), extra | (uneven - set(known)) | await _unknown_names(client, cluster_id, known)
 
 
@@ -63,6 +65,12 @@ async def _uneven(client: Any, cluster_id: str, known: Collection[str]) -> set[s
             if await client.zcard(name) != len(names):
                 found |= names ^ {key(member) for member in await client.zrange(name, 0, -1)}
     return found
+
+
+async def _misplaced(client: Any, cluster_id: str, known: Collection[str]) -> set[str]:
+    """Partitions that are placed on brokers and nobody knows, or the other way round."""
+    placed = {place_of(member).key for member in await client.hkeys(keys.named(cluster_id, PLACED))}
+    return placed ^ {key for key in known if key.startswith("partition/")}
 
 
 def _keys(cluster_id: str, name: str, fields: Iterable[str]) -> set[str]:

@@ -91,6 +91,7 @@ def named(cluster_id: str, name: str) -> str:
     the oldest part of what it wrote was last known true, and `due`, after when the first part of it is stale; the
     channel `ask`, of what is to be asked for at once; indexes of names:
     `topic_names`, `group_names`, by each column of their lists `topics_by:lag`, `groups_by:lag` (see `sorting`), and by how bad it is
-    `trouble` (partitions as `orders/3`) and `trouble_topics`; by lag `groups_behind`, and of a topic's readers `reader_lag:orders`.
+    `trouble` (partitions as `orders/3`) and `trouble_topics`; of what a broker has `hosted:1`, `led:1` and the hash `placed` (see
+    `placed`); by lag `groups_behind`, and of a topic's readers `reader_lag:orders`.
     """
     return prefix(cluster_id) + name

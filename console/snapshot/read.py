@@ -20,6 +20,7 @@ from console.snapshot.encoding import decode, decode_all
 from console.snapshot.freshness import as_of, read_age, read_cluster
 from console.snapshot.moments import time_of
 from console.snapshot.ordered import ALL, Mark, slice_after, slice_from
+from console.snapshot.placed import Place, hosted, place_of
 from console.snapshot.sorting import NAME, Kind, index_of
 
 T = TypeVar("T")
@@ -198,12 +199,19 @@ class Snapshot:
     def trouble(self, count: int) -> tuple[list[Partition], int]:
         """The worst partitions that are not safe, worst first, and how many there are in all."""
         names = self._ask("zrange", self._name("trouble"), 0, count - 1)
-        total = self._ask("zcard", self._name("trouble"))
+        return self.partitions_at([place_of(name) for name in names]), self._ask("zcard", self._name("trouble"))
+
+    def hosted(self, broker_id: int, *, leads: bool = False) -> list[Place]:
+        """The partitions that a broker has a replica of, or leads, the worst first, then by name."""
+        return [place_of(member) for member in self._ask("zrange", self._name(hosted(broker_id, leads=leads)), 0, -1)]
+
+    def partitions_at(self, places: Sequence[Place]) -> list[Partition]:
+        """In this order, without those that are gone."""
         numbers: dict[str, list[int]] = {}
-        for topic, _, number in (name.rpartition("/") for name in names):
-            numbers.setdefault(topic, []).append(int(number))
-        found = {f"{topic}/{v.partition}": v for topic, some in numbers.items() for v in self.some_partitions(topic, some)}
-        return [found[name] for name in names if name in found], total
+        for place in places:
+            numbers.setdefault(place.topic, []).append(place.partition)
+        found = {(topic, v.partition): v for topic, some in numbers.items() for v in self.some_partitions(topic, some)}
+        return [found[place] for place in places if place in found]
 
     def troubled_topics(self) -> list[str]:
         """Topics with a partition that is not safe, the worst first."""

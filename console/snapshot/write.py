@@ -20,6 +20,7 @@ from console.rules.rhythm import Rhythm
 from console.snapshot import keys, sorting
 from console.snapshot.encoding import encode
 from console.snapshot.freshness import STALE_MS
+from console.snapshot.placed import put_places
 
 Value = Cluster | Broker | Topic | Partition | Group | Lag | Reader | Rhythm | Job
 ANNOUNCE = "local seq = redis.call('INCR', KEYS[1]); redis.call('PUBLISH', KEYS[2], seq .. ' ' .. ARGV[1]); return seq"
@@ -48,6 +49,7 @@ def store(pipe: Any, cluster_id: str, values: Mapping[str, Value | None]) -> dic
     for name, gone in deleted.items():
         pipe.hdel(name, *gone)
     _index(pipe, cluster_id, values)
+    put_places(pipe, cluster_id, values)
     return texts
 
 

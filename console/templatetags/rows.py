@@ -16,6 +16,7 @@ from broker_core.contract.jobs import Job, Progress
 from broker_core.contract.live import Broker
 from broker_core.contract.partitions import Partition, Replica
 from console.differences import Line, differences
+from console.hosting import behind
 from console.rules import words as say
 from console.rules.partitions import partition_sentence
 from console.snapshot.encoding import encode
@@ -133,6 +134,12 @@ def by_request(brokers: Sequence[Broker]) -> list[dict[str, Any]]:
 def as_key(name: Any) -> str:
     """A group's id as the keys of the live feed have it."""
     return quote(str(name), safe=SAFE)
+
+
+@register.filter
+def behind_of(row: Partition, own: Replica | None) -> str:
+    found = behind(row, own)
+    return "–" if found is None else say.whole(found)
 
 
 @register.filter

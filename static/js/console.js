@@ -104,6 +104,7 @@ function addEvent(event) {
     if (list.dataset.topic && event.topic !== list.dataset.topic) continue;
     if (list.dataset.partition && event.partition !== Number(list.dataset.partition)) continue;
     if (list.dataset.group && event.group !== list.dataset.group) continue;
+    if (list.dataset.broker && String(event.broker_id) !== list.dataset.broker) continue;
     list.querySelector(".none")?.remove();
     const after = [...list.children].find((item) => Number(item.dataset.event) < event.id);
     list.insertBefore(eventItem(event), after || null);

@@ -61,6 +61,8 @@ def member(system: ConsoleSystem, client_id: str = MARKUP) -> Iterator[None]:
 PATHS: dict[str, str] = {
     "overview": "/",
     "brokers": "/brokers",
+    "broker": "/brokers/1",
+    "broker's stop": "/brokers/1/if-it-stops",
     "topics": "/topics",
     "new topic": "/new-topic",
     "topic": f"/topics/{TOPIC}",

@@ -85,7 +85,12 @@ class FakeKafka:
         return [{"name": k, "value": v, "source": "topic" if k in own else "broker", **rest} for k, v in rows.items()]
 
     def broker_configs(self, broker_id: int) -> list[dict[str, Any]]:
-        return self.topic_configs("")
+        self._called("broker_configs", broker_id)
+        own = self.broker_configs_.get(broker_id, {})
+        kept = {"source": "broker", "read_only": False, "sensitive": False, "doc": ""}
+        first = {"num.replica.fetchers": "1", **own}
+        rows = [{**kept, "name": name, "value": value, "set_for": "this broker" if name in own else ""} for name, value in first.items()]
+        return [*rows, {**kept, "name": "broker.id", "value": str(broker_id), "set_for": "in its file", "read_only": True}]
 
     def alter_topic_config(self, name: str, changes: Mapping[str, str | None], *, validate_only: bool = False) -> None:
         if validate_only:

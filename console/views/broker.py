@@ -1,0 +1,122 @@
+"""One broker: what it has, how it fares, its settings, and what would be if it stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from console import hosting, queries
+from console.actions.broker_settings import broker_configs, check_setting, set_broker_config
+from console.context import live_needs
+from console.gateway.errors import GatewayError
+from console.listing import ORDERS
+from console.queries import NotFound
+from console.roles import ADMIN, actor_of
+from console.rules.broker_words import broker_sentence
+from console.snapshot.read import Snapshot
+from console.views.lists import Head, heads_of
+from console.views.support import KNOWN, ask_first, choice, done, is_confirmed, note_query, number, page, pages, refused, show
+
+ROWS = 50
+EVENTS_SHOWN = 20
+ROLES = ("leader", "follower")
+OWN = ("this broker", "all brokers")
+"""Settings that were set while it ran."""
+HEADS = (
+    Head("name", "Partition", is_number=False),
+    Head("state", "State", is_number=False),
+    Head("role", "Role", is_number=False),
+    Head("in_isr", "In sync", is_number=False),
+    Head("high_watermark", "High watermark"),
+    Head("log_end_offset", "Its log end"),
+    Head("behind", "Behind"),
+    Head("size_bytes", "On disk"),
+)
+
+
+def _hosted(request: Any, snapshot: Snapshot, broker_id: int) -> dict[str, Any]:
+    role = choice(request, "role", ROLES)
+    column = choice(request, "sort", tuple(hosting.COLUMNS))
+    order = choice(request, "order", ORDERS) if column else ""
+    falling = order == "desc" if order else hosting.usually_falls(column)
+    wanted, text = number(request, "page", 1, least=1) or 1, request.GET.get("q", "")[:249]
+    try:
+        found = hosting.hosted_page(snapshot, broker_id, wanted, ROWS, role=role, q=text, column=column, falling=falling)
+    except queries.BadQuery as error:
+        note_query(request, str(error))
+        column, falling = "", False
+        found = hosting.hosted_page(snapshot, broker_id, wanted, ROWS, role=role, q=text, column="", falling=False)
+    live_needs(request, brokers="1", topics=",".join(f"{row.topic}:{row.partition}-{row.partition}" for row, _ in found.rows), events="1")
+    return {
+        "rows": found.rows,
+        "role_asked": role,
+        "q": text,
+        "heads": heads_of(request, HEADS, column or "state", hosting.usually_falls, falling=falling),
+        "sorts": HEADS,
+        "pages": pages(request, found.page, found.last, found.total),
+    }
+
+
+def _settings(request: Any, broker_id: int) -> tuple[list[dict[str, Any]], str]:
+    """From the broker itself: without it the page still shows everything else."""
+    if request.cluster.moment_ms is not None:
+        return [], "They are not kept for the past."
+    try:
+        return broker_configs(request.cluster, broker_id), ""
+    except GatewayError as error:
+        return [], str(error)
+
+
+def _context(request: Any, broker_id: int) -> dict[str, Any]:
+    snapshot = Snapshot(request.cluster.snapshot_id)
+    found = hosting.broker_or_fail(snapshot, broker_id)
+    settings, error = _settings(request, broker_id)
+    level, sentence = broker_sentence(found)
+    return {
+        "broker": found,
+        "one": [found],
+        "level": level,
+        "sentence": sentence,
+        **_hosted(request, snapshot, broker_id),
+        "own_settings": [row for row in settings if row["set_for"] in OWN],
+        "configs": settings,
+        "configs_error": error,
+        "events": queries.events(request.cluster, broker=broker_id, count=EVENTS_SHOWN),
+    }
+
+
+@page(query=("page", "role", "q", "sort", "order"))
+def broker(request: Any, broker_id: int) -> HttpResponse:
+    return show(request, "broker", _context(request, broker_id))
+
+
+@page()
+def broker_if_stopped(request: Any, broker_id: int) -> HttpResponse:
+    live_needs(request, brokers="1")
+    found = hosting.if_stopped(Snapshot(request.cluster.snapshot_id), broker_id)
+    return show(request, "broker_if_stopped", {"found": found, "broker_id": broker_id})
+
+
+@page("POST", role=ADMIN, doing="change broker settings")
+def broker_config(request: Any, broker_id: int) -> HttpResponse:
+    """One setting of this one broker; an empty value takes the broker's own away. What would change is shown before it does."""
+    key, value = request.POST.get("key", "").strip()[:200], request.POST.get("value", "").strip()
+    back = reverse("broker", args=[broker_id])
+    try:
+        if not is_confirmed(request):
+            before = check_setting(request.cluster, broker_id, key)
+            then = value or "what all brokers have, or the file says"
+            said = f"{key} of broker {broker_id} is {before or 'not set'} now; it will be {then}."
+            return ask_first(request, f"Set {key} on broker {broker_id}?", [said], button="Set it", back=back)
+        set_broker_config(actor_of(request), request.cluster, broker_id, {key: value or None})
+    except KNOWN as error:
+        try:
+            context = _context(request, broker_id)
+        except NotFound:
+            raise error from None
+        return refused(request, "broker", context, error, key)
+    return done(
+        request, back, f"{key} of broker {broker_id} is {value}." if value else f"Broker {broker_id} has no {key} of its own any more."
+    )
