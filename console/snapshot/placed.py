@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from broker_core.contract.partitions import Partition
 from console.snapshot import keys
-from console.snapshot.sorting import STATE_RANK
+from console.snapshot.sorting import topic_rank
 
 PLACED = "placed"
 DIGITS = 6
@@ -77,4 +77,4 @@ def put_places(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> None:
 
 def _where(value: Partition) -> str:
     brokers = sorted({*value.assignment, *(replica.broker_id for replica in value.replicas)})
-    return f"{STATE_RANK[value.state]} {-1 if value.leader is None else value.leader} {','.join(map(str, brokers))}"
+    return f"{topic_rank(value.state, value.topic)} {-1 if value.leader is None else value.leader} {','.join(map(str, brokers))}"

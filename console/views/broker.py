@@ -19,7 +19,7 @@ from console.snapshot.read import Snapshot
 from console.views.lists import Head, heads_of
 from console.views.support import KNOWN, ask_first, choice, done, is_confirmed, note_query, number, page, pages, refused, show
 
-ROWS = 50
+ROWS = 25
 EVENTS_SHOWN = 20
 ROLES = ("leader", "follower")
 OWN = ("this broker", "all brokers")

@@ -29,6 +29,7 @@ function paintField(element, value) {
   if (way === "state") return paintState(element, found);
   if (way === "counted") { setText(element, format.counted(found, element.dataset.noun)); return; }
   if (OF_ALL[way]) return setText(element, OF_ALL[way](value));
+  if (way === "ofReplica") return setText(element, format.ofReplica(value, Number(element.dataset.broker), element.dataset.field));
   if (way === "dots") return paintDots(element, value);
   if (way === "measured-whole" || way === "measured-bytes") { setText(element, format.measured(found, way.slice(9), value)); return; }
   if (way === "bar") return paintBar(element, found);

@@ -111,3 +111,10 @@ export const state = (value) => states[value] || ["off", text(value)];
 
 // The shape that goes with a level.
 export const sign = (level) => signs[level] || signs.unknown;
+
+// Of one broker's replica: its log end, or how many records it lacks of its leader's.
+export function ofReplica(partition, broker, field) {
+  const end = partition.replicas.find((one) => one.broker_id === broker)?.log_end_offset;
+  if (field !== "behind") return whole(end);
+  return end === null || end === undefined || partition.log_end_offset === null ? "–" : whole(Math.max(partition.log_end_offset - end, 0));
+}
