@@ -112,6 +112,7 @@ class Event(models.Model):
     """Something that happened in a cluster, as a sentence with cause and effect."""
 
     KEEP = 20_000
+    LEVELS = ("ok", "notice", "warn", "bad")
     KINDS = (
         *("broker_died", "broker_returned", "controller_moved", "feed_back", "feed_lost", "group_rebalance", "isr_expand", "isr_shrink"),
         *("leader_moved", "reassignment", "topic_created", "topic_deleted", "topic_deleting", "truncation", "unclean_election"),
@@ -129,7 +130,12 @@ class Event(models.Model):
     group = NameField(max_length=255, blank=True)
 
     class Meta:
-        indexes: ClassVar = [models.Index(fields=["cluster", "-id"]), models.Index(fields=["cluster", "topic", "-id"])]
+        indexes: ClassVar = [
+            models.Index(fields=["cluster", "-id"]),
+            models.Index(fields=["cluster", "topic", "-id"]),
+            models.Index(fields=["cluster", "kind", "-id"]),
+            models.Index(fields=["cluster", "at_ms"]),
+        ]
 
     def __str__(self) -> str:
         return self.sentence

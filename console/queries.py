@@ -347,34 +347,57 @@ def _database_page(rows: QuerySet[Any], page: int, size: int, value: Callable[[A
     return Page([value(row) for row in rows[(page - 1) * size : page * size]], page, last, total)
 
 
-def events(
-    cluster: Cluster,
-    *,
-    kind: str = "",
-    topic: str = "",
-    partition: int | None = None,
-    broker: int | None = None,
-    group: str = "",
-    before: int | None = None,
-    count: int = 50,
-) -> list[KeptEvent]:
+class EventQuery(NamedTuple):
+    """Which events: what is empty or None leaves nothing out. `text` is a part of the sentence, in any case of letters; times are ms since
+    1970, the first and the last that are meant."""
+
+    text: str = ""
+    kind: str = ""
+    level: str = ""
+    topic: str = ""
+    partition: int | None = None
+    broker: int | None = None
+    group: str = ""
+    from_ms: int | None = None
+    until_ms: int | None = None
+
+    def conditions(self) -> Value:
+        asked: Value = {
+            "sentence__icontains": self.text,
+            "kind": self.kind,
+            "level": self.level,
+            "topic": self.topic,
+            "partition": self.partition,
+            "broker_id": self.broker,
+            "group": self.group,
+            "at_ms__gte": self.from_ms,
+            "at_ms__lte": self.until_ms,
+        }
+        return {name: value for name, value in asked.items() if value not in ("", None)}
+
+
+ALL_EVENTS = EventQuery()
+
+
+def _events(cluster: Cluster, query: EventQuery) -> QuerySet[Event]:
+    conditions = query.conditions()
+    if any("\0" in value for value in conditions.values() if isinstance(value, str)):
+        return Event.objects.none()  # no text has it, and PostgreSQL refuses to be asked
+    rows = Event.objects.filter(cluster=cluster, **conditions)
+    return rows if cluster.moment_ms is None else rows.filter(at_ms__lte=cluster.moment_ms)
+
+
+def events(cluster: Cluster, query: EventQuery = ALL_EVENTS, *, before: int | None = None, count: int = 50) -> list[KeptEvent]:
     """Newest first; `before` is an event id."""
-    rows = Event.objects.filter(cluster=cluster)
-    if cluster.moment_ms is not None:
-        rows = rows.filter(at_ms__lte=cluster.moment_ms)
-    if kind:
-        rows = rows.filter(kind=kind)
-    if topic:
-        rows = rows.filter(topic=topic)
-    if partition is not None:
-        rows = rows.filter(partition=partition)
-    if broker is not None:
-        rows = rows.filter(broker_id=broker)
-    if group:
-        rows = rows.filter(group=group)
+    rows = _events(cluster, query)
     if before is not None:
         rows = rows.filter(id__lt=before)
     return [event_value(row) for row in rows.order_by("-id")[:count]]
+
+
+def events_counted(cluster: Cluster, query: EventQuery, most: int) -> int:
+    """How many there are, `most` if there are more."""
+    return _events(cluster, query).order_by("-id")[:most].count()
 
 
 def last_events(cluster: Cluster, snapshot: Snapshot, count: int) -> list[KeptEvent]:

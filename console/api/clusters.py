@@ -16,8 +16,8 @@ from console.api.answers import Cluster as ClusterAnswer
 from console.api.answers import Listed, read
 from console.api.bearer import Bearer
 from console.api.described import answers
-from console.api.shapes import ClusterChange, ClusterTrial, Limit, Moment, NewCluster, listed, number_cursor, text_cursor
-from console.models import Cluster
+from console.api.shapes import ClusterChange, ClusterTrial, EventText, Limit, Moment, NewCluster, Number, listed, number_cursor, text_cursor
+from console.models import Cluster, Event
 from console.roles import ADMIN
 from console.rules.trial import Trial
 
@@ -106,13 +106,20 @@ def events(
     *,
     limit: Limit = 100,
     cursor: str | None = None,
+    text: EventText = "",
     kind: str = "",
+    level: str = "",
     topic: str = "",
-    broker: int | None = None,
+    partition: Number | None = None,
+    broker: Number | None = None,
     group: str = "",
+    from_ms: Moment | None = None,
+    until_ms: Moment | None = None,
 ) -> Listed[KeptEvent]:
     """Newest first."""
     where = queries.cluster_at(cluster_id)
     queries.known_choice("kind", kind, queries.event_kinds(where) if kind else ())
-    found = queries.events(where, kind=kind, topic=topic, broker=broker, group=group, before=number_cursor(cursor), count=limit + 1)
+    queries.known_choice("level", level, Event.LEVELS)
+    query = queries.EventQuery(text, kind, level, topic, partition, broker, group, from_ms, until_ms)
+    found = queries.events(where, query, before=number_cursor(cursor), count=limit + 1)
     return listed(found, limit, lambda e: str(e.id))

@@ -22,6 +22,7 @@ Offset = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
 Place = Annotated[int, Field(ge=0, lt=2**63, description="An offset of the log")]
 Number = Annotated[int, Field(ge=0, lt=2**31, description="A broker's id, or the number of a partition")]
 Moment = Annotated[int, Field(ge=0, lt=10**15, description="Milliseconds since 1970")]
+EventText = Annotated[str, Field(max_length=200, description="A part of the sentence, in any case of letters")]
 DryRun = Annotated[bool, Field(strict=True, description="Only tell what would be done")]
 Confirm = Annotated[bool, Field(strict=True, description="Do it although it warns")]
 

@@ -83,7 +83,7 @@ def _context(request: Any, broker_id: int) -> dict[str, Any]:
         "own_settings": [row for row in settings if row["set_for"] in OWN],
         "configs": settings,
         "configs_error": error,
-        "events": queries.events(request.cluster, broker=broker_id, count=EVENTS_SHOWN),
+        "events": queries.events(request.cluster, queries.EventQuery(broker=broker_id), count=EVENTS_SHOWN),
     }
 
 

@@ -23,7 +23,7 @@ def _context(request: Any, group_id: str) -> dict[str, Any]:
     snapshot = Snapshot(request.cluster.snapshot_id)
     found = queries.group_or_fail(snapshot, group_id)
     live_needs(request, groups=encoded([group_id]), events="1")
-    events = queries.events(request.cluster, group=group_id, count=20)
+    events = queries.events(request.cluster, queries.EventQuery(group=group_id), count=20)
     return {"group": found, "rows": snapshot.lag_rows(group_id), "members": found.members, "events": events}
 
 

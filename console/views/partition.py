@@ -27,6 +27,6 @@ def partition(request: Any, name: str, number: int) -> HttpResponse:
         "epochs": epoch_lines(found),
         "positions": rows,
         "more_groups": more,
-        "events": queries.events(request.cluster, topic=name, partition=number, count=20),
+        "events": queries.events(request.cluster, queries.EventQuery(topic=name, partition=number), count=20),
     }
     return show(request, "partition", context)

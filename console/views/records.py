@@ -9,10 +9,16 @@ from django.http import HttpRequest, HttpResponse
 
 from console import queries
 from console.context import live_needs
+from console.models import Event
+from console.queries import ALL_EVENTS, EventQuery
 from console.roles import ADMIN, actor_of
-from console.views.support import choice, number, page, show
+from console.rules.records.query import WrongQuery, milliseconds
+from console.views.support import choice, note_query, number, page, show
 
 SHOWN = 50
+TEXT_MAX = 200
+COUNTED_MAX = 1000
+LEVELS = {"bad": "serious", "warn": "warnings", "notice": "notices", "ok": "good news"}
 
 
 def _next_url(request: HttpRequest, rows: list[Any], last_id: int | None) -> dict[str, Any]:
@@ -23,17 +29,51 @@ def _next_url(request: HttpRequest, rows: list[Any], last_id: int | None) -> dic
     return {"next_url": f"?{query.urlencode()}"}
 
 
-@page(query=("kind", "topic", "group", "broker", "before"))
+def _time(request: Any, name: str) -> int | None:
+    """A time of the address, UTC; of what is none the page says that it was not looked at."""
+    text = request.GET.get(name, "").strip()
+    try:
+        return milliseconds(name, text) if text else None
+    except WrongQuery as error:
+        note_query(request, f"{error} It was not looked at.")
+        return None
+
+
+def _asked(request: Any, kinds: list[str]) -> EventQuery:
+    return EventQuery(
+        text=request.GET.get("text", "").strip()[:TEXT_MAX],
+        kind=choice(request, "kind", kinds),
+        level=choice(request, "level", Event.LEVELS),
+        topic=request.GET.get("topic", "").strip()[:255],
+        partition=number(request, "partition", most=2**31 - 1),
+        broker=number(request, "broker", most=2**31 - 1),
+        group=request.GET.get("group", "")[:255],
+        from_ms=_time(request, "from"),
+        until_ms=_time(request, "until"),
+    )
+
+
+@page(query=("text", "kind", "level", "topic", "partition", "group", "broker", "from", "until", "before"))
 def events(request: Any) -> HttpResponse:
+    """All that is asked for stands in the address; what comes while one looks is added where nothing is left out."""
     kinds = queries.event_kinds(request.cluster)
-    chosen = {"kind": choice(request, "kind", kinds), **{name: request.GET.get(name, "")[:255] for name in ("topic", "group")}}
-    before, broker = number(request, "before"), number(request, "broker", most=2**31 - 1)
-    rows = queries.events(request.cluster, **chosen, broker=broker, before=before, count=SHOWN)
-    if before is None and not any(chosen.values()) and broker is None:
+    query, before = _asked(request, kinds), number(request, "before")
+    rows = queries.events(request.cluster, query, before=before, count=SHOWN)
+    is_all = query == ALL_EVENTS
+    if before is None and is_all:
         live_needs(request, events="1")
-    last_id = rows[-1].id if rows else None
-    context = {"rows": rows, "kinds": kinds, "chosen": {**chosen, "broker": request.GET.get("broker", "")}}
-    return show(request, "events", {**context, "pages": _next_url(request, rows, last_id)})
+    context = {
+        "rows": rows,
+        "kinds": kinds,
+        "levels": LEVELS,
+        "query": query,
+        "times": {name: request.GET.get(name, "")[:40] for name in ("from", "until")},
+        "matching": None if is_all else queries.events_counted(request.cluster, query, COUNTED_MAX + 1),
+        "counted_max": COUNTED_MAX,
+        "kept_max": Event.KEEP,
+        "pages": _next_url(request, rows, rows[-1].id if rows else None),
+    }
+    return show(request, "events", context)
 
 
 @page(query=("before",))

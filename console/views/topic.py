@@ -125,7 +125,7 @@ def _context(request: Any, name: str) -> dict[str, Any]:
         "unclean_risks": unclean_risks(name, without_leader(snapshot, name)) if topic.offline else unclean_risks(name, []),
         "groups": readers,
         "more_groups": more_readers,
-        "events": queries.events(request.cluster, topic=name, count=20),
+        "events": queries.events(request.cluster, queries.EventQuery(topic=name), count=20),
     }
 
 

@@ -143,6 +143,23 @@ export function eventItem(event) {
   sign.setAttribute("aria-label", event.level);
   const words = document.createElement("p");
   words.textContent = event.sentence;
-  item.append(time, sign, words);
+  item.append(document.getElementById("look-back") ? then(event, time) : time, sign, words);
   return item;
+}
+
+function then(event, time) {
+  const link = document.createElement("a");
+  link.className = "then";
+  link.href = `${document.body.dataset.base || ""}/at/${event.at_ms}${placeOf(event)}`;
+  link.title = `As it was at ${format.clock(event.at_ms)} UTC`;
+  link.append(time);
+  return link;
+}
+
+// As console/rules/event_places.py does it.
+function placeOf(event) {
+  if (event.topic && ["topic_created", "topic_deleted", "topic_deleting"].includes(event.kind)) return "/topics";
+  if (event.topic) return `/topics/${encodeURIComponent(event.topic)}${event.partition === null ? "" : `/${event.partition}`}`;
+  if (event.group) return `/groups/${encodeURIComponent(event.group)}`;
+  return event.broker_id === null ? "/" : `/brokers/${event.broker_id}`;
 }
