@@ -38,3 +38,7 @@ class ReadOnly(Conflict):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is read-only here: nothing of it is changed from this console until an admin allows it.")
+
+
+class TooManyStreams(Exception):
+    """Nobody more can listen; the message says whose limit it is."""

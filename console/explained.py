@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from ninja.errors import HttpError, ValidationError
 
-from console.errors import Conflict, Invalid, Outdated, ReadOnly, Unconfirmed
+from console.errors import Conflict, Invalid, Outdated, ReadOnly, TooManyStreams, Unconfirmed
 from console.gateway.errors import GatewayError
 from console.gateway.refusals import kind_of, sentence
 from console.queries import BadQuery, NotFound
@@ -49,6 +49,7 @@ _SAID_BY_ITSELF: dict[type[Exception], Kind] = {
     HistoryUnavailable: problems.HISTORY_AWAY,
     NotRecorded: problems.NOT_FOUND,
     TooMany: problems.READERS_BUSY,
+    TooManyStreams: problems.TOO_MANY_REQUESTS,
 }
 """Errors whose message says all; of two that fit, the first is taken."""
 _SAID_BY_KIND: dict[type[Exception], Kind] = {

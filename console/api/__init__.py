@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja.errors import AuthenticationError
 
-from console.api import brokers, clusters, groups, jobs, masking, problem_kinds, records, topic_records, topics, wanted
+from console.api import brokers, clusters, groups, jobs, masking, problem_kinds, records, stream, topic_records, topics, wanted
 from console.api.bearer import Bearer
 from console.api.described import Described, Renderer
 from console.api.once import Answered, replayed
@@ -19,14 +19,16 @@ api = Described(
     title="Highwater",
     version="1",
     description="Clusters, brokers, topics, groups, events and jobs. Lists answer {items, next}; unknown figures are null. Errors are "
-    "problems (RFC 9457): programs go by their `code`, which stays; all codes are at /api/v1/problems.",
+    "problems (RFC 9457): programs go by their `code`, which stays; all codes are at /api/v1/problems. "
+    "`GET /clusters/{cluster_id}/stream` is the live state as server-sent events (snapshot, changes, beat, resumed, missed, end), for what "
+    "`brokers=1`, `events=1`, `jobs=1`, `topic_rows`, `topics=name:0-9`, `group_rows` and `groups` name; it is resumed by Last-Event-ID.",
     auth=Bearer(),
     renderer=Renderer(),
     docs_url=None,
     openapi_url="/openapi.json",
     urls_namespace="api-1",
 )
-for module in (clusters, brokers, topics, topic_records, masking, groups, jobs, records, wanted, problem_kinds):
+for module in (clusters, stream, brokers, topics, topic_records, masking, groups, jobs, records, wanted, problem_kinds):
     api.add_router("", module.router)
 
 

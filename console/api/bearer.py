@@ -24,6 +24,7 @@ class Bearer(HttpBearer):
         row, request.refused_token = recognize(token, address)  # type: ignore[attr-defined]
         if row is None:
             return None
+        request.api_token = row  # type: ignore[attr-defined]
         actor = Actor(row.name, row.role, "api", address)
         place = dict(request.resolver_match.kwargs) if request.resolver_match else {}
         judge(actor, self.role, self._doing, place, Cluster.objects.filter(pk=place.get("cluster_id", "")).first)

@@ -217,7 +217,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
                 await self.close(SIGNED_OUT, "the token has expired")
                 return
             if self._beat is None:
-                self._beat = await _stored_beat(cluster)
+                self._beat = await stored_beat(cluster)
             await self._write(Beat(_now_ms(), *(self._beat or (None, None, None))))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._leaving.wait(), BEAT_S)
@@ -269,7 +269,7 @@ def _raw(value: object) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-async def _stored_beat(cluster_id: str) -> tuple[int, int, int] | None:
+async def stored_beat(cluster_id: str) -> tuple[int, int, int] | None:
     client = async_client()
     try:
         live, oldest, due = await client.mget([keys.named(cluster_id, name) for name in ("beat", "oldest", "due")])
