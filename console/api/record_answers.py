@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from broker_core.contract.installs import InstallState
+from broker_core.contract.jobs import Job
 from broker_core.contract.sentences import Level
 
 
@@ -52,3 +54,37 @@ class Report(Struct):
 class WhoAmI(Struct):
     name: str
     role: Literal["viewer", "operator", "admin"]
+
+
+class ThroughputWindow(Struct):
+    at_ms: Annotated[int, Meta(description="when the window began")]
+    bytes_per_s: float | None
+    messages_per_s: float | None
+
+
+class TopicThroughput(Struct):
+    topic: str
+    windows: list[ThroughputWindow]
+
+
+class LagWindow(Struct):
+    at_ms: Annotated[int, Meta(description="when the window began")]
+    lag: Annotated[int, Meta(description="records: the largest lag in the window, summed over topics")]
+
+
+class GroupLag(Struct):
+    group: str
+    windows: list[LagWindow]
+
+
+class Analytics(Struct):
+    """What the analyses have found of the last hours, oldest first; another one is a job of the kind `analytics`."""
+
+    since_ms: int
+    until_ms: int
+    sampled: Annotated[bool, Meta(description="whether samples are taken: of the system's own cluster alone")]
+    last_job: Job | None
+    due: Annotated[datetime | None, Meta(description="when the next analysis starts by itself; null where only on request")]
+    spark: Annotated[InstallState, Meta(description="how far Spark's installation is")]
+    throughput: list[TopicThroughput]
+    lag: list[GroupLag]

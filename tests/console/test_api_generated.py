@@ -28,7 +28,7 @@ def stage(local: Any, shown: Any, sent: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.label)
 def test_whatever_is_asked(operation: Any, tokens: dict[str, dict[str, str]]) -> None:
-    @settings(max_examples=5, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy())
     def ask(case: Any) -> None:
         asked = case.as_transport_kwargs(base_url="http://testserver")
