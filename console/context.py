@@ -22,6 +22,7 @@ NAVIGATION = (
     ("brokers", "Brokers"),
     ("topics", "Topics"),
     ("groups", "Groups"),
+    ("controller", "Controller"),
     ("jobs", "Jobs"),
     ("analytics", "Analytics"),
     ("health", "Health"),
@@ -31,6 +32,7 @@ NAVIGATION = (
     ("settings", "Settings"),
 )
 SECTION = {
+    "znodes": "controller",
     "broker": "brokers",
     "broker_if_stopped": "brokers",
     "topic": "topics",

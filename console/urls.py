@@ -11,6 +11,7 @@ from console.views.broker import broker, broker_config, broker_if_stopped
 from console.views.brokers import broker_action, brokers
 from console.views.changes import changes
 from console.views.clusters import cluster_change, cluster_delete, cluster_new, clusters
+from console.views.controller import controller, znodes
 from console.views.favourites import favourite
 from console.views.group import group, group_delete, group_offsets
 from console.views.groups import groups
@@ -64,6 +65,8 @@ urlpatterns = [
     path("brokers/<int:broker_id>/if-it-stops", broker_if_stopped, name="broker_if_stopped"),
     path("brokers/<int:broker_id>/config", broker_config, name="broker_config"),
     path("brokers/<int:broker_id>/<slug:action>", broker_action, name="broker_action"),
+    path("controller", controller, name="controller"),
+    path("controller/zookeeper", znodes, name="znodes"),
     path("topics", topics, name="topics"),
     path("topics-at-once", topics_bulk, name="topics_bulk"),
     path("favourites", favourite, name="favourite"),

@@ -7,7 +7,21 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja.errors import AuthenticationError
 
-from console.api import analytics, brokers, clusters, groups, jobs, masking, problem_kinds, records, stream, topic_records, topics, wanted
+from console.api import (
+    analytics,
+    brokers,
+    clusters,
+    controller,
+    groups,
+    jobs,
+    masking,
+    problem_kinds,
+    records,
+    stream,
+    topic_records,
+    topics,
+    wanted,
+)
 from console.api.bearer import Bearer
 from console.api.described import Described, Renderer
 from console.api.once import Answered, replayed
@@ -28,7 +42,21 @@ api = Described(
     openapi_url="/openapi.json",
     urls_namespace="api-1",
 )
-for module in (clusters, stream, brokers, topics, topic_records, masking, groups, jobs, records, wanted, analytics, problem_kinds):
+for module in (
+    clusters,
+    stream,
+    brokers,
+    controller,
+    topics,
+    topic_records,
+    masking,
+    groups,
+    jobs,
+    records,
+    wanted,
+    analytics,
+    problem_kinds,
+):
     api.add_router("", module.router)
 
 
