@@ -40,7 +40,8 @@ def controller(request: Any, cluster_id: str) -> ReadController:
     found, as_of = snapshot.cluster(), snapshot.as_of()
     own = next((broker.controller for broker in snapshot.brokers() if broker.is_controller), None)
     level, sentence = controller_sentence(found, as_of, own)
-    return ReadController(found and found.controller_id, found and found.controller_epoch, level, sentence, own, as_of)
+    who, epoch = (None, None) if found is None else (found.controller_id, found.controller_epoch)
+    return ReadController(who, epoch, level, sentence, own, as_of)
 
 
 @router.get("/clusters/{cluster_id}/znode", auth=Bearer(OPERATOR, "reading ZooKeeper"))

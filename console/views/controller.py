@@ -34,7 +34,7 @@ def controller(request: Any) -> HttpResponse:
         "rows": brokers,
         "level": level,
         "sentence": sentence,
-        "epochs": queries.events(request.cluster, kind="controller_moved", count=EPOCHS_SHOWN),
+        "epochs": queries.events(request.cluster, queries.EventQuery(kind="controller_moved"), count=EPOCHS_SHOWN),
     }
     return show(request, "controller", context)
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from playwright.sync_api import Page, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
+from broker_core.local.process import wait_until
 from tests.support.clients import produce
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
-from tests.support.pages import WAIT_MS, until_known, visit
+from tests.support.pages import until_known, visit
 from tests.support.rest import Visitor
 
 TOPIC, GROUP = "seen-by-ear", "readers-by-ear"
@@ -102,11 +102,7 @@ def nameless(page: Page) -> list[Any]:
 
 def comes_into_view(page: Page) -> bool:
     """A live part above may have grown in the very moment: the browser then scrolls on."""
-    try:
-        page.wait_for_function(f"({FOCUSED})()[1]", timeout=WAIT_MS)
-    except PlaywrightTimeoutError:
-        return False
-    return True
+    return wait_until(lambda: page.evaluate(FOCUSED)[1], 10)  # not by the page's own polling, which the content policy forbids
 
 
 @pytest.mark.parametrize("width", [1280, 390])
