@@ -105,7 +105,9 @@ class KafkaCluster:
         return self._configs(ConfigResourceType.TOPIC, name)
 
     def broker_configs(self, broker_id: int) -> list[dict[str, Any]]:
-        return self._configs(ConfigResourceType.BROKER, str(broker_id))
+        """With `set_for`: where the value in force comes from, empty where it is the default."""
+        entries = self._entries(ConfigResourceType.BROKER, str(broker_id))
+        return [{**row, "set_for": SET_FOR.get(str(entries[row["name"]].get("config_source")), "")} for row in _rows(entries)]
 
     def own_broker_configs(self, broker_id: int) -> dict[str, str]:
         """What is set for this one broker while it runs, by name."""
@@ -137,9 +139,8 @@ class KafkaCluster:
         return dict(found.get(kind.name.lower(), {}).get(name, {}))
 
     def _configs(self, kind: ConfigResourceType, name: str) -> list[dict[str, Any]]:
-        """`[{name, value, source, set_for, read_only, sensitive, doc}]` by name."""
-        entries = self._entries(kind, name)
-        return sorted((_config_row(key, entry) for key, entry in entries.items()), key=lambda row: row["name"])
+        """`[{name, value, source, read_only, sensitive, doc}]` by name."""
+        return _rows(self._entries(kind, name))
 
     def alter_topic_config(self, name: str, changes: Mapping[str, str | None], *, validate_only: bool = False) -> None:
         """Sets the values; None takes an override away."""
@@ -268,12 +269,15 @@ def _fit(texts: Sequence[str | None]) -> None:
         raise from_code(INVALID_REQUEST, f"a text of {whole(longest)} bytes is too long: {whole(TEXT_BYTES_MAX)} are the most")
 
 
+def _rows(entries: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [_config_row(key, entry) for key, entry in sorted(entries.items())]
+
+
 def _config_row(key: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": key,
         "value": entry.get("value"),
         "source": SOURCES.get(str(entry.get("config_source")), "broker"),
-        "set_for": SET_FOR.get(str(entry.get("config_source")), ""),
         "read_only": bool(entry.get("read_only")),
         "sensitive": bool(entry.get("is_sensitive")),
         "doc": entry.get("documentation") or "",
