@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
 from console.actions.audit import audited
 from console.errors import Invalid
 from console.gateway.connection import connection_of
+from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Cluster
 from console.roles import ADMIN, Actor
+from console.snapshot.read import await_snapshot
+
+OWN = "this broker"
+"""Where a value comes from that was set for this one broker while it ran."""
 
 
 def broker_configs(cluster: Cluster, broker_id: int) -> list[dict[str, Any]]:
@@ -29,7 +35,14 @@ def check_setting(cluster: Cluster, broker_id: int, key: str) -> str | None:
 
 
 def set_broker_config(actor: Actor, cluster: Cluster, broker_id: int, changes: Mapping[str, str | None]) -> None:
-    """None takes the broker's own value away."""
+    """None takes the broker's own value away. The broker hears of it by ZooKeeper: until it says so itself a little is waited."""
     with audited(actor, ADMIN, "change broker settings", str(broker_id), cluster=cluster, after=dict(changes)) as entry:
         entry.before = {key: check_setting(cluster, broker_id, key) for key in changes}
         KafkaCluster(connection_of(cluster)).alter_broker_config(broker_id, changes)
+    with contextlib.suppress(GatewayError):
+        await_snapshot(lambda: _has(cluster, broker_id, changes))
+
+
+def _has(cluster: Cluster, broker_id: int, changes: Mapping[str, str | None]) -> bool:
+    own = {row["name"]: row["value"] for row in broker_configs(cluster, broker_id) if row["set_for"] == OWN}
+    return all(own.get(key) == value for key, value in changes.items())

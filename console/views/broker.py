@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console import hosting, queries
-from console.actions.broker_settings import broker_configs, check_setting, set_broker_config
+from console.actions.broker_settings import OWN, broker_configs, check_setting, set_broker_config
 from console.context import live_needs
 from console.gateway.errors import GatewayError
 from console.listing import ORDERS
@@ -22,7 +22,7 @@ from console.views.support import KNOWN, ask_first, choice, done, is_confirmed, 
 ROWS = 25
 EVENTS_SHOWN = 20
 ROLES = ("leader", "follower")
-OWN = ("this broker", "all brokers")
+WHILE_IT_RAN = (OWN, "all brokers")
 """Settings that were set while it ran."""
 HEADS = (
     Head("name", "Partition", is_number=False),
@@ -80,7 +80,7 @@ def _context(request: Any, broker_id: int) -> dict[str, Any]:
         "level": level,
         "sentence": sentence,
         **_hosted(request, snapshot, broker_id),
-        "own_settings": [row for row in settings if row["set_for"] in OWN],
+        "own_settings": [row for row in settings if row["set_for"] in WHILE_IT_RAN],
         "configs": settings,
         "configs_error": error,
         "events": queries.events(request.cluster, queries.EventQuery(broker=broker_id), count=EVENTS_SHOWN),

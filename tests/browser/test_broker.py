@@ -8,6 +8,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import Page, expect
 
 from tests.support.clients import make
+from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.pages import until_known, visit
 
@@ -43,8 +44,8 @@ def test_a_setting_is_set_from_it(page: Page, system: ConsoleSystem) -> None:
     page.get_by_role("button", name="Set num.replica.fetchers").click()
     expect(page.locator("main, body").first).to_contain_text("num.replica.fetchers of broker 3 is 1 now; it will be 2.")
     page.get_by_role("button", name="Set it").click()
-    expect(page.locator("#h-settings")).to_be_visible()
-    expect(page.locator(".setting").first).to_contain_text("this broker")
+    expect(page.get_by_text("num.replica.fetchers of broker 3 is 2.")).to_be_visible()
+    eventually(lambda: page.reload() and "this broker" in page.locator(".setting").first.inner_text(), what="the broker tells it")
     page.get_by_label("num.replica.fetchers", exact=True).fill("")
     page.get_by_role("button", name="Set num.replica.fetchers").click()
     page.get_by_role("button", name="Set it").click()
