@@ -61,8 +61,8 @@ def hosted_page(
         if len(places) > SORTED_MOST:
             raise BadQuery("sort", f"Broker {broker_id} has more than {whole(SORTED_MOST)} such partitions: the worst are shown first.")
         places = _sorted(snapshot, broker_id, places, column, falling=falling)
-    shown, page, last = page_of(range(len(places)), page, size)
-    rows = snapshot.partitions_at([places[index] for index in shown])
+    shown, page, last = page_of(places, page, size)
+    rows = snapshot.partitions_at(shown)
     return Page([(row, own(row, broker_id)) for row in rows], page, last, len(places))
 
 

@@ -33,7 +33,7 @@ from console.snapshot.read import Snapshot, SnapshotUnavailable
 from console.snapshot.sorting import STATE_RANK
 
 Value = dict[str, Any]
-Name = TypeVar("Name", str, int)
+Item = TypeVar("Item")
 Row = TypeVar("Row")
 TROUBLE_SHOWN = 20
 GROUPS_SHOWN = 10
@@ -166,7 +166,7 @@ def _cluster_row(cluster: Cluster, glance: Glance) -> ClusterRow:
 # --- pages of names
 
 
-def page_of(names: Sequence[Name], page: int, size: int) -> tuple[Sequence[Name], int, int]:
+def page_of(names: Sequence[Item], page: int, size: int) -> tuple[Sequence[Item], int, int]:
     """The names (or numbers) on a page (the nearest there is), its number, and the last page's."""
     last = max((len(names) + size - 1) // size, 1)
     page = min(max(page, 1), last)

@@ -15,9 +15,6 @@ from console.models import Cluster
 from console.roles import ADMIN, Actor
 from console.snapshot.read import await_snapshot
 
-OWN = "this broker"
-"""Where a value comes from that was set for this one broker while it ran."""
-
 
 def broker_configs(cluster: Cluster, broker_id: int) -> list[dict[str, Any]]:
     """`[{name, value, set_for, read_only, sensitive, doc, …}]` by name, as the broker itself says."""
@@ -44,5 +41,5 @@ def set_broker_config(actor: Actor, cluster: Cluster, broker_id: int, changes: M
 
 
 def _has(cluster: Cluster, broker_id: int, changes: Mapping[str, str | None]) -> bool:
-    own = {row["name"]: row["value"] for row in broker_configs(cluster, broker_id) if row["set_for"] == OWN}
+    own = KafkaCluster(connection_of(cluster)).own_broker_configs(broker_id)
     return all(own.get(key) == value for key, value in changes.items())

@@ -14,7 +14,7 @@ from console.api.answers import BrokerAction, BrokerSetting, IfStopped, Listed, 
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, listed, listed_live, number_cursor
-from console.hosting import if_stopped
+from console.hosting import broker_or_fail, if_stopped
 from console.roles import ADMIN
 from console.snapshot.read import Snapshot
 
@@ -34,10 +34,7 @@ def brokers(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | Non
 @answers(ReadBroker)
 def broker(request: Any, cluster_id: str, broker_id: int) -> ReadBroker:
     snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
-    found = snapshot.broker(broker_id)
-    if found is None:
-        raise queries.NotFound(f"There is no broker {broker_id}.")
-    return read(ReadBroker, found, as_of=snapshot.as_of())
+    return read(ReadBroker, broker_or_fail(snapshot, broker_id), as_of=snapshot.as_of())
 
 
 @router.get("/clusters/{cluster_id}/brokers/{int:broker_id}/if-it-stops")
@@ -55,8 +52,7 @@ def broker_settings(request: Any, cluster_id: str, broker_id: int) -> Listed[Bro
     cluster = queries.cluster_at(cluster_id)
     if cluster.moment_ms is not None:
         raise queries.NotFound("Settings of brokers are not kept for the past.")
-    if Snapshot(cluster.pk).broker(broker_id) is None:
-        raise queries.NotFound(f"There is no broker {broker_id}.")
+    broker_or_fail(Snapshot(cluster.pk), broker_id)
     rows = broker_configs(cluster, broker_id)
     return Listed([BrokerSetting(**{name: row[name] for name in BrokerSetting.__struct_fields__}) for row in rows], None)
 

@@ -23,7 +23,8 @@ from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError
 from console.rules.words import whole
 
 SOURCES = {"DYNAMIC_TOPIC_CONFIG": "topic", "DEFAULT_CONFIG": "default"}
-SET_FOR = {"DYNAMIC_BROKER_CONFIG": "this broker", "DYNAMIC_DEFAULT_BROKER_CONFIG": "all brokers", "STATIC_BROKER_CONFIG": "in its file"}
+WHILE_IT_RAN = {"DYNAMIC_BROKER_CONFIG": "this broker", "DYNAMIC_DEFAULT_BROKER_CONFIG": "all brokers"}
+SET_FOR = {**WHILE_IT_RAN, "STATIC_BROKER_CONFIG": "in its file"}
 """Of a broker's settings, where the value in force comes from; none of these is its default."""
 PREFERRED, UNCLEAN = 0, 1
 INVALID_REQUEST = 42

@@ -7,6 +7,7 @@ those brokers that have it no longer, in the same step as the value is written.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from broker_core.contract.partitions import Partition
@@ -67,14 +68,17 @@ def put_places(pipe: Any, cluster_id: str, values: Mapping[str, Any]) -> None:
     """Queues where the partitions among the values are now; None is nowhere."""
     told: list[str] = []
     for key, value in values.items():
-        kind, _, rest = key.partition("/")
-        if kind == "partition":
-            topic, _, number = rest.rpartition("/")
-            told += [member_of(topic, int(number)), "" if value is None else _where(value)]
+        if isinstance(value, Partition):
+            where = _where(topic_rank(value.state, value.topic), value.leader, value.assignment)
+            told += (member_of(value.topic, value.partition), where)
+        elif value is None and key.startswith("partition/"):
+            topic, _, number = key.removeprefix("partition/").rpartition("/")
+            told += (member_of(topic, int(number)), "")
     if told:
         pipe.eval(PLACE, 1, keys.prefix(cluster_id), *told)
 
 
-def _where(value: Partition) -> str:
-    brokers = sorted({*value.assignment, *(replica.broker_id for replica in value.replicas)})
-    return f"{topic_rank(value.state, value.topic)} {-1 if value.leader is None else value.leader} {','.join(map(str, brokers))}"
+@lru_cache(maxsize=4096)
+def _where(rank: int, leader: int | None, assignment: tuple[int, ...]) -> str:
+    """Remembered: every new high watermark asks for it anew, and few differ."""
+    return f"{rank} {-1 if leader is None else leader} {','.join(map(str, assignment))}"

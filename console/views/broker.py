@@ -8,22 +8,31 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console import hosting, queries
-from console.actions.broker_settings import OWN, broker_configs, check_setting, set_broker_config
+from console.actions.broker_settings import broker_configs, check_setting, set_broker_config
 from console.context import live_needs
-from console.gateway.errors import GatewayError
-from console.listing import ORDERS
-from console.queries import NotFound
+from console.gateway.kafka_cluster import WHILE_IT_RAN
 from console.roles import ADMIN, actor_of
 from console.rules.broker_words import broker_sentence
 from console.snapshot.read import Snapshot
-from console.views.lists import Head, heads_of
-from console.views.support import KNOWN, ask_first, choice, done, is_confirmed, note_query, number, page, pages, refused, show
+from console.views.lists import Head, heads_of, sorting_of
+from console.views.support import (
+    KNOWN,
+    ask_first,
+    choice,
+    done,
+    is_confirmed,
+    note_query,
+    number,
+    page,
+    pages,
+    refused_again,
+    settings_or_why,
+    show,
+)
 
 ROWS = 25
 EVENTS_SHOWN = 20
 ROLES = ("leader", "follower")
-WHILE_IT_RAN = (OWN, "all brokers")
-"""Settings that were set while it ran."""
 HEADS = (
     Head("name", "Partition", is_number=False),
     Head("state", "State", is_number=False),
@@ -38,9 +47,7 @@ HEADS = (
 
 def _hosted(request: Any, snapshot: Snapshot, broker_id: int) -> dict[str, Any]:
     role = choice(request, "role", ROLES)
-    column = choice(request, "sort", tuple(hosting.COLUMNS))
-    order = choice(request, "order", ORDERS) if column else ""
-    falling = order == "desc" if order else hosting.usually_falls(column)
+    column, falling = sorting_of(request, hosting.COLUMNS, hosting.usually_falls)
     wanted, text = number(request, "page", 1, least=1) or 1, request.GET.get("q", "")[:249]
     try:
         found = hosting.hosted_page(snapshot, broker_id, wanted, ROWS, role=role, q=text, column=column, falling=falling)
@@ -59,20 +66,10 @@ def _hosted(request: Any, snapshot: Snapshot, broker_id: int) -> dict[str, Any]:
     }
 
 
-def _settings(request: Any, broker_id: int) -> tuple[list[dict[str, Any]], str]:
-    """From the broker itself: without it the page still shows everything else."""
-    if request.cluster.moment_ms is not None:
-        return [], "They are not kept for the past."
-    try:
-        return broker_configs(request.cluster, broker_id), ""
-    except GatewayError as error:
-        return [], str(error)
-
-
 def _context(request: Any, broker_id: int) -> dict[str, Any]:
     snapshot = Snapshot(request.cluster.snapshot_id)
     found = hosting.broker_or_fail(snapshot, broker_id)
-    settings, error = _settings(request, broker_id)
+    settings, error = settings_or_why(request.cluster, lambda: broker_configs(request.cluster, broker_id))
     level, sentence = broker_sentence(found)
     return {
         "broker": found,
@@ -80,7 +77,7 @@ def _context(request: Any, broker_id: int) -> dict[str, Any]:
         "level": level,
         "sentence": sentence,
         **_hosted(request, snapshot, broker_id),
-        "own_settings": [row for row in settings if row["set_for"] in WHILE_IT_RAN],
+        "own_settings": [row for row in settings if row["set_for"] in WHILE_IT_RAN.values()],
         "configs": settings,
         "configs_error": error,
         "events": queries.events(request.cluster, queries.EventQuery(broker=broker_id), count=EVENTS_SHOWN),
@@ -112,11 +109,7 @@ def broker_config(request: Any, broker_id: int) -> HttpResponse:
             return ask_first(request, f"Set {key} on broker {broker_id}?", [said], button="Set it", back=back)
         set_broker_config(actor_of(request), request.cluster, broker_id, {key: value or None})
     except KNOWN as error:
-        try:
-            context = _context(request, broker_id)
-        except NotFound:
-            raise error from None
-        return refused(request, "broker", context, error, key)
+        return refused_again(request, "broker", lambda: _context(request, broker_id), error, key)
     return done(
         request, back, f"{key} of broker {broker_id} is {value}." if value else f"Broker {broker_id} has no {key} of its own any more."
     )

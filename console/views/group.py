@@ -12,11 +12,10 @@ from console.actions.groups import delete_group, plan_offsets, set_offsets
 from console.actions.offsets import parse_partitions
 from console.context import encoded, live_needs
 from console.errors import Invalid
-from console.queries import NotFound
 from console.roles import ADMIN, OPERATOR, actor_of
 from console.rules.words import counted
 from console.snapshot.read import Snapshot
-from console.views.support import KNOWN, done, page, refused, show
+from console.views.support import KNOWN, done, page, refused_again, show
 
 
 def _context(request: Any, group_id: str) -> dict[str, Any]:
@@ -60,8 +59,4 @@ def group_delete(request: Any, group_id: str) -> HttpResponse:
 
 
 def _refused(request: Any, group_id: str, error: Exception, form: str) -> HttpResponse:
-    try:
-        context = _context(request, group_id)
-    except NotFound:
-        raise error from None
-    return refused(request, "group", context, error, form)
+    return refused_again(request, "group", lambda: _context(request, group_id), error, form)

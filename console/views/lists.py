@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.utils.http import urlencode
 
 from console.actions.choices import choose, chosen
-from console.listing import Names, Wanted
+from console.listing import ORDERS, Names, Wanted
 from console.rules.states import STATES
 from console.snapshot.sorting import Kind, falls
 from console.views.support import choice, is_htmx, pages
@@ -63,6 +63,13 @@ def list_context(request: Any, wanted: Wanted, heads: Sequence[Head], found: Nam
         "is_partial": is_htmx(request),
         "favourites": stars,
     }
+
+
+def sorting_of(request: Any, columns: Iterable[str], usually_falls: Callable[[str], bool]) -> tuple[str, bool]:
+    """The column that the address sorts by (empty: none), and whether from the largest down."""
+    column = choice(request, "sort", tuple(columns))
+    order = choice(request, "order", ORDERS) if column else ""
+    return column, order == "desc" if order else usually_falls(column)
 
 
 def heads_of(

@@ -124,6 +124,25 @@ def refused(request: HttpRequest, name: str, context: dict[str, Any], error: Exc
     return show(request, name, {**context, "form_error": {**shown, "form": form}, "typed": {**request.POST.dict(), "": form}}, status)
 
 
+def refused_again(request: HttpRequest, name: str, context: Callable[[], dict[str, Any]], error: Exception, form: str) -> HttpResponse:
+    """The same of a page whose thing may be gone by now: then there is only the error to tell."""
+    try:
+        known = context()
+    except NotFound:
+        raise error from None
+    return refused(request, name, known, error, form)
+
+
+def settings_or_why(cluster: Cluster, ask: Callable[[], list[dict[str, Any]]]) -> tuple[list[dict[str, Any]], str]:
+    """Settings, which a broker is asked for, or why there are none: without one the page still shows everything else."""
+    if cluster.moment_ms is not None:
+        return [], "They are not kept for the past."
+    try:
+        return ask(), ""
+    except GatewayError as error:
+        return [], str(error)
+
+
 def is_confirmed(request: HttpRequest) -> bool:
     return request.POST.get("confirm") == "yes"
 

@@ -14,15 +14,12 @@ from console.actions.elections import elect_unclean, elected_sentence, without_l
 from console.actions.topics import add_partitions, delete_topic, set_config
 from console.context import live_needs
 from console.errors import Risky
-from console.gateway.errors import GatewayError
-from console.listing import ORDERS
-from console.queries import NotFound
 from console.roles import ADMIN, OPERATOR, actor_of
 from console.rules.risks import unclean_risks
 from console.rules.words import counted, ranges
 from console.snapshot.read import Snapshot
 from console.snapshot.sorting import RANK
-from console.views.lists import Head, heads_of
+from console.views.lists import Head, heads_of, sorting_of
 from console.views.support import (
     KNOWN,
     ask_first,
@@ -34,8 +31,9 @@ from console.views.support import (
     number,
     page,
     pages,
-    refused,
+    refused_again,
     required_number,
+    settings_or_why,
     show,
     switches,
 )
@@ -63,9 +61,7 @@ def _partitions(request: Any, snapshot: Snapshot, topic: Topic) -> dict[str, Any
     """The page of partitions that the address asks for; those that it opens, and the troubled that it does not shut, have their ladders."""
     troubled = choice(request, "troubled", ("1",)) == "1"
     page = (number(request, "page", 1, least=1) or 1) if request.method == "GET" else 1
-    column = choice(request, "sort", tuple(queries.PARTITION_COLUMNS))
-    order = choice(request, "order", ORDERS) if column else ""
-    falling = order == "desc" if order else _usually_falls(column)
+    column, falling = sorting_of(request, queries.PARTITION_COLUMNS, _usually_falls)
     found = _page_of_partitions(request, snapshot, topic, page, column if not troubled else "", falling=falling)
     first = (found.page - 1) * PARTITIONS_SHOWN
     is_by_number = not troubled and column in ("", "partition") and not falling
@@ -114,7 +110,7 @@ def _numbers(text: str) -> set[int]:
 def _context(request: Any, name: str) -> dict[str, Any]:
     snapshot = Snapshot(request.cluster.snapshot_id)
     topic = queries.topic_or_fail(snapshot, name)
-    configs, error = _configs(request, name)
+    configs, error = settings_or_why(request.cluster, lambda: queries.topic_configs(request.cluster, name))
     readers, more_readers = queries.groups_reading(snapshot, name)
     return {
         "topic": topic,
@@ -127,16 +123,6 @@ def _context(request: Any, name: str) -> dict[str, Any]:
         "more_groups": more_readers,
         "events": queries.events(request.cluster, queries.EventQuery(topic=name), count=20),
     }
-
-
-def _configs(request: Any, name: str) -> tuple[list[dict[str, Any]], str]:
-    """The settings come from a broker: without one the page still shows everything else. They are not kept for the past."""
-    if request.cluster.moment_ms is not None:
-        return [], "They are not kept for the past."
-    try:
-        return queries.topic_configs(request.cluster, name), ""
-    except GatewayError as error:
-        return [], str(error)
 
 
 @page(query=("page", "troubled", "sort", "order", "open", "shut"))
@@ -194,8 +180,4 @@ def topic_config(request: Any, name: str) -> HttpResponse:
 
 
 def _refused(request: Any, name: str, error: Exception, form: str) -> HttpResponse:
-    try:
-        context = _context(request, name)
-    except NotFound:
-        raise error from None
-    return refused(request, "topic", context, error, form)
+    return refused_again(request, "topic", lambda: _context(request, name), error, form)
