@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +10,7 @@ from django.urls import reverse
 
 from broker_core.contract.sentences import Verdict
 from console.addressing import base_of, cluster_named
+from console.clock import now_ms
 from console.models import Cluster
 from console.past import look_back_url, past_of
 from console.queries import clusters_or_none, local_cluster, seen
@@ -82,7 +82,7 @@ def console(request: HttpRequest) -> dict[str, Any]:
         "ws_url": "" if past else f"/ws/v1/live?cluster={cluster.pk}" + getattr(request, "live_needs", ""),
         "old": "" if past else _old(verdict),
         "past": past,
-        "look_back": look_back_url(request, page, cluster, time.time_ns() // 1_000_000),
+        "look_back": look_back_url(request, page, cluster, now_ms()),
         "tour": _tour(actor, cluster),
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from console.actions.audit import audited
 from console.actions.masking import rules_for
+from console.clock import now_ms
 from console.errors import Conflict
 from console.models import Cluster
 from console.queries import NotFound, topic_or_fail
@@ -31,7 +32,7 @@ def search_records(actor: Actor, cluster: Cluster, topic: str, query: Query, *, 
         chars = {"chars": WHOLE_CHARS} if whole else {}
         rules = rules_for(actor, cluster, topic)
         search = Search(
-            id=store.new_id(), cluster=cluster.pk, topic=topic, query=query, by=actor.name, asked_ms=store.now_ms(), rules=rules, **chars
+            id=store.new_id(), cluster=cluster.pk, topic=topic, query=query, by=actor.name, asked_ms=now_ms(), rules=rules, **chars
         )
         store.ask(search)
     return search

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from console.actions.tokens import recognize
 from console.address import address_of
+from console.clock import now_ms
 from console.middleware import problem
 from console.models import Cluster
 from console.rules.problems import UNAUTHENTICATED
@@ -79,7 +79,7 @@ def _state() -> dict[str, Any]:
     except SnapshotUnavailable:
         state["redis"], known = False, dict.fromkeys(("live", "collector", "history"))
     for name, at_ms in known.items():
-        age_ms = None if at_ms is None else max(_now_ms() - at_ms, 0)
+        age_ms = None if at_ms is None else max(now_ms() - at_ms, 0)
         state |= {f"{name}_age_ms": age_ms, name: age_ms is not None and age_ms < LIVE_OLD_MS}
     return state
 
@@ -117,7 +117,7 @@ def _gauges(cluster_id: str) -> Iterator[tuple[str, str, Any]]:
     snapshot = Snapshot(cluster_id)
     base = f'cluster="{_escape(cluster_id)}"'
     beat = snapshot.beat_ms()
-    yield "highwater_live_age_seconds", base, None if beat is None else max(_now_ms() - beat, 0) / 1000
+    yield "highwater_live_age_seconds", base, None if beat is None else max(now_ms() - beat, 0) / 1000
     live = snapshot.cluster()
     for name in CLUSTER_GAUGES:
         yield f"highwater_cluster_{name}", base, live and getattr(live, name)
@@ -148,7 +148,3 @@ def _gauges(cluster_id: str) -> Iterator[tuple[str, str, Any]]:
 
 def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from broker_core.contract import feed
 from broker_core.contract.live import Kind
+from console.clock import now_ms
 from console.collector.pace import (
     EVERY_MS,
     GROUPS_A_REQUEST,
@@ -36,7 +37,6 @@ from console.gateway.asked_cluster import EARLIEST, LATEST, READ_COMMITTED, Aske
 from console.gateway.errors import ClusterUnreachable, GatewayError, Unfinished
 from console.live.merging.asked_state import AskedState
 from console.live.merging.partition import Asked
-from console.live.owner.publisher import now_ms
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

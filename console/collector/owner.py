@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import redis
 
 from broker_core.contract.live import Kind
+from console.clock import now_ms
 from console.collector.asking import Asking
 from console.collector.pace import EVERY_MS
 from console.gateway.asked_cluster import AskedCluster
@@ -18,7 +19,7 @@ from console.live.merging.questions import Questions
 from console.live.owner.lease import Lease, until_lost
 from console.live.owner.owner import LiveOwner
 from console.live.owner.predecessor import kept_rhythms
-from console.live.owner.publisher import Publisher, now_ms
+from console.live.owner.publisher import Publisher
 from console.snapshot import keys
 from console.snapshot.connect import async_client
 

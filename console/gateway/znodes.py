@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 from msgspec import Struct
 
 from broker_core.coordination.store import NoNode, Stat, Store, StoreError
 from broker_core.coordination.zookeeper import ZooKeeperStore
+from console.clock import now_ms
 from console.gateway.errors import ClusterUnreachable, GatewayError
 
 ANSWER_S = 5.0
@@ -49,6 +49,6 @@ async def _read(servers: str, root: str, path: str) -> Znode | None:
                 children = await store.children(full)
             except NoNode:
                 return None
-        return Znode(path, data, children, stat, time.time_ns() // 1_000_000)
+        return Znode(path, data, children, stat, now_ms())
     finally:
         await store.close()

@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -32,6 +31,7 @@ from broker_core.coordination.znode_data import (
 )
 from broker_core.coordination.zookeeper import ZooKeeperStore
 from broker_core.model import TopicPartition
+from console.clock import now_ms
 from console.gateway.watched import Watched
 
 log = logging.getLogger(__name__)
@@ -315,7 +315,3 @@ class ZooKeeperView:
             self._overrides.setdefault(name, {})
         if tell and name in self._topics:
             self._tell_topic(name)
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 import redis
 from msgspec.structs import replace
 
+from console.clock import now_ms
 from console.rules.records.progress import OVER, Found, Progress, Search, seen
 from console.snapshot.connect import TIMEOUT_S, sync_client
 from console.snapshot.encoding import decode, decode_all, encode
@@ -22,10 +23,6 @@ QUEUE, ACTIVE = "hw-records:queue", "hw-records:active"
 QUEUED_MAX = 64
 PER_PERSON_MAX = 2
 ACTIVE_FOR_S = 900
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def new_id() -> str:

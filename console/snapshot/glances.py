@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import redis
 
 from broker_core.contract.live import AsOf, Cluster
+from console.clock import now_ms
 from console.snapshot import keys
 from console.snapshot.connect import sync_client
 from console.snapshot.encoding import decode
@@ -37,13 +37,13 @@ def glances(cluster_ids: Sequence[str]) -> list[Glance]:
         found = pipe.execute()
     except redis.RedisError as error:
         raise SnapshotUnavailable(f"Redis does not answer: {error}") from error
-    now_ms = time.time_ns() // 1_000_000
-    return [_glance(found[at : at + PARTS], now_ms) for at in range(0, len(found), PARTS)]
+    at_ms = now_ms()
+    return [_glance(found[at : at + PARTS], at_ms) for at in range(0, len(found), PARTS)]
 
 
-def _glance(answers: Sequence[Any], now_ms: int) -> Glance:
+def _glance(answers: Sequence[Any], at_ms: int) -> Glance:
     text, beats, behind = answers
     beat_ms, oldest_ms = (int(one) if one else None for one in beats)
     written = decode(text, Cluster)
-    live = written and read_cluster(written, beat_ms, now_ms)
-    return Glance(live, as_of(beat_ms, oldest_ms, now_ms), behind if live and live.groups is not None else None)
+    live = written and read_cluster(written, beat_ms, at_ms)
+    return Glance(live, as_of(beat_ms, oldest_ms, at_ms), behind if live and live.groups is not None else None)

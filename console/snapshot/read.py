@@ -14,6 +14,7 @@ from broker_core.contract.groups import Group, Lag, Reader
 from broker_core.contract.live import AsOf, Broker, Cluster, Point, SilentClient
 from broker_core.contract.partitions import Partition, Topic
 from broker_core.contract.sentences import KeptEvent
+from console.clock import now_ms
 from console.snapshot import keys
 from console.snapshot.connect import sync_client
 from console.snapshot.encoding import decode, decode_all
@@ -36,10 +37,6 @@ def aged(partition: Partition, now_ms: int) -> Partition:
         return partition
     seen = (r if r.last_seen_ms is None else replace(r, age_ms=max(now_ms - r.last_seen_ms, 0)) for r in partition.replicas)
     return replace(partition, replicas=tuple(seen))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def beats() -> dict[str, int | None]:
@@ -79,7 +76,7 @@ class Snapshot:
 
     def _now_ms(self) -> int:
         """Of a moment of the past that moment: nothing in it grows older."""
-        return _now_ms() if self._moment_ms is None else self._moment_ms
+        return now_ms() if self._moment_ms is None else self._moment_ms
 
     def _read_broker(self, broker: Broker) -> Broker:
         return replace(broker, feed=read_age(broker.feed, self._now_ms()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ from django.http import HttpResponse
 
 from broker_core.contract.moments import Differences, Kept
 from console import queries
+from console.clock import now_ms
 from console.queries import BadQuery
 from console.rules.words import duration
 from console.snapshot.moments import GAP_MS, HistoryUnavailable, NotRecorded
@@ -50,10 +50,10 @@ def changes(request: Any) -> HttpResponse:
 
 
 def _span(request: Any, kept: Kept) -> Span:
-    now_ms = kept.newest_ms or time.time_ns() // 1_000_000
+    newest_ms = kept.newest_ms or now_ms()
     last = request.GET.get("last", "")
     back_ms = int(last) * 1_000 if last.isascii() and last.isdigit() and len(last) < 8 else FIRST_SPAN_MS
-    to_ms = _moment(request, "to", now_ms)
+    to_ms = _moment(request, "to", newest_ms)
     from_ms = _moment(request, "from", max(to_ms - back_ms, kept.oldest_ms or 0))
     return Span(from_ms, to_ms)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
+from console.clock import now_ms
 from console.models import HealthReport, Job, trim
 from console.rules.report import Facts, changes, report
 from console.rules.words import duration
@@ -18,7 +17,7 @@ GIVE_UP_TRIES = 10
 def advance(job: Job) -> Step:
     snapshot = Snapshot(job.cluster_id)
     beat = snapshot.beat_ms()
-    age_ms = None if beat is None else time.time_ns() // 1_000_000 - beat
+    age_ms = None if beat is None else now_ms() - beat
     if age_ms is None or age_ms > FRESH_MS:
         return _wait(job, age_ms)
     made = report(facts(snapshot))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 
+from console.clock import now_ms
 from console.rules.records.progress import Found, Progress, Search, Span
 from console.searches import store
 
@@ -34,7 +35,7 @@ class Run:
         self._news: list[Found] = []
         self._began_s = self._told_s = self._looked_s = time.monotonic()
         self._read_ms_before, self._bytes_before = progress.read_ms, self.bytes_read
-        self._began_ms = store.now_ms()
+        self._began_ms = now_ms()
 
     @property
     def bytes_read(self) -> int:
@@ -70,7 +71,7 @@ class Run:
             raise Over("stopped", reason)
         if now_s - self._began_s > RUN_S:
             raise Over("timed_out", f"It has read for {RUN_S / 60:.0f} minutes, which is as long as one run may.")
-        if self.is_live and store.now_ms() - max(store.looked_ms(self.search.id), self._began_ms) > UNWATCHED_S * 1000:
+        if self.is_live and now_ms() - max(store.looked_ms(self.search.id), self._began_ms) > UNWATCHED_S * 1000:
             raise Over("stopped", "Nobody has looked at it for a minute.")
 
     def tell(self) -> None:

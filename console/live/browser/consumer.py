@@ -15,21 +15,14 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
 
-from broker_core.contract.frames import Beat, Changes, Snapshot, Values
-from broker_core.contract.live import Cluster
-from broker_core.contract.partitions import Partition
-from broker_core.contract.sentences import KeptEvent
+from broker_core.contract.frames import Beat, Changes, Snapshot
 from console.live.browser.hub import Hub, hub_of
+from console.live.browser.listening import Listening
 from console.live.browser.outbox import Outbox
-from console.live.browser.subscription import BadSubscription, Subscription, key_of, parse
+from console.live.browser.subscription import BadSubscription, parse
 from console.live.owner.cancelling import end_all
 from console.models import ApiToken
-from console.snapshot import keys
-from console.snapshot.connect import async_client
-from console.snapshot.encoding import decode, encode
-from console.snapshot.freshness import STALE_MS, read_cluster
-from console.snapshot.kinds import KINDS, kind_of
-from console.snapshot.read import aged
+from console.snapshot.encoding import encode
 
 log = logging.getLogger(__name__)
 SOCKETS_LIMIT = 200
@@ -37,7 +30,6 @@ FRAME_BYTES_LIMIT = 40_000
 SEND_TIMEOUT_S = 15.0
 BEAT_S = 1.0
 LEAVING_S = 1.0
-EVENTS_SHOWN = 20
 SIGNED_OUT, BAD_QUERY, TOO_MANY, TOO_SLOW, NO_FEED = 4401, 4400, 4429, 1013, 1011
 
 
@@ -57,7 +49,7 @@ def end_sockets(group: str) -> None:
         async_to_sync(get_channel_layer().group_send)(group, {"type": "session.ended"})
 
 
-class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels tells no types
+class LiveConsumer(Listening, AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels tells no types
     open_sockets: ClassVar[set[int]] = set()
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -66,8 +58,6 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
         self._hub: Hub | None = None
         self._group = ""
         self._expires_at: float | None = None
-        self._beat: tuple[int, int, int] | None = None
-        self._wake = asyncio.Event()
         self._leaving = asyncio.Event()
         self._closed = False
 
@@ -175,19 +165,6 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
     async def session_ended(self, _message: dict[str, Any]) -> None:
         await self.close(SIGNED_OUT, "signed out")
 
-    # --- the hub's side: never waits
-
-    def offer(self, seq: int, values: Values) -> None:
-        if self._outbox.offer(seq, values):
-            self._wake.set()
-
-    def start_over(self) -> None:
-        self._outbox.start_over()
-        self._wake.set()
-
-    def beat(self, live_ms: int, oldest_ms: int, due_ms: int) -> None:
-        self._beat = live_ms, oldest_ms, due_ms
-
     # --- the browser's side
 
     async def _send_changes(self) -> None:
@@ -195,30 +172,18 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
         await self._hub.join(self)
         while not self._leaving.is_set():
             if self._outbox.stale:
-                await self._send_snapshot()
-            else:
-                seq, values = self._outbox.take()
-                if values:
-                    await self._write(Changes(seq, _now_ms(), values))
+                await self._write(await self.snapshot())
+            elif changes := self.changes():
+                await self._write(changes)
             await self._wake.wait()
             self._wake.clear()
 
-    async def _send_snapshot(self) -> None:
-        asked_in_round = self._outbox.round
-        seq, values = await read_snapshot(self._outbox.wanted)
-        self._outbox.snapshot_taken(seq, asked_in_round)
-        await self._write(Snapshot(seq, _now_ms(), values))
-        self._wake.set()
-
     async def _send_beats(self) -> None:
-        cluster = self._outbox.wanted.cluster
         while not self._leaving.is_set():
             if self._expires_at is not None and time.time() >= self._expires_at:
                 await self.close(SIGNED_OUT, "the token has expired")
                 return
-            if self._beat is None:
-                self._beat = await stored_beat(cluster)
-            await self._write(Beat(_now_ms(), *(self._beat or (None, None, None))))
+            await self._write(await self.last_beat())
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._leaving.wait(), BEAT_S)
 
@@ -230,54 +195,3 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels te
         """Looked at in the step that sends: it may have been closed since this was asked for."""
         if not self._closed:
             await self.send(text)
-
-
-async def read_snapshot(wanted: Subscription) -> tuple[int, Values]:
-    """The sequence number and all values wanted, as they were at one moment; ages are counted to now, as pages and REST do."""
-    asked = wanted.reads()
-    client = async_client()
-    try:
-        pipe = client.pipeline(transaction=True)
-        pipe.mget([keys.named(wanted.cluster, name) for name in ("seq", "beat")])
-        pipe.lrange(keys.named(wanted.cluster, "events"), 0, EVENTS_SHOWN - 1)
-        for _, name, fields in asked:
-            pipe.hgetall(name) if fields is None else pipe.hmget(name, fields)
-        (seq, beat), events, *answers = await pipe.execute()
-    finally:
-        await client.aclose()
-    beat_ms = int(beat) if beat else None
-    values: Values = {}
-    for (kind, _, fields), answer in zip(asked, answers, strict=True):
-        found = answer.items() if fields is None else zip(fields, answer, strict=True)
-        values |= {key_of(kind, field): read for field, text in found if (read := _as_now(kind, text, beat_ms)) is not None}
-    if wanted.events:
-        values |= {keys.event(event.id): _raw(event) for text in events if (event := decode(text, KeptEvent))}
-    return int(seq or 0), values
-
-
-def _as_now(kind: str, text: str | None, beat_ms: int | None) -> msgspec.Raw | None:
-    """A value as it is read now; None of what is gone."""
-    value = decode(text, KINDS[kind_of(kind)])
-    if isinstance(value, Partition):
-        value = aged(value, _now_ms())
-    elif isinstance(value, Cluster):
-        value = read_cluster(value, beat_ms, _now_ms())
-    return None if value is None else _raw(value)
-
-
-def _raw(value: object) -> msgspec.Raw:
-    return msgspec.Raw(msgspec.json.encode(value))
-
-
-async def stored_beat(cluster_id: str) -> tuple[int, int, int] | None:
-    client = async_client()
-    try:
-        live, oldest, due = await client.mget([keys.named(cluster_id, name) for name in ("beat", "oldest", "due")])
-        oldest_ms = int(oldest or live or 0)
-        return (int(live), oldest_ms, int(due) if due else oldest_ms + STALE_MS) if live else None
-    finally:
-        await client.aclose()
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

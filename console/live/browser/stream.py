@@ -27,10 +27,9 @@ import msgspec
 import redis
 from channels.layers import get_channel_layer
 
-from broker_core.contract.frames import Beat, Changes, Snapshot, Values
 from console.errors import TooManyStreams
-from console.live.browser.consumer import read_snapshot, stored_beat
 from console.live.browser.hub import hub_of
+from console.live.browser.listening import Listening
 from console.live.browser.outbox import Outbox
 from console.live.browser.subscription import Subscription
 from console.live.owner.cancelling import end_all
@@ -96,34 +95,20 @@ class _Ended(Exception):
         self.end = End(reason, again)
 
 
-class Stream:
+class Stream(Listening):
     """One listener: made for its seat, then iterated over once, in the server's loop. `group` is its session's or token's channel group,
     by which it ends as the websockets do; `expires_at` is in seconds since 1970."""
 
     def __init__(self, who: str, wanted: Subscription, *, group: str, expires_at: float | None, last_id: int | None) -> None:
+        super().__init__()
         SEATS.take(who)
         self.leave = weakref.finalize(self, SEATS.leave, who)
         self._outbox = Outbox(wanted)
         self._group, self._expires_at, self._last_id = group, expires_at, last_id
-        self._beat: tuple[int, int, int] | None = None
-        self._wake = asyncio.Event()
         self._signed_out = False
         self._sent_at = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watchers: list[asyncio.Task[None]] = []
-
-    # --- the hub's side: never waits
-
-    def offer(self, seq: int, values: Values) -> None:
-        if self._outbox.offer(seq, values):
-            self._wake.set()
-
-    def start_over(self) -> None:
-        self._outbox.start_over()
-        self._wake.set()
-
-    def beat(self, live_ms: int, oldest_ms: int, due_ms: int) -> None:
-        self._beat = live_ms, oldest_ms, due_ms
 
     # --- the listener's side
 
@@ -183,37 +168,24 @@ class Stream:
             self._check()
             if time.monotonic() >= next_beat:
                 next_beat = time.monotonic() + BEAT_S
-                yield await self._beat_event()
+                yield _event("beat", await self.last_beat())
             if self._outbox.stale:
-                seq, values = await self._read()
-                yield _event("snapshot", Snapshot(seq, _now_ms(), values), seq)
-            else:
-                seq, values = self._outbox.take()
-                if values:
-                    yield _event("changes", Changes(seq, _now_ms(), values), seq)
+                snapshot = await self.snapshot()
+                yield _event("snapshot", snapshot, snapshot.seq)
+            elif changes := self.changes():
+                yield _event("changes", changes, changes.seq)
             await self._wait(next_beat - time.monotonic())
 
     async def _first(self) -> AsyncIterator[bytes]:
         """A snapshot, or that none is needed; who comes back is told whether something was missed."""
-        seq, values = await self._read()
-        if self._last_id is not None and self._last_id == seq:
+        snapshot = await self.snapshot()
+        seq = snapshot.seq
+        if self._last_id == seq:
             yield _event("resumed", Missed(seq, seq), seq)
             return
         if self._last_id is not None:
             yield _event("missed", Missed(self._last_id, seq))
-        yield _event("snapshot", Snapshot(seq, _now_ms(), values), seq)
-
-    async def _read(self) -> tuple[int, Values]:
-        asked_in_round = self._outbox.round
-        seq, values = await read_snapshot(self._outbox.wanted)
-        self._outbox.snapshot_taken(seq, asked_in_round)
-        self._wake.set()
-        return seq, values
-
-    async def _beat_event(self) -> bytes:
-        if self._beat is None:
-            self._beat = await stored_beat(self._outbox.wanted.cluster)
-        return _event("beat", Beat(_now_ms(), *(self._beat or (None, None, None))))
+        yield _event("snapshot", snapshot, seq)
 
     def _check(self) -> None:
         if self._signed_out:
@@ -261,7 +233,3 @@ def _event(kind: str, data: msgspec.Struct, ident: int | None = None) -> bytes:
     """JSON has no line breaks: one line of data."""
     head = f"event: {kind}\n" if ident is None else f"event: {kind}\nid: {ident}\n"
     return f"{head}data: {encode(data)}\n\n".encode()
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

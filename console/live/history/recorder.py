@@ -17,12 +17,12 @@ from msgspec import Raw
 from broker_core.contract.frames import Values
 from broker_core.contract.live import Point
 from broker_core.contract.moments import Kept, Reply
+from console.clock import now_ms
 from console.live.browser.hub import Hub
 from console.live.history.differing import differences
 from console.live.history.layout import POINT, lay_out
 from console.live.history.recording import STATES_EVERY_MS, Recording
 from console.live.history.store import HistoryStore
-from console.live.owner.publisher import now_ms
 from console.snapshot import keys
 from console.snapshot.encoding import decode, encode
 from console.snapshot.moments import GAP_MS, kept_name, name_of

@@ -14,10 +14,10 @@ from typing import Any
 import redis
 
 from broker_core.contract.moments import Question, Reply
+from console.clock import now_ms
 from console.live.history.recorder import Recorder
 from console.live.history.store import HistoryStore
 from console.live.owner.cancelling import end_all
-from console.live.owner.publisher import now_ms
 from console.snapshot import keys
 from console.snapshot.encoding import decode, encode
 from console.snapshot.moments import QUESTIONS, REPLY_S, reply_list

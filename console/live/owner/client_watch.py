@@ -12,8 +12,8 @@ import redis
 from msgspec import convert
 
 from broker_core.contract.live import SilentClient
+from console.clock import now_ms
 from console.live.events.happened import Happened
-from console.live.owner.publisher import now_ms
 from console.snapshot import keys
 from console.snapshot.connect import async_client
 from console.snapshot.encoding import encode

@@ -12,6 +12,7 @@ from broker_core.contract.feed import Answer
 from broker_core.contract.live import Point
 from broker_core.contract.record_times import Asked, RecordTime
 from broker_core.contract.stored import Registration, Topic
+from console.clock import now_ms
 from console.gateway.connection import Connection
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
@@ -19,7 +20,7 @@ from console.live.events.happened import Happened
 from console.live.merging.state import ClusterState
 from console.live.merging.summaries import cluster_value
 from console.live.owner.cancelling import end_all
-from console.live.owner.publisher import Publisher, now_ms
+from console.live.owner.publisher import Publisher
 from console.live.sampling.samples import Record, samples
 
 log = logging.getLogger(__name__)

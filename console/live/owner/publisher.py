@@ -23,6 +23,7 @@ from channels.db import database_sync_to_async
 
 from broker_core.contract.live import Point
 from broker_core.contract.sentences import KeptEvent
+from console.clock import now_ms
 from console.live.events.happened import Happened
 from console.live.merging.state import ClusterState
 from console.live.owner.lease import Lease, LeaseForgotten, LeaseLost
@@ -238,7 +239,3 @@ def save_events(cluster_id: str, told: list[Happened]) -> list[KeptEvent]:
     if rows and rows[-1].pk % 100 < len(rows):
         trim(Event.objects.all(), Event.KEEP)
     return [event_value(row) for row in rows]
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import logging
 import signal
-import time
 from functools import partial
 from typing import Any
 
@@ -16,6 +15,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError
 
+from console.clock import now_ms
 from console.collector.owner import collect
 from console.collector.pace import intervals
 from console.collector.supervisor import LOOK_S, Supervisor
@@ -46,7 +46,7 @@ async def run() -> None:
         while True:
             try:
                 await supervisor.follow(await database_sync_to_async(registered)())
-                await client.set(COLLECTOR, time.time_ns() // 1_000_000)
+                await client.set(COLLECTOR, now_ms())
             except DatabaseError as error:
                 log.warning("the clusters are not known: %s", error)
             except (redis.RedisError, OSError) as error:

@@ -17,6 +17,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from broker_core.outside.record_times import RecordTimes
 from broker_core.outside.state_feed import batches
+from console.clock import now_ms
 from console.gateway import admin_clients, demo, local
 from console.gateway.connection import connection_of
 from console.gateway.sample_topic import SampleTopic
@@ -27,7 +28,7 @@ from console.live.owner.client_watch import run_clients
 from console.live.owner.lease import Lease, until_lost
 from console.live.owner.owner import GC_THRESHOLD, LiveOwner
 from console.live.owner.predecessor import kept_rhythms, predecessor
-from console.live.owner.publisher import Publisher, now_ms
+from console.live.owner.publisher import Publisher
 from console.live.sampling.sampler import Sampler
 from console.live.sampling.samples import SAMPLES_CONFIG, SAMPLES_PARTITIONS, SAMPLES_TOPIC
 from console.live.sampling.spool import Spool

@@ -232,7 +232,7 @@ async def test_a_socket_does_not_go_on_beating_when_its_changes_have_failed(
     shown: Any, connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page would call itself live and stand still; so it comes back by itself."""
-    monkeypatch.setattr(consumer_module, "aged", lambda *_: 1 / 0)
+    monkeypatch.setattr("console.live.browser.listening.aged", lambda *_: 1 / 0)
     live = await connect("topics=orders:0-1")
     async with asyncio.timeout(60):
         while (message := await live.receive_output(60))["type"] != "websocket.close":
