@@ -89,7 +89,7 @@ def if_stopped(snapshot: Snapshot, broker_id: int) -> Stopped:
     broker_or_fail(snapshot, broker_id)
     places = snapshot.hosted(broker_id)
     online = {broker.broker_id for broker in snapshot.brokers() if broker.state == "online"}
-    return if_it_stops(broker_id, len(places), _read(snapshot, places[:LOOKED_AT]), online)
+    return if_it_stops(broker_id, len(places), _read(snapshot, places[:LOOKED_AT]), online, is_old=snapshot.as_of().stale)
 
 
 def _read(snapshot: Snapshot, places: list[Place]) -> Iterator[Partition]:

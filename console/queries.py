@@ -17,12 +17,13 @@ from broker_core.contract.groups import Group, Lag, Member
 from broker_core.contract.jobs import Job as JobValue
 from broker_core.contract.moments import Differences, Kept
 from broker_core.contract.partitions import Partition, Topic
-from broker_core.contract.sentences import KeptEvent
+from broker_core.contract.sentences import KeptEvent, Level
 from console.addressing import base_of
 from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import CREATE_KEYS, known
 from console.models import AuditEntry, Cluster, Event, HealthReport, Job, LagSummary, ThroughputSummary, event_value, job_value
+from console.rules.controller_words import controller_sentence
 from console.rules.schedule import next_due
 from console.rules.states import CLUSTER_WORDS
 from console.rules.words import spans, whole
@@ -122,6 +123,22 @@ def seen(cluster: Cluster) -> tuple[live.Cluster | None, live.AsOf]:
         return snapshot.cluster(), snapshot.as_of()
     except SnapshotUnavailable:
         return None, as_of(None, None, 0)
+
+
+class ControllerSeen(NamedTuple):
+    """Who the controller is, as last seen, with the words of its page; `broker` is null where none is, or not told."""
+
+    live: live.Cluster | None
+    as_of: live.AsOf
+    broker: live.Broker | None
+    level: Level
+    sentence: str
+
+
+def controller(snapshot: Snapshot, brokers: Sequence[live.Broker]) -> ControllerSeen:
+    found, age = snapshot.cluster(), snapshot.as_of()
+    own = next((broker for broker in brokers if broker.is_controller), None)
+    return ControllerSeen(found, age, own, *controller_sentence(found, age, own.controller if own else None))
 
 
 class ClusterRow(NamedTuple):

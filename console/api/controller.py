@@ -15,7 +15,6 @@ from console.actions.znodes import Znode, look
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.roles import OPERATOR
-from console.rules.controller_words import controller_sentence
 from console.snapshot.read import Snapshot
 
 router = Router(tags=["controller"])
@@ -35,13 +34,10 @@ class ReadController(Struct, frozen=True):
 @router.get("/clusters/{cluster_id}/controller")
 @answers(ReadController)
 def controller(request: Any, cluster_id: str) -> ReadController:
-    cluster = queries.cluster_at(cluster_id)
-    snapshot = Snapshot(cluster.snapshot_id)
-    found, as_of = snapshot.cluster(), snapshot.as_of()
-    own = next((broker.controller for broker in snapshot.brokers() if broker.is_controller), None)
-    level, sentence = controller_sentence(found, as_of, own)
-    who, epoch = (None, None) if found is None else (found.controller_id, found.controller_epoch)
-    return ReadController(who, epoch, level, sentence, own, as_of)
+    snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
+    found = queries.controller(snapshot, snapshot.brokers())
+    who, epoch = (None, None) if found.live is None else (found.live.controller_id, found.live.controller_epoch)
+    return ReadController(who, epoch, found.level, found.sentence, found.broker.controller if found.broker else None, found.as_of)
 
 
 @router.get("/clusters/{cluster_id}/znode", auth=Bearer(OPERATOR, "reading ZooKeeper"))

@@ -75,7 +75,8 @@ class Stopped(Struct, frozen=True):
     sentence: str
 
 
-def if_it_stops(broker_id: int, hosted: int, partitions: Iterable[Partition], online: Collection[int]) -> Stopped:
+def if_it_stops(broker_id: int, hosted: int, partitions: Iterable[Partition], online: Collection[int], *, is_old: bool = False) -> Stopped:
+    """`is_old`: what is known may be otherwise by now."""
     leaderless, refusing, unknown, moves, looked = list[Left](), list[Left](), 0, 0, 0
     for row in partitions:
         looked += 1
@@ -87,7 +88,9 @@ def if_it_stops(broker_id: int, hosted: int, partitions: Iterable[Partition], on
             leaderless.append(left)
             continue
         moves += row.leader == broker_id
-        if len(left.isr) < (left.min_insync_replicas or 1):
+        if left.min_insync_replicas is None:
+            unknown += 1
+        elif len(left.isr) < left.min_insync_replicas:
             refusing.append(left)
     counts = Counts(
         hosted=hosted,
@@ -97,10 +100,10 @@ def if_it_stops(broker_id: int, hosted: int, partitions: Iterable[Partition], on
         unknown=unknown,
         leaders_move=moves,
     )
-    return Stopped(broker_id, counts, tuple(leaderless[:NAMED]), tuple(refusing[:NAMED]), *_verdict(broker_id, counts))
+    return Stopped(broker_id, counts, tuple(leaderless[:NAMED]), tuple(refusing[:NAMED]), *_verdict(broker_id, counts, is_old=is_old))
 
 
-def _verdict(broker_id: int, found: Counts) -> tuple[Level, str]:
+def _verdict(broker_id: int, found: Counts, *, is_old: bool) -> tuple[Level, str]:
     moved = (
         f"{counted(found.leaders_move, 'leadership')} would move to other brokers." if found.leaders_move else "No leadership would move."
     )
@@ -109,7 +112,7 @@ def _verdict(broker_id: int, found: Counts) -> tuple[Level, str]:
         (found.under_min_isr, "would refuse writes with acks=all: fewer than min.insync.replicas were left."),
     ]
     said = [f"{counted(number, 'partition')} {words}" for number, words in bad if number]
-    said += _not_known(found)
+    said += _not_known(found, is_old=is_old)
     if found.without_leader or found.under_min_isr:
         return "bad" if found.without_leader else "warn", " ".join([*said, moved])
     if said:
@@ -117,8 +120,10 @@ def _verdict(broker_id: int, found: Counts) -> tuple[Level, str]:
     return "ok", f"Nothing would be lost or refused if broker {broker_id} stopped now. {moved}"
 
 
-def _not_known(found: Counts) -> list[str]:
-    said = [f"Of {counted(found.unknown, 'partition')} it is not known who is in sync."] if found.unknown else []
+def _not_known(found: Counts, *, is_old: bool) -> list[str]:
+    said = ["All is as it was last known, and may be otherwise by now."] if is_old else []
+    if found.unknown:
+        said.append(f"Of {counted(found.unknown, 'partition')} it is not known who is in sync, or how many have to be.")
     if found.looked_at < found.hosted:
         said.append(f"Only the worst {whole(found.looked_at)} of {counted(found.hosted, 'partition')} were looked at.")
     return said

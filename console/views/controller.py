@@ -9,9 +9,8 @@ from django.http import HttpResponse
 from console import queries
 from console.actions.znodes import look
 from console.context import live_needs
-from console.queries import page_of, seen
+from console.queries import page_of
 from console.roles import OPERATOR, actor_of
-from console.rules.controller_words import controller_sentence
 from console.rules.znodes import in_order
 from console.snapshot.read import Snapshot
 from console.views.support import number, page, pages, show
@@ -23,17 +22,11 @@ CHILDREN_SHOWN = 200
 @page()
 def controller(request: Any) -> HttpResponse:
     live_needs(request, brokers="1", events="1")
-    found, as_of = seen(request.cluster)
-    brokers = Snapshot(request.cluster.snapshot_id).brokers()
-    own = next((broker for broker in brokers if broker.is_controller), None)
-    level, sentence = controller_sentence(found, as_of, own.controller if own else None)
+    snapshot = Snapshot(request.cluster.snapshot_id)
+    brokers = snapshot.brokers()
     context = {
-        "found": found,
-        "as_of": as_of,
-        "own": own,
+        "seen": queries.controller(snapshot, brokers),
         "rows": brokers,
-        "level": level,
-        "sentence": sentence,
         "epochs": queries.events(request.cluster, queries.EventQuery(kind="controller_moved"), count=EPOCHS_SHOWN),
     }
     return show(request, "controller", context)

@@ -52,6 +52,10 @@ def test_its_page_names_who_it_is_and_was(people: dict[str, Client], shown: Any,
     assert (found["controller_id"], found["controller_epoch"]) == (2, 14)
 
 
+def test_who_it_is_before_anything_is_known_is_not_nobody(people: dict[str, Client], redis: Any, local: Cluster) -> None:
+    assert "nobody" not in people["viewer"].get("/controller").content.decode()
+
+
 @pytest.fixture(scope="module")
 def znodes() -> Iterator[str]:
     """A ZooKeeper with a chroot; the address that ends with it."""

@@ -71,6 +71,20 @@ def test_what_is_not_known_is_not_safe() -> None:
     assert (part.level, "Only the worst 1 of 9 partitions" in part.sentence) == ("unknown", True)
 
 
+def test_where_the_minimum_is_not_known_nothing_is_promised() -> None:
+    found = if_it_stops(2, 1, [row(0, (2, 1), min_insync_replicas=None)], {1, 2})
+    assert (found.level, found.counts.unknown) == ("unknown", 1)
+    assert if_it_stops(2, 1, [row(0, (2,), min_insync_replicas=None)], {1, 2}).level == "bad", "without a leader it is known"
+
+
+def test_what_is_old_is_no_promise() -> None:
+    safe = row(0, (2, 1), min_insync_replicas=1)
+    assert if_it_stops(2, 1, [safe], {1, 2}).level == "ok"
+    found = if_it_stops(2, 1, [safe], {1, 2}, is_old=True)
+    assert (found.level, "last known" in found.sentence) == ("unknown", True)
+    assert if_it_stops(2, 1, [row(0, (2,))], {1, 2}, is_old=True).level == "bad"
+
+
 def test_few_are_told_by_name() -> None:
     found = if_it_stops(2, 99, [row(n, (2,)) for n in range(99)], {2})
     assert (len(found.leaderless), found.counts.without_leader) == (NAMED, 99)
