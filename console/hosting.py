@@ -88,8 +88,12 @@ def _sorted(snapshot: Snapshot, broker_id: int, places: list[Place], column: str
 def if_stopped(snapshot: Snapshot, broker_id: int) -> Stopped:
     broker_or_fail(snapshot, broker_id)
     places = snapshot.hosted(broker_id)
-    online = {broker.broker_id for broker in snapshot.brokers() if broker.state == "online"}
-    return if_it_stops(broker_id, len(places), _read(snapshot, places[:LOOKED_AT]), online, is_old=snapshot.as_of().stale)
+    serving = {broker.broker_id for broker in snapshot.brokers() if _serves(broker)}
+    return if_it_stops(broker_id, len(places), _read(snapshot, places[:LOOKED_AT]), serving, is_old=snapshot.as_of().stale)
+
+
+def _serves(broker: Broker) -> bool:
+    return broker.state == "online" and not (broker.log_dir and broker.log_dir.state == "folder_offline")
 
 
 def _read(snapshot: Snapshot, places: list[Place]) -> Iterator[Partition]:

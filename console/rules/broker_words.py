@@ -21,6 +21,7 @@ from console.rules.words import counted, whole
 
 NAMED = 20
 """Partitions that are told by name."""
+GONE = "Broker {} does not run, or has lost its data folder: what that does is in the states of its partitions already."
 AWAY = "Broker {} is not registered: it does not run, or ZooKeeper has not heard of it for as long as its session lasts."
 
 
@@ -75,15 +76,16 @@ class Stopped(Struct, frozen=True):
     sentence: str
 
 
-def if_it_stops(broker_id: int, hosted: int, partitions: Iterable[Partition], online: Collection[int], *, is_old: bool = False) -> Stopped:
-    """`is_old`: what is known may be otherwise by now."""
+def if_it_stops(broker_id: int, hosted: int, partitions: Iterable[Partition], serving: Collection[int], *, is_old: bool = False) -> Stopped:
+    """`serving`: who runs and has its data folder; `is_old`: what is known may be otherwise by now."""
+    is_gone = broker_id not in serving and not is_old
     leaderless, refusing, unknown, moves, looked = list[Left](), list[Left](), 0, 0, 0
-    for row in partitions:
+    for row in () if is_gone else partitions:
         looked += 1
         unknown += row.state == "unknown"
         if broker_id not in row.isr or row.state in ("unknown", "deleting"):
             continue
-        left = Left(row.topic, row.partition, tuple(b for b in row.isr if b != broker_id and b in online), row.min_insync_replicas)
+        left = Left(row.topic, row.partition, tuple(b for b in row.isr if b != broker_id and b in serving), row.min_insync_replicas)
         if not left.isr:
             leaderless.append(left)
             continue
@@ -100,7 +102,8 @@ def if_it_stops(broker_id: int, hosted: int, partitions: Iterable[Partition], on
         unknown=unknown,
         leaders_move=moves,
     )
-    return Stopped(broker_id, counts, tuple(leaderless[:NAMED]), tuple(refusing[:NAMED]), *_verdict(broker_id, counts, is_old=is_old))
+    verdict: tuple[Level, str] = ("notice", GONE.format(broker_id)) if is_gone else _verdict(broker_id, counts, is_old=is_old)
+    return Stopped(broker_id, counts, tuple(leaderless[:NAMED]), tuple(refusing[:NAMED]), *verdict)
 
 
 def _verdict(broker_id: int, found: Counts, *, is_old: bool) -> tuple[Level, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -127,6 +128,17 @@ def test_without_the_broker_the_rest_is_shown(people: dict[str, Client], shown: 
     assert "could not be read" in page
     assert "orders-0" in page
     assert people["viewer"].get("/brokers/77").status_code == 404
+
+
+def test_a_broker_without_its_folder_takes_over_nothing(people: dict[str, Client], wide: Any, redis: Any) -> None:
+    asked = lambda: people["viewer"].get("/brokers/2/if-it-stops").context["found"].counts.without_leader  # noqa: E731
+    before = asked()
+    key = keys.place("local", keys.broker(1))
+    told = json.loads(redis.hget(*key))
+    told["log_dir"] = {"path": "/x", "state": "folder_offline", "level": "bad", "sentence": "Off.", "pieces": [], "replicas": 1}
+    redis.hset(*key, json.dumps(told))
+    assert Snapshot("local").broker(1).log_dir.state == "folder_offline"
+    assert (before, asked()) == (1, WIDE)
 
 
 def test_what_its_stop_would_do(people: dict[str, Client], tokens: Any, wide: Any) -> None:

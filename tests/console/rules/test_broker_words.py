@@ -85,6 +85,11 @@ def test_what_is_old_is_no_promise() -> None:
     assert if_it_stops(2, 1, [row(0, (2,))], {1, 2}, is_old=True).level == "bad"
 
 
+def test_who_does_not_run_cannot_stop() -> None:
+    found = if_it_stops(2, 1, [row(0, (1, 3))], {1, 3})
+    assert (found.level, "does not run" in found.sentence) == ("notice", True)
+
+
 def test_few_are_told_by_name() -> None:
     found = if_it_stops(2, 99, [row(n, (2,)) for n in range(99)], {2})
     assert (len(found.leaderless), found.counts.without_leader) == (NAMED, 99)
