@@ -19,6 +19,7 @@ ROUNDS = 20
 FILES_MAX, BYTES_MAX = 1_000, 5_000_000
 SUFFIXES = (".yaml", ".yml")
 MENDED = ("missing", "differs")
+PAGE = SHOWN = 1_000
 SIGNS = {"missing": "+", "differs": "~", "impossible": "!", "unmanaged": "?"}
 CHANGES = (
     Column("", lambda c: ""),
@@ -37,7 +38,7 @@ def add(commands: Any) -> None:
 def _apply(shell: Shell) -> None:
     o = shell.options
     files = read_folder(o.folder)
-    plan = shell.rest.change("PUT", shell.at("wanted"), {"files": files, "dry_run": True})
+    plan = _planned(shell, files)
     unwanted = {drift["object"].removeprefix("topic/") for drift in plan["drifts"] if drift["state"] == "unmanaged"}
     if wrong := [name for name in o.prune if name not in unwanted]:
         raise Usage(f"--prune {wrong[0]}: that is not a topic which is there and which no file wants.")
@@ -48,12 +49,24 @@ def _apply(shell: Shell) -> None:
         print(told(plan, o.prune), flush=True)
     todo = [drift for drift in plan["drifts"] if drift["state"] in MENDED]
     if todo or o.prune:
-        risks = sum(bool(drift["risks"]) for drift in todo)
-        shell.confirm(o.cluster, f"{len(todo)} objects would be changed, {risks} of them at some risk, {len(o.prune)} topics deleted.")
-    shell.rest.change("PUT", shell.at("wanted"), {"files": files})
+        risks = f"{plan['at_risk']} of them at some risk"
+        shell.confirm(o.cluster, f"{len(todo)} objects would be changed, {risks}, {len(o.prune)} topics deleted.")
+    shell.rest.change("PUT", shell.at("wanted"), {"files": files}, limit=1)
     failed = [words for drift in todo if (words := _mend(shell, drift))]
     _prune(shell)
     _finish(shell, failed)
+
+
+def _planned(shell: Shell, files: dict[str, str]) -> dict[str, Any]:
+    """What would be done, with every object in `drifts`: asked for page by page, and told as the last page counts it."""
+    drifts: list[dict[str, Any]] = []
+    cursor = None
+    while True:
+        plan = shell.rest.change("PUT", shell.at("wanted"), {"files": files, "dry_run": True}, limit=PAGE, cursor=cursor)
+        drifts += plan["drifts"]
+        cursor = plan.pop("next")
+        if cursor is None:
+            return {**plan, "drifts": drifts, "total": len(drifts)}
 
 
 def read_folder(folder: Path) -> dict[str, str]:
@@ -89,10 +102,12 @@ def _yaml_files(folder: Path) -> Iterator[Path]:
 
 
 def told(plan: dict[str, Any], prune: list[str]) -> str:
-    """The difference in words: + is made, ~ changed, - deleted, ! cannot be, ? is there and nobody wants it."""
-    lines = [line for drift in plan["drifts"] for line in _drift_lines(drift, prune)]
-    if plan["total"] > len(plan["drifts"]):
-        lines.append(f"and {plan['total'] - len(plan['drifts'])} more")
+    """The difference in words: + is made, ~ changed, - deleted, ! cannot be, ? is there and nobody wants it. Of very many objects the
+    first are told, and whatever could lose data or cannot be."""
+    shown = [drift for number, drift in enumerate(plan["drifts"]) if number < SHOWN or drift["risks"] or drift["impossible"]]
+    lines = [line for drift in shown for line in _drift_lines(drift, prune)]
+    if rest := len(plan["drifts"]) - len(shown):
+        lines.append(f"and {rest} more, none of them at risk: --dry-run --json has all")
     return "\n".join(lines) or "The cluster is as it is wanted."
 
 
@@ -137,9 +152,9 @@ def _prune(shell: Shell) -> None:
 
 def _finish(shell: Shell, failed: list[str]) -> None:
     """What differs still, as the cluster is seen now; whoever applies again does only that."""
-    rest = shell.rest.change("PUT", shell.at("wanted"), {"files": read_folder(shell.options.folder), "dry_run": True})
+    rest = _planned(shell, read_folder(shell.options.folder))
     left = [drift for drift in rest["drifts"] if drift["state"] != "unmanaged"]
-    still = f"{len(left)} objects differ still:\n{told({'drifts': left, 'total': len(left)}, [])}"
+    still = f"{len(left)} objects differ still:\n{told({'drifts': left}, [])}"
     shell.show(rest, still if left else "The cluster is as it is wanted.")
     if failed:
         raise Stopped(f"{len(failed)} objects could not be mended: apply again to go on with them.")

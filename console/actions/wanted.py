@@ -89,9 +89,14 @@ def _note(state: WantedState, drifts: Sequence[Drift]) -> None:
         if seen != state.seen:
             WantedDrift.objects.filter(cluster=state.cluster).delete()
             WantedDrift.objects.bulk_create([_row(state.cluster, drift) for drift in drifts[: WantedDrift.KEEP]], batch_size=500)
-        state.counts = {name: sum(drift.state == name for drift in drifts) for name in STATES}
+        state.counts = counts_of(drifts)
         state.seen, state.looked_at, state.error = seen, timezone.now(), ""
         state.save()
+
+
+def counts_of(drifts: Sequence[Drift]) -> dict[str, int]:
+    """By state."""
+    return {name: sum(drift.state == name for drift in drifts) for name in STATES}
 
 
 def _row(cluster: Cluster, drift: Drift) -> WantedDrift:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import islice
+from typing import Annotated, Any
 
 import msgspec
 from django.http import HttpResponse
 from msgspec import Struct
 from ninja import Router
+from pydantic import Field
 
 from console import queries
 from console.actions import wanted as actions
@@ -15,17 +17,18 @@ from console.api.answers import Listed
 from console.api.bearer import Bearer
 from console.api.described import answers, large
 from console.api.shapes import Limit, Mending, listed, number_cursor
-from console.api.wanted_answers import Counts, Mended, ToldDrift, WantedPlan, WantedSummary
+from console.api.wanted_answers import Counts, Mended, WantedPlan, WantedSummary
 from console.errors import Invalid
 from console.models import WantedDrift, WantedState
 from console.roles import OPERATOR
-from console.wanted.model import Drift
+from console.wanted.model import Drift, ToldDrift
+from console.wanted.planning import place_of
 
 router = Router(tags=["wanted state"])
 PATH = "/clusters/{cluster_id}/wanted"
 BODY_BYTES_MAX = 8_000_000
 """5 MB of text, with what JSON adds."""
-PLANNED_SHOWN = 1_000
+Planned = Annotated[int, Field(ge=1, le=5_000)]
 TEXT = {"type": "string"}
 BODY = {
     "required": True,
@@ -53,16 +56,34 @@ class Uploaded(Struct, forbid_unknown_fields=True):
 @router.put(PATH, auth=Bearer(OPERATOR, "keep wanted state"), openapi_extra={"requestBody": BODY})
 @large(BODY_BYTES_MAX)
 @answers(WantedPlan)
-def keep(request: Any, cluster_id: str) -> WantedPlan:
+def keep(request: Any, cluster_id: str, limit: Planned = 1_000, cursor: str | None = None) -> WantedPlan:
     """Keeps the files in place of those before, and tells what differs now; nothing else is changed. What is wrong with them is in
-    `errors`, each with its file and line as the `field`."""
+    `errors`, each with its file and line as the `field`. A page after the first is of the plan as it is when it is asked for."""
+    after = _read_cursor(cursor)
     cluster = queries.cluster_of(cluster_id)
     try:
         asked = msgspec.json.decode(request.body, type=Uploaded)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Invalid("files", f"The body is not as described: {error}.") from error
     drifts = actions.plan_wanted(cluster, asked.files) if asked.dry_run else actions.keep_wanted(request.auth, cluster, asked.files)
-    return WantedPlan([_told(drift) for drift in drifts[:PLANNED_SHOWN]], len(drifts), not asked.dry_run)
+    page = list(islice((drift for drift in drifts if after is None or place_of(drift) > after), limit + 1))
+    more = _write_cursor(page[limit - 1]) if len(page) > limit else None
+    counts = Counts(**actions.counts_of(drifts))
+    at_risk = sum(bool(drift.risks and drift.steps) for drift in drifts)
+    return WantedPlan([_told(drift) for drift in page[:limit]], more, len(drifts), counts, at_risk, not asked.dry_run)
+
+
+def _write_cursor(drift: Drift) -> str:
+    return queries.cursor("{} {}".format(*place_of(drift)))
+
+
+def _read_cursor(text: str | None) -> tuple[int, str] | None:
+    if text is None:
+        return None
+    rank, _, name = queries.read_cursor(text).partition(" ")
+    if rank not in ("0", "1", "2"):
+        raise queries.BadCursor
+    return int(rank), name
 
 
 def _told(drift: Drift) -> ToldDrift:

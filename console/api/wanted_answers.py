@@ -7,18 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from console.wanted.model import Change, DriftState
-
-
-class ToldDrift(Struct, frozen=True):
-    object: Annotated[str, Meta(description="topic/NAME, or brokers: the default settings of all of them")]
-    state: DriftState
-    sentence: str
-    place: Annotated[str | None, Meta(description="file:line where it is wanted")]
-    changes: list[Change]
-    risks: Annotated[list[str], Meta(description="what could lose data: wants confirm")]
-    impossible: Annotated[list[str], Meta(description="what no mending can do")]
-    seen: Annotated[str, Meta(description="stands for exactly this drift")]
+from console.wanted.model import ToldDrift
 
 
 class Counts(Struct):
@@ -29,10 +18,13 @@ class Counts(Struct):
 
 
 class WantedPlan(Struct):
-    """`drifts` are the first of `total`."""
+    """`drifts` are a page; `total`, `counts` and `at_risk` are of all."""
 
     drifts: list[ToldDrift]
+    next: Annotated[str | None, Meta(description="give it back as `cursor` for the page after; null on the last")]
     total: int
+    counts: Counts
+    at_risk: Annotated[int, Meta(description="how many objects could lose data when they are mended")]
     kept: Annotated[bool, Meta(description="false of a dry run")]
 
 

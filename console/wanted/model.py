@@ -80,8 +80,8 @@ class Steps(Struct, frozen=True):
         return bool(self.create or self.configs or self.grow_to or self.moves)
 
 
-class Drift(Struct, frozen=True):
-    """One object that is not as it is wanted. `impossible` says what no mending can do."""
+class ToldDrift(Struct, frozen=True):
+    """One object that is not as it is wanted, as pages and REST have it. `impossible` says what no mending can do."""
 
     object: Annotated[str, Meta(description="topic/NAME, or brokers: the default settings of all of them")]
     state: DriftState
@@ -91,4 +91,9 @@ class Drift(Struct, frozen=True):
     risks: Annotated[list[str], Meta(description="what could lose data: wants confirm")]
     impossible: Annotated[list[str], Meta(description="what no mending can do")]
     seen: Annotated[str, Meta(description="stands for what is wanted and what is there; where replicas go may be chosen anew")]
+
+
+class Drift(ToldDrift, frozen=True):
+    """With what mends it."""
+
     steps: Steps = Steps()

@@ -41,6 +41,11 @@ def plan(wanted: Wanted, actual: Actual) -> list[Drift]:
     return [*found, *([brokers] if brokers else []), *unwanted]
 
 
+def place_of(drift: Drift) -> tuple[int, str]:
+    """Where the drift stands in the plan, whatever else is in it: what comes after it can be asked for when the cluster has changed."""
+    return (2 if drift.state == "unmanaged" else int(drift.object == BROKERS)), drift.object
+
+
 def topic_drift(name: str, wanted: WantedTopic, actual: ActualTopic | None, load: dict[int, int]) -> Drift | None:
     """`load` is counted on as replicas are placed."""
     if actual is None:

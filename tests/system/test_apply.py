@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.commands.wanted import PAGE
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.rest import LOCAL, Rest
@@ -58,6 +59,16 @@ def test_a_cluster_becomes_what_a_folder_wants(highwater: Commands, rest: Rest, 
     (tmp_path / "b.yaml").write_text(f"topics:\n  {new}: {{partitions: 1}}\nbrokers:\n")
     shrunk = [drift for drift in highwater.json("apply", folder, "--dry-run")["drifts"] if drift["state"] != "unmanaged"]
     assert [(drift["object"], drift["state"]) for drift in shrunk] == [(f"topic/{new}", "impossible")]
+
+
+def test_more_objects_than_a_page_holds_are_all_told_and_counted(highwater: Commands, make_topic: MakeTopic, tmp_path: Path) -> None:
+    unwanted = make_topic("apply-many", [[1]])
+    many = "".join(f"  many-{number:05}: {{partitions: 1, replication_factor: 1}}\n" for number in range(PAGE + 3))
+    (tmp_path / "a.yaml").write_text(f"topics:\n{many}")
+    plan = highwater.json("apply", str(tmp_path), "--dry-run", "--prune", unwanted)
+    assert plan["counts"]["missing"] == PAGE + 3 == sum(drift["state"] == "missing" for drift in plan["drifts"])
+    assert f"topic/{unwanted}" in [drift["object"] for drift in plan["drifts"]]
+    assert f"{PAGE + 3} objects would be changed" in highwater.run("apply", str(tmp_path)).stderr
 
 
 def test_what_cannot_be_meant_names_file_and_line(highwater: Commands, tmp_path: Path) -> None:

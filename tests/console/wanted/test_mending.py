@@ -52,6 +52,23 @@ def test_a_dry_run_keeps_nothing(ask: Asked) -> None:
     assert_problem(ask("GET", WANTED), 404)
 
 
+def test_a_plan_is_told_page_by_page_whatever_changes_between_them(ask: Asked, cluster: Cluster) -> None:
+    page = put(ask, dry_run=True)
+    assert (page["next"], page["counts"], page["at_risk"]) == (None, {"missing": 1, "differs": 2, "impossible": 1, "unmanaged": 1}, 2)
+    seen: list[str] = []
+    cursor = ""
+    while cursor is not None:
+        answer = ask("PUT", f"{WANTED}?limit=1" + (f"&cursor={cursor}" if cursor else ""), {"files": {"a.yaml": FILE}, "dry_run": True})
+        page = json.loads(answer.content)
+        seen += [drift["object"] for drift in page["drifts"]]
+        cursor = page["next"]
+        cluster.topics_ |= {"fresh": {0: [1, 2, 3], 1: [1, 2, 3]}}
+    assert seen == ["topic/fresh", "topic/orders", "topic/small", "brokers", "topic/extra"]
+    for wrong in ("x", "OSBh"):  # the second is "9 a"
+        refused = ask("PUT", f"{WANTED}?cursor={wrong}", {"files": {"a.yaml": FILE}, "dry_run": True})
+        assert assert_problem(refused, 400)["field"] == "cursor"
+
+
 def test_what_is_kept_is_told_with_what_differs(ask: Asked) -> None:
     put(ask)
     found = json.loads(ask("GET", WANTED).content)
