@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from tests.bench import browser, disk, lists, live, ratios, soak, start
+from tests.bench import browser, disk, lists, live, pages, ratios, soak, start
 from tests.bench.figures import Figure, print_table
 
 PARTS: dict[str, Callable[[bool], list[Figure]]] = {
@@ -17,6 +17,7 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
     "idle": start.idle,
     "disk": disk.disk,
     "browser": browser.browser,
+    "pages": pages.pages,
     "live": live.live,
     "lists": lists.lists,
     "soak": soak.soak,

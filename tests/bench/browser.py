@@ -7,12 +7,7 @@ the page notes when the partition's log end changed. Both read the same machine'
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,12 +18,10 @@ from playwright.sync_api import Page, sync_playwright
 from broker_core.local.layout import BROKER_IDS
 from tests.bench import world
 from tests.bench.figures import Figure
-from tests.support.cluster import TestCluster
+from tests.support.console_system import ConsoleSystem
 
 TOPIC = "seen"
 CHANGES, CHANGES_QUICK = 60, 8
-UP_SECONDS = 240.0
-DOWN_SECONDS = 60.0
 PAGE_MS = 20_000
 TARGET_MS = 250.0
 CHROMIUM = "/usr/bin/chromium"
@@ -45,59 +38,45 @@ WAIT = "words => { const found = window.seen.find(([text]) => text === words); r
 
 def browser(quick: bool) -> list[Figure]:
     """One record at a time, a while apart, so that each change is one of its own."""
-    with world.folder() as data, _system(data / "data") as (cluster, password):
-        config = {"message.timestamp.type": "LogAppendTime"}
-        world.create_topic(cluster.bootstrap_servers, TOPIC, replicas=len(BROKER_IDS), config=config)
-        with sync_playwright() as playwright:
-            chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-            page = chromium.new_page()
-            _sign_in(page, cluster.layout.console_url, password)
-            delays = _delays(page, cluster, CHANGES_QUICK if quick else CHANGES)
-            chromium.close()
-    return [
-        Figure(
-            "append in a broker → DOM of the topic's page", "ms", delays, at_most=TARGET_MS, note=f"{len(delays)} changes, one at a time"
-        )
-    ]
+    with world.folder() as data, whole_system(data / "data") as system, sync_playwright() as playwright:
+        make_topic(system)
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = chromium.new_page()
+        sign_in(page, system)
+        delays = changes_seen(page, system, CHANGES_QUICK if quick else CHANGES)
+        chromium.close()
+    note = f"{len(delays)} changes, one at a time"
+    return [Figure("append in a broker → DOM of the topic's page", "ms", delays, at_most=TARGET_MS, note=note)]
 
 
 @contextlib.contextmanager
-def _system(data: Path) -> Iterator[tuple[TestCluster, str]]:
-    """`make up` without demo traffic; the first admin's password."""
-    cluster = TestCluster(data)
-    command = [sys.executable, "-m", "broker_core.cli.main", "--data", str(data), "up", "--no-demo"]
-    process = subprocess.Popen(command, cwd=world.ROOT, env={**os.environ, **cluster.environment}, stdout=subprocess.PIPE, text=True)
+def whole_system(data: Path) -> Iterator[ConsoleSystem]:
+    """What `make up` runs, without demo traffic."""
+    system = ConsoleSystem(data)
     try:
-        yield cluster, _password(process)
+        system.up()
+        yield system
     finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(DOWN_SECONDS)
+        system.down()
 
 
-def _password(process: subprocess.Popen[str]) -> str:
-    """Reads what `up` prints until it is ready."""
-    assert process.stdout is not None
-    printed, deadline = [], time.monotonic() + UP_SECONDS
-    for line in process.stdout:
-        printed.append(line)
-        if "Bootstrap:" in line:
-            return next(words.split()[-1] for words in printed if "admin password: " in words)
-        if time.monotonic() > deadline:
-            break
-    raise RuntimeError(f"the system did not come up; it said last: {''.join(printed[-5:])}")
+def make_topic(system: ConsoleSystem) -> None:
+    config = {"message.timestamp.type": "LogAppendTime"}
+    world.create_topic(system.bootstrap_servers, TOPIC, replicas=len(BROKER_IDS), config=config)
 
 
-def _sign_in(page: Page, url: str, password: str) -> None:
-    page.goto(f"{url}login?next=/topics/{TOPIC}/0")
+def sign_in(page: Page, system: ConsoleSystem) -> None:
+    """The page of the topic's partition is open then."""
+    page.goto(f"{system.url}/login?next=/topics/{TOPIC}/0")
     page.fill("#username", "admin")
-    page.fill("#password", password)
+    page.fill("#password", system.password)
     page.click("button[type=submit]")
     page.wait_for_selector('[data-part="leo"]', timeout=PAGE_MS)
 
 
-def _delays(page: Page, cluster: TestCluster, count: int) -> list[float]:
-    """Milliseconds from each append to its sight; the first record only shows that the page is live."""
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all", "linger.ms": 0, **world.QUIET})
+def changes_seen(page: Page, system: ConsoleSystem, count: int) -> list[float]:
+    """Milliseconds from each append to its sight on the partition's page; the first record only shows that the page is live."""
+    producer = Producer({"bootstrap.servers": system.bootstrap_servers, "acks": "all", "linger.ms": 0, **world.QUIET})
     page.evaluate(WATCH)
     choose, delays = random.Random(1), []
     for number in range(count + 1):
