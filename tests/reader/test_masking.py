@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import struct
 from typing import Any
 
+import msgspec
 import pytest
 
+from console.rules.records.decoding import CHOICES
 from console.rules.records.masking import Rule
 from console.snapshot.connect import sync_client
 from tests.reader.conftest import Topic
@@ -37,6 +40,19 @@ def test_a_secret_in_a_value_is_never_kept(topic: Topic, rules: tuple[Rule, ...]
     assert SECRET not in shown and "1111" not in shown and SECRET.encode().hex(" ") not in shown
     if rules == (CARD,) and form == "json":
         assert found[0].value is not None and '"order": 7' in found[0].value.text, "the rest is shown"
+
+
+@pytest.mark.parametrize("form", list(CHOICES))
+def test_a_number_is_never_kept_in_any_format(topic: Topic, form: str) -> None:
+    card = 4111_1111_1111_1111
+    values = [struct.pack(">q", card), struct.pack(">d", card), msgspec.msgpack.encode({"card": card}), struct.pack(">i", 411_111_111)]
+    topic.write(*({"value": value, "key": value, "headers": [("card", value)]} for value in values))
+    _, found = topic.search((Rule("pattern", "[0-9]{9}"),), start="oldest", key=form, value=form)
+    assert len(found) == len(values)
+    for one in found:
+        assert all(part is not None and part.masked for part in (one.key, one.value, one.headers[0].value))
+    shown = kept(topic)
+    assert "4111" not in shown and not any(value.hex(" ") in shown for value in values)
 
 
 @pytest.mark.parametrize(

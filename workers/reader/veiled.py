@@ -7,7 +7,8 @@ from typing import Any
 
 from confluent_kafka import Message
 
-from console.rules.records.masking import Rule, Veil
+from console.rules.records.masking import Veil
+from console.rules.records.progress import Search
 from workers.reader.bounds import in_time
 
 
@@ -47,9 +48,9 @@ class Veiled:
 Seen = Message | Veiled
 
 
-def sight(rules: tuple[Rule, ...]) -> Callable[[Message], Seen] | None:
-    """How messages are seen under the rules; None where there are none."""
-    if not rules:
+def sight(search: Search) -> Callable[[Message], Seen] | None:
+    """How messages are seen under the search's rules; None where there are none."""
+    if not search.rules:
         return None
-    veil = Veil(rules, in_time)
+    veil = Veil(search.rules, in_time, key_form=search.query.key, value_form=search.query.value)
     return lambda message: Veiled(message, veil)

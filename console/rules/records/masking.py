@@ -10,7 +10,9 @@ from typing import Any, Literal, get_args
 import msgspec
 from msgspec import Struct
 
+from console.rules.records.decoding import DECODERS
 from console.rules.records.matching import JSON_TESTED_BYTES_MAX, Headers, compile_path, compile_pattern
+from console.rules.records.readings import msgpack_with, readings
 
 Part = Literal["value", "key", "field", "header", "pattern"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -64,9 +66,14 @@ Bounded = Callable[[Callable[[bytes], bytes]], Callable[[bytes], bytes]]
 
 
 class Veil:
-    """Rules made ready; `bounded` cuts off what takes too long, by raising."""
+    """Rules made ready; `bounded` cuts off what takes too long, by raising. `key_form` and `value_form` are the formats that the reader
+    chose. A pattern holds for all that bytes can be read as: where they cannot be told to be a text alone, and another reading has what
+    it looks for, they are hidden whole."""
 
-    def __init__(self, rules: Sequence[Rule], bounded: Bounded = lambda call: call) -> None:
+    def __init__(
+        self, rules: Sequence[Rule], bounded: Bounded = lambda call: call, *, key_form: str = "auto", value_form: str = "auto"
+    ) -> None:
+        self._key_form, self._value_form = key_form, value_form
         self._whole = {rule.part for rule in rules}
         self._headers = [rule.expression for rule in rules if rule.part == "header"]
         self._patterns = [compile_pattern(rule.expression) for rule in rules if rule.part == "pattern"]
@@ -77,7 +84,7 @@ class Veil:
         return self._key(key), self._value(value), [(name, self._header(name, raw)) for name, raw in headers]
 
     def _key(self, raw: bytes | None) -> bytes | None:
-        return RAW if "key" in self._whole and raw is not None else self._text(raw)
+        return RAW if "key" in self._whole and raw is not None else self._text(raw, self._key_form)
 
     def _value(self, raw: bytes | None) -> bytes | None:
         if raw is None or "value" in self._whole:
@@ -87,19 +94,28 @@ class Veil:
                 raw = self._fields(raw)
             except Exception:  # whatever it is: a value that a rule could not be applied to is not shown
                 return RAW
-        return self._text(raw)
+        return self._text(raw, self._value_form)
 
     def _header(self, name: str, raw: bytes | None) -> bytes | None:
         hidden = any(fnmatch.fnmatchcase(name, wanted) for wanted in self._headers)
         return RAW if hidden and raw is not None else self._text(raw)
 
-    def _text(self, raw: bytes | None) -> bytes | None:
-        if raw is None or not self._patterns:
+    def _text(self, raw: bytes | None, form: str = "auto") -> bytes | None:
+        if not raw or not self._patterns:
             return raw
-        raw = plain(raw)
+        packed = msgpack_with(raw, self._substituted)
+        if packed is not None:
+            return RAW if self._finds(DECODERS["msgpack"](packed).encode()) else packed
+        raw = self._substituted(plain(raw))
+        return RAW if any(self._finds(reading) for reading in readings(raw, form)) else raw
+
+    def _substituted(self, raw: bytes) -> bytes:
         for pattern in self._patterns:
             raw = pattern.sub(RAW, raw)
         return raw
+
+    def _finds(self, raw: bytes) -> bool:
+        return any(pattern.search(raw) is not None for pattern in self._patterns)
 
 
 def plain(raw: bytes) -> bytes:
