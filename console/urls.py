@@ -16,9 +16,11 @@ from console.views.favourites import favourite
 from console.views.group import group, group_delete, group_offsets
 from console.views.groups import groups
 from console.views.jobs import job, job_cancel, job_create, jobs
+from console.views.masking import mask_rule, mask_rule_new, mask_rule_remove, masking
 from console.views.overview import overview
 from console.views.partition import partition
 from console.views.partition_log import partition_log
+from console.views.record_deletion import topic_records_delete
 from console.views.records import audit, events
 from console.views.reports import analytics, health, health_run
 from console.views.session import login, logout
@@ -79,6 +81,7 @@ urlpatterns = [
     path("topics/<topic:name>/<int:partition>/log", partition_log, name="partition_log"),
     path("topics/<topic:name>/records", topic_records, name="topic_records"),
     path("topics/<topic:name>/records/new", topic_records_new, name="topic_records_new"),
+    path("topics/<topic:name>/records/delete", topic_records_delete, name="topic_records_delete"),
     path("topics/<topic:name>/records/found", topic_records_found, name="topic_records_found"),
     path("topics/<topic:name>/records/download", topic_records_download, name="topic_records_download"),
     path("topics/<topic:name>/records/stop", topic_records_stop, name="topic_records_stop"),
@@ -106,6 +109,10 @@ urlpatterns = [
     path("clusters/<slug:cluster_id>", cluster_change, name="cluster_change"),
     path("clusters/<slug:cluster_id>/delete", cluster_delete, name="cluster_delete"),
     path("settings", settings, name="settings"),
+    path("settings/masking", masking, name="masking"),
+    path("settings/masking/new", mask_rule_new, name="mask_rule_new"),
+    path("settings/masking/<int:rule_id>", mask_rule, name="mask_rule"),
+    path("settings/masking/<int:rule_id>/delete", mask_rule_remove, name="mask_rule_remove"),
     path("settings/tokens/new", token_create, name="token_create"),
     path("settings/tokens/<int:token_id>/revoke", token_revoke, name="token_revoke"),
     path("api/v1/", api.urls),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from console.actions.audit import audited
 from console.actions.masking import rules_for
 from console.clock import now_ms
@@ -29,11 +31,9 @@ def search_records(actor: Actor, cluster: Cluster, topic: str, query: Query, *, 
     told = {name: value for name, value in query.address().items() if name not in NOT_TOLD}
     with audited(actor, VIEWER, "read records", topic, cluster=cluster, changes_cluster=False, after=told):
         topic_or_fail(Snapshot(cluster.pk), topic)
-        chars = {"chars": WHOLE_CHARS} if whole else {}
         rules = rules_for(actor, cluster, topic)
-        search = Search(
-            id=store.new_id(), cluster=cluster.pk, topic=topic, query=query, by=actor.name, asked_ms=now_ms(), rules=rules, **chars
-        )
+        search = Search(id=store.new_id(), cluster=cluster.pk, topic=topic, query=query, by=actor.name, asked_ms=now_ms(), rules=rules)
+        search = replace(search, chars=WHOLE_CHARS) if whole else search
         store.ask(search)
     return search
 

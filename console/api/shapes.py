@@ -76,8 +76,23 @@ class UncleanElection(Strict):
 
 
 class RecordDeletion(Strict):
+    model_config = Strict.model_config | {"json_schema_extra": {"examples": [{"before": 1200, "dry_run": True}]}}
+
     before: Offset
     dry_run: bool = False
+    confirm: Confirm = False
+
+
+class TopicRecordDeletion(Strict):
+    """What is older than `time` goes, or what lies below the offset `before`; with neither all that there is. `partitions`: all where it is
+    left out."""
+
+    model_config = Strict.model_config | {"json_schema_extra": {"examples": [{"time": "2026-01-31T09:00:00Z", "dry_run": True}]}}
+
+    partitions: Annotated[list[Id], Field(min_length=1, max_length=200)] | None = None
+    before: Offset | None = None
+    time: AwareDatetime | None = None
+    dry_run: DryRun = False
     confirm: Confirm = False
 
 

@@ -11,17 +11,20 @@ from ninja import Router, Status
 from pydantic import Field
 
 from console import queries
-from console.actions.record_deletion import delete_records, plan_deletion
+from console.actions.offsets import AtTime
+from console.actions.record_deletion import delete_records, delete_topic_records, plan_deletion, plan_topic_deletion
 from console.actions.records import await_progress, go_on, search_or_fail, search_records
 from console.actions.writing import placeholders, write_records
 from console.api.answers import Listed
 from console.api.bearer import Bearer
 from console.api.described import answers
-from console.api.shapes import Confirm, Limit, RecordDeletion, Strict, listed, number_cursor
+from console.api.shapes import Confirm, Limit, RecordDeletion, Strict, TopicRecordDeletion, listed, number_cursor
 from console.errors import Invalid
 from console.queries import BadQuery
 from console.roles import ADMIN, OPERATOR, VIEWER
 from console.rules.records.decoding import CHOICES
+from console.rules.records.deleting import Deletion, Gone, Unread, risks
+from console.rules.records.deleting import sentence as sentence_of_deletion
 from console.rules.records.progress import Found, Search, Span, State, in_order, next_cursor, sentence
 from console.rules.records.query import COUNT, COUNT_MAX, TEXT_CHARS_MAX, Order, Query, Start, Where, check
 from console.rules.records.writing import RECORDS_MAX, NewRecord, WrongRecord, repeated
@@ -115,6 +118,18 @@ class RecordsDeleted(Struct):
     first: int
     end: int
     offsets: int
+    done: bool
+
+
+class TopicRecordsDeleted(Struct):
+    """Each partition with what goes of it (`done`: has gone), and the groups that had not read some of that."""
+
+    partitions: list[Gone]
+    offsets: int
+    about_bytes: Annotated[int | None, Meta(description="taking all records for equally large; null: not available")]
+    unread: Annotated[list[Unread] | None, Meta(description="null: not known")]
+    more_groups: Annotated[int, Meta(description="so many groups more read the topic and were not looked at")]
+    sentence: str
     done: bool
 
 
@@ -232,3 +247,23 @@ def delete(request: Any, cluster_id: str, name: str, number: int, payload: Recor
     if payload.dry_run:
         return RecordsDeleted(*plan_deletion(cluster, name, number, payload.before), done=False)
     return RecordsDeleted(*delete_records(request.auth, cluster, name, number, payload.before, confirm=payload.confirm), done=True)
+
+
+@router.post(IN_TOPIC + "/delete-records", auth=Bearer(ADMIN, "delete records"))
+@answers(TopicRecordsDeleted)
+def delete_of_topic(request: Any, cluster_id: str, name: str, payload: TopicRecordDeletion) -> TopicRecordsDeleted:
+    """Deletes, for good, what is older than a time or lies below an offset, of several partitions. `dry_run` tells what would go and which
+    groups have not read it; without `confirm` 422 says so in words. A partition that refuses has its `error` and stops no other."""
+    cluster = queries.cluster_of(cluster_id)
+    if payload.before is not None and payload.time is not None:
+        raise Invalid("time", "Give an offset or a time, not both.")
+    before = AtTime(round(payload.time.timestamp() * 1000)) if payload.time is not None else payload.before
+    spans = None if payload.partitions is None else [(number, number) for number in payload.partitions]
+    if payload.dry_run:
+        return _deleted(plan_topic_deletion(cluster, name, spans, before), done=False)
+    return _deleted(delete_topic_records(request.auth, cluster, name, spans, before, confirm=payload.confirm), done=True)
+
+
+def _deleted(plan: Deletion, *, done: bool) -> TopicRecordsDeleted:
+    said = sentence_of_deletion(plan.partitions) if done else " ".join(risks(plan))
+    return TopicRecordsDeleted(plan.partitions, plan.offsets, plan.about_bytes, plan.unread, plan.more_groups, said, done)

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from console.actions.tokens import create_token, revoke_token
 from console.live.browser.consumer import end_sockets, token_group
-from console.models import ApiToken
+from console.models import ApiToken, MaskRule
 from console.queries import NotFound
 from console.roles import ADMIN, ROLES, actor_of
 from console.templatetags.times import ago
@@ -25,7 +25,9 @@ def _context(request: Any) -> dict[str, Any]:
         "zookeeper": request.cluster.zookeeper,
         "data_folder": str(django_settings.DATA_DIR),
     }
-    return {"tokens": tokens, "roles": ROLES, "addresses": where, "days": ApiToken.DAYS, "days_max": ApiToken.DAYS_MAX}
+    rules = MaskRule.objects.filter(cluster=request.cluster).count() if actor.may(ADMIN) else 0
+    days = {"days": ApiToken.DAYS, "days_max": ApiToken.DAYS_MAX}
+    return {"mask_rules": rules, "tokens": tokens, "roles": ROLES, "addresses": where, **days}
 
 
 @page()

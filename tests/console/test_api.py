@@ -44,6 +44,7 @@ WRITES: dict[tuple[str, str], tuple[Any, str, int]] = {
     ("DELETE", f"{BASE}/topics/orders"): (None, "admin", 204),
     ("POST", f"{BASE}/topics/orders/partitions"): ({"count": 6}, "operator", 200),
     ("POST", f"{BASE}/topics/orders/partitions/0/delete-records"): ({"before": 5, "confirm": True}, "admin", 200),
+    ("POST", f"{BASE}/topics/orders/delete-records"): ({"before": 5, "confirm": True}, "admin", 200),
     ("POST", f"{BASE}/groups/billing/offsets"): ({"topic": "orders", "to": "latest"}, "operator", 200),
     ("DELETE", f"{BASE}/groups/billing"): (None, "admin", 204),
     ("POST", f"{BASE}/brokers/1/pause"): (None, "admin", 200),
@@ -426,9 +427,13 @@ PLACES = {
 def test_a_query_parameter_that_a_route_does_not_have_is_refused(tokens: dict[str, dict[str, str]], method: str, shape: str) -> None:
     """By every one of them, with the names that it knows, before anything is done: `?sate=offline` is no wish for everything."""
     path = re.sub(r"{(\w+)}", lambda name: PLACES[name[1]], shape)
-    unwalked = {f"{BASE}/topics/orders/records": {"records": [{"value": "x"}]}}
-    """Not walked with the writes: it wants a real cluster."""
-    body = WRITES.get((method, path), (unwalked.get(path, {}) if method in ("POST", "PATCH") else None,))[0]
+    unwalked = {
+        f"{BASE}/topics/orders/records": {"records": [{"value": "x"}]},
+        f"{BASE}/mask-rules/preview": {"topic": "orders", "value": "x"},
+        f"{BASE}/mask-rules/1": {"topics": "orders", "part": "key", "below": "admin"},
+    }
+    """Not walked with the writes: they want a real cluster, a reader, a rule."""
+    body = WRITES.get((method, path), (unwalked.get(path, {}) if method in ("POST", "PATCH", "PUT") else None,))[0]
     answer = ask(tokens["admin"], method, f"{path}?sate=offline", body)
     said = assert_problem(answer, 400)
     assert said["field"] == "sate"

@@ -26,6 +26,7 @@ NO_CHANGES = {
     "console.actions.clusters.test": "changes nothing",
     "console.actions.audit": "is what refuses",
     "console.actions.masking": "of what the console shows of records",
+    "console.actions.mask_preview": "the same",
     "console.actions.records": "only reads",
     "console.actions.wanted.keep_wanted": "of what the console compares the cluster with",
     "console.actions.wanted.forget_wanted": "the same",

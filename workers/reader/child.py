@@ -17,6 +17,7 @@ from console.searches import store
 from workers.reader.backward import Backward
 from workers.reader.bounds import TooLong
 from workers.reader.forward import Forward
+from workers.reader.pasted import show
 from workers.reader.plan import NotThere, spans_of
 from workers.reader.run import Over, Run
 from workers.reader.wanted import wanted
@@ -37,6 +38,9 @@ def read(search: Search) -> None:
 
 def _read(search: Search, progress: Progress) -> None:
     run = Run(search, progress, settings.RECORDS_BYTES_PER_S)
+    if search.pasted is not None:
+        _end(run, *show(run, search.pasted))
+        return
     try:
         with RecordLog(connection_of(Cluster.objects.get(pk=search.cluster)), search.topic) as records:
             _end(run, *_outcome(run, records))

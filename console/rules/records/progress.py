@@ -11,6 +11,7 @@ from console.rules import words
 from console.rules.records.decoding import Part
 from console.rules.records.masking import Rule
 from console.rules.records.query import Query, cursor_of
+from console.rules.records.writing import Raw
 
 State = Literal["queued", "running", "done", "full", "stopped", "timed_out", "interrupted", "failed"]
 OVER: tuple[State, ...] = ("done", "full", "stopped", "timed_out", "interrupted", "failed")
@@ -52,6 +53,8 @@ class Search(Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     chars: int = 4096
     """How much of a key, a value or a header is kept."""
+    pasted: Raw | None = None
+    """Nothing is read then: this one is what there is to be found."""
 
 
 class Progress(Struct, kw_only=True):
