@@ -58,6 +58,7 @@ def page(*methods: str, role: str = VIEWER, doing: str = "", query: Sequence[str
                     set_script_prefix(f"{present_of(request)}/")
                 return render(request, "error.html", {"form_error": shown, "status": status}, status=status)
 
+        wrapped.is_read = not methods or "GET" in methods  # type: ignore[attr-defined]
         return wrapped
 
     return decorate

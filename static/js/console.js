@@ -5,6 +5,7 @@ import { eventItem, paint, paintBrief, paintVerdict, read } from "./bind.js";
 import { Ladder } from "./ladder.js";
 import { draw, grow, seriesOf, shownIn } from "./charts.js";
 import { past } from "./past.js";
+import { regions } from "./regions.js";
 import { clock, duration } from "./format.js";
 import { startTour } from "./tour.js";
 
@@ -228,7 +229,7 @@ function htmxHooks() {
     keepOpen(event.target);
     if ([403, 409, 422].includes(status)) { event.detail.shouldSwap = true; event.detail.isError = false; }
   });
-  document.addEventListener("htmx:afterSwap", (event) => { follow(event.target); reopen(event.target); startLadders(event.target); plots(event.target); repaint(event.target); });
+  document.addEventListener("htmx:afterSwap", (event) => { follow(event.target); reopen(event.target); startLadders(event.target); plots(event.target); repaint(event.target); regions(); });
   document.addEventListener("htmx:configRequest", (event) => {
     const token = document.cookie.split("; ").find((item) => item.startsWith("csrftoken="));
     if (token) event.detail.headers["X-CSRFToken"] = token.slice("csrftoken=".length);
@@ -282,6 +283,7 @@ if (url) {
 }
 startLadders();
 plots();
+regions();
 past();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plots());
 startTour();

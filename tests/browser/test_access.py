@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-from playwright.sync_api import Page, expect
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from playwright.sync_api import Browser, Page, expect
 
 from broker_core.local.process import wait_until
+from tests.support.axe import violations
 from tests.support.clients import produce
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
@@ -21,21 +22,38 @@ TOPIC, GROUP = "seen-by-ear", "readers-by-ear"
 PATHS = {
     "overview": "/",
     "brokers": "/brokers",
+    "broker": "/brokers/1",
+    "broker_if_stopped": "/brokers/1/if-it-stops",
+    "controller": "/controller",
+    "znodes": "/controller/zookeeper?path=/brokers/ids/1",
     "topics": "/topics",
-    "new topic": "/new-topic",
+    "topic_create": "/new-topic",
     "topic": f"/topics/{TOPIC}",
     "partition": f"/topics/{TOPIC}/0",
-    "records": f"/topics/{TOPIC}/records",
+    "partition_log": f"/topics/{TOPIC}/0/log",
+    "topic_records": f"/topics/{TOPIC}/records?start=oldest",
+    "topic_records_new": f"/topics/{TOPIC}/records/new",
+    "topic_record": f"/topics/{TOPIC}/records/0/0",
     "groups": "/groups",
     "group": f"/groups/{GROUP}",
     "jobs": "/jobs",
+    "job": "/jobs/1",
     "analytics": "/analytics",
     "health": "/health",
+    "wanted": "/wanted",
     "events": "/events",
+    "changes": "/changes",
     "audit": "/audit",
     "settings": "/settings",
     "clusters": "/clusters",
-    "new cluster": "/clusters/new",
+    "cluster_new": "/clusters/new",
+}
+"""By the names of their addresses."""
+ELSEWHERE = {
+    "cluster_change": "the form of cluster_new",
+    "topic_records_found": "a part of topic_records",
+    "topic_records_download": "a file",
+    "wanted_mend": "needs a wanted state that differs",
 }
 CONTROLS = """() => {
   const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]")];
@@ -68,6 +86,9 @@ MARKS = """() => [...document.querySelectorAll("table")].filter((table) => {
 def heard(shared_system: ConsoleSystem) -> Iterator[None]:
     """A topic with records, a group that has read some, and a row in each table: a token, jobs, an earlier report."""
     produce(shared_system, TOPIC, [b"x"] * 10)
+    producer = Producer({"bootstrap.servers": shared_system.bootstrap_servers})
+    producer.produce(TOPIC, b"x", partition=0)
+    assert producer.flush(60) == 0
     consumer = Consumer({"bootstrap.servers": shared_system.bootstrap_servers, "group.id": GROUP})
     eventually(lambda: committed(consumer), what="an offset is committed")
     consumer.close()
@@ -129,6 +150,21 @@ def test_every_control_is_reached_by_tab_and_has_a_name(name: str, width: int, p
     assert not unseen
     assert not nameless(page)
     assert not page.evaluate(MARKS)
+    assert not violations(page)
+
+
+def test_every_page_that_there_is_is_looked_at() -> None:
+    from console.urls import urlpatterns
+
+    pages = {one.name for one in urlpatterns if getattr(getattr(one, "callback", None), "is_read", False)}
+    assert pages - ELSEWHERE.keys() == PATHS.keys()
+
+
+def test_the_first_page_is_for_everybody_too(browser: Browser, system: ConsoleSystem) -> None:
+    with browser.new_page() as page:
+        page.goto(f"{system.url}/login")
+        assert not violations(page)
+        assert not nameless(page)
 
 
 def test_what_is_live_is_not_read_out(page: Page, system: ConsoleSystem) -> None:

@@ -13,7 +13,7 @@ _CITATION = re.compile(rf"\bspec (?P<ids>{_ID}(?:(?:, |–){_ID})*)")
 _BARE = re.compile(r"""(?:(?<=\()|(?<=\"\"\"))[SRPNZGOB]\d{1,2}(?:(?:, |–)[SRPNZGOB]\d{1,2})*(?=[),;:.])""")
 _FORMER = re.compile(r"\b(?:SOURCES|REPLICATION) [A-Z]\d{0,2}\b")
 _KINDS = (".py", ".md", ".html", ".js", ".toml")
-_SKIPPED = ("static/vendor/", "docs/specification.md", "tests/architecture/test_specification.py")
+_SKIPPED = ("static/vendor/", "tests/browser/vendor/", "docs/specification.md", "tests/architecture/test_specification.py")
 
 
 class Citation(NamedTuple):
