@@ -10,6 +10,8 @@ from console.rules.words import counted
 LINES_LIMIT = 20
 TEXT_CHARS_LIMIT = 200
 NONE = "–"
+INHERITED = "inherited"
+"""Beside the settings that were in force before: those that had no value of their own, for whoever puts them back."""
 
 
 class Line(NamedTuple):
@@ -23,6 +25,7 @@ class Line(NamedTuple):
 def differences(before: Any, after: Any) -> tuple[list[Line], int]:
     """The lines that differ, in the order they were asked for, at most `LINES_LIMIT`; and how many more there are."""
     old, new = dict(_flat(before)), dict(_flat(after))
+    old = {label: value for label, value in old.items() if label != INHERITED}
     lines = [
         Line(label, _text(old[label]) if label in old else None, _text(new[label]) if label in new else None)
         for label in [*new, *(label for label in old if label not in new)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
@@ -12,7 +12,7 @@ from django.http.response import HttpResponseBase
 from ninja.errors import HttpError, ValidationError
 
 from console.errors import Conflict, Invalid, Outdated, ReadOnly, TooManyStreams, Unconfirmed
-from console.gateway.errors import GatewayError
+from console.gateway.errors import GatewayError, WrongSettings
 from console.gateway.refusals import kind_of, sentence
 from console.queries import BadQuery, NotFound
 from console.roles import Refused
@@ -70,7 +70,7 @@ def explain(error: Exception) -> Problem:
             return Problem(problems.BAD_QUERY, str(error), error.field)
         case GatewayError():
             kafka = None if error.code is None else (error.code, error.name)
-            return Problem(kind_of(error), sentence(error), kafka=kafka)
+            return Problem(kind_of(error), sentence(error), kafka=kafka, **_wrong_settings(error))
         case Unreadable() | ValidationError() | HttpError():
             return _unread_file(error) if isinstance(error, Unreadable) else _unread_body(error)
     for known, kind in _SAID_BY_ITSELF.items():
@@ -78,6 +78,14 @@ def explain(error: Exception) -> Problem:
             return Problem(kind, str(error))
     kind = next((kind for known, kind in _SAID_BY_KIND.items() if isinstance(error, known)), problems.INTERNAL_ERROR)
     return Problem(kind, kind.advice)
+
+
+def _wrong_settings(error: GatewayError) -> dict[str, Any]:
+    """At which settings, where that is known."""
+    if not isinstance(error, WrongSettings):
+        return {}
+    errors = [{"field": f"configs.{name}", "detail": sentence(one)} for name, one in error.errors.items()][:ERRORS_TOLD]
+    return {"field": errors[0]["field"], "errors": errors}
 
 
 def _unread(error: HttpError) -> Problem:

@@ -7,7 +7,7 @@ from django.urls.converters import StringConverter
 
 from console.api import api
 from console.api.probes import healthz, metrics
-from console.views.broker import broker, broker_config, broker_if_stopped
+from console.views.broker import broker, broker_if_stopped
 from console.views.brokers import broker_action, brokers
 from console.views.changes import changes
 from console.views.clusters import cluster_change, cluster_delete, cluster_new, clusters
@@ -25,7 +25,8 @@ from console.views.records import audit, events
 from console.views.reports import analytics, health, health_run
 from console.views.session import login, logout
 from console.views.settings import settings, token_create, token_revoke
-from console.views.topic import topic, topic_config, topic_delete, topic_partitions, topic_unclean
+from console.views.settings_form import broker_defaults, broker_settings, topic_settings
+from console.views.topic import topic, topic_delete, topic_partitions, topic_unclean
 from console.views.topic_records import (
     topic_record,
     topic_records,
@@ -65,7 +66,8 @@ urlpatterns = [
     path("brokers", brokers, name="brokers"),
     path("brokers/<int:broker_id>", broker, name="broker"),
     path("brokers/<int:broker_id>/if-it-stops", broker_if_stopped, name="broker_if_stopped"),
-    path("brokers/<int:broker_id>/config", broker_config, name="broker_config"),
+    path("brokers/<int:broker_id>/settings", broker_settings, name="broker_settings"),
+    path("broker-defaults", broker_defaults, name="broker_defaults"),
     path("brokers/<int:broker_id>/<slug:action>", broker_action, name="broker_action"),
     path("controller", controller, name="controller"),
     path("controller/zookeeper", znodes, name="znodes"),
@@ -76,7 +78,7 @@ urlpatterns = [
     path("topics/<topic:name>/delete", topic_delete, name="topic_delete"),
     path("topics/<topic:name>/partitions", topic_partitions, name="topic_partitions"),
     path("topics/<topic:name>/unclean-election", topic_unclean, name="topic_unclean"),
-    path("topics/<topic:name>/config", topic_config, name="topic_config"),
+    path("topics/<topic:name>/settings", topic_settings, name="topic_settings"),
     path("topics/<topic:name>/<int:number>", partition, name="partition"),
     path("topics/<topic:name>/<int:partition>/log", partition_log, name="partition_log"),
     path("topics/<topic:name>/records", topic_records, name="topic_records"),

@@ -104,11 +104,6 @@ def _default_copies(kafka: KafkaCluster) -> int | None:
     return int(text) if text else None
 
 
-def _copies(kafka: KafkaCluster, name: str) -> int | None:
-    """The fewest that a partition of the topic has."""
-    return min((len(p["replica_nodes"]) for topic in kafka.topics([name]) for p in topic["partitions"]), default=None)
-
-
 def _serves(topic: Topic | None, partitions: int) -> bool:
     return topic is not None and (topic.partitions or 0) >= partitions and not topic.offline and not topic.starting
 
@@ -215,30 +210,8 @@ def preview_growth(cluster: Cluster, name: str, total: int) -> list[dict[str, An
     return [{"label": "partitions", "before": now, "after": total}]
 
 
-def preview_config(cluster: Cluster, name: str, changes: Mapping[str, str | None]) -> tuple[list[dict[str, Any]], list[str]]:
-    """What the change would do, checked by the broker without doing it: `[{label, before, after}]`, and what it puts at risk."""
-    kafka = KafkaCluster(connection_of(cluster))
-    risks = setting_risks(name, changes, _copies(kafka, name) if MIN_ISR in changes else None)
-    now = {row["name"]: row["value"] for row in kafka.topic_configs(name)}
-    kafka.alter_topic_config(name, changes, validate_only=True)
-    return [{"label": key, "before": now.get(key), "after": value} for key, value in changes.items()], risks
-
-
 def _refuse_size(name: str, total: int, now: int | None) -> None:
     if now is not None and total <= now:
         raise Invalid("count", f"{name} has {counted(now, 'partition')}; give a larger number, partitions cannot be taken away.")
     if total > PARTITIONS_LIMIT:
         raise Invalid("count", f"Give at most {whole(PARTITIONS_LIMIT)} partitions.")
-
-
-def set_config(actor: Actor, cluster: Cluster, name: str, changes: Mapping[str, str | None], *, confirm: bool = False) -> None:
-    """None takes an override away. Without `confirm` what puts records at risk is refused (`Risky`)."""
-    with audited(actor, OPERATOR, "change topic settings", name, cluster=cluster, after=dict(changes)) as entry:
-        if not changes:
-            raise Invalid("key", "Name a setting.")
-        kafka = KafkaCluster(connection_of(cluster))
-        if not confirm:
-            _refuse(setting_risks(name, changes, _copies(kafka, name) if MIN_ISR in changes else None))
-        entry.before = {row["name"]: row["value"] for row in kafka.topic_configs(name) if row["name"] in changes}
-        kafka.alter_topic_config(name, changes)
-    ask_now(cluster.pk, "configs", name)

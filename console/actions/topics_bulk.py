@@ -9,11 +9,13 @@ from typing import Literal, NamedTuple
 
 from broker_core.contract.partitions import Topic
 from console.actions.audit import judge_change
-from console.actions.topics import delete_topic, preview_config, set_config
+from console.actions.settings import change_settings, preview_settings
+from console.actions.topics import delete_topic
 from console.errors import Conflict, Invalid
 from console.gateway.errors import GatewayError
 from console.models import Cluster
 from console.roles import ADMIN, OPERATOR, Actor
+from console.rules.settings.model import Owner
 from console.rules.words import counted, whole
 from console.snapshot.read import Snapshot
 
@@ -93,10 +95,10 @@ def plan_setting(actor: Actor, cluster: Cluster, names: Sequence[str], key: str,
 
 def _change(cluster: Cluster, topic: str, key: str, value: str | None) -> Change:
     try:
-        (row,), risks = preview_config(cluster, topic, {key: value})
+        found = preview_settings(cluster, Owner("topic", topic), {key: value})
     except GatewayError as error:
         return Change(topic, None, value, (), str(error))
-    return Change(topic, row["before"], value, tuple(risks))
+    return Change(topic, found.changes[0].before, value, tuple(found.risks))
 
 
 def _check_setting(key: str, value: str) -> None:
@@ -135,7 +137,7 @@ def set_configs(actor: Actor, cluster: Cluster, names: Sequence[str], key: str, 
     _check_setting(key, value)
 
     def change(name: str) -> Result:
-        set_config(actor, cluster, name, {key: value or None}, confirm=True)
+        change_settings(actor, cluster, Owner("topic", name), {key: value or None}, confirm=True)
         return Result(name, "done", f"{key} is {value}" if value else f"{key} is the default again")
 
     return _each(names, change)

@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from console.actions.audit import audited
 from console.actions.jobs import create_job
-from console.actions.topics import DEFAULT, add_partitions, create_topic, replicas_by_broker, set_config
+from console.actions.settings import change_settings
+from console.actions.topics import DEFAULT, add_partitions, create_topic, replicas_by_broker
 from console.errors import Invalid, Outdated, Risky
 from console.gateway.actual import read_actual
 from console.gateway.connection import connection_of
@@ -24,6 +25,7 @@ from console.gateway.refusals import sentence
 from console.jobs.reassignment import ASSIGNMENTS_LIMIT
 from console.models import Cluster, Job, WantedDrift, WantedState
 from console.roles import ADMIN, OPERATOR, Actor
+from console.rules.settings.model import Owner
 from console.wanted.model import BROKERS, Drift, Wanted
 from console.wanted.planning import plan
 from console.wanted.reading import read
@@ -177,7 +179,7 @@ def _carry_out(actor: Actor, cluster: Cluster, drift: Drift, *, confirm: bool) -
         return [_create(actor, cluster, topic, confirm=confirm)]
     jobs: list[Job | None] = []
     if drift.steps.configs:
-        set_config(actor, cluster, topic, drift.steps.configs, confirm=confirm)
+        change_settings(actor, cluster, Owner("topic", topic), drift.steps.configs, confirm=confirm)
     if drift.steps.grow_to:
         grown = drift.steps.grown or ()
         jobs.append(add_partitions(actor, cluster, topic, drift.steps.grow_to, confirm=confirm, assignment=grown))

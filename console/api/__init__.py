@@ -17,6 +17,7 @@ from console.api import (
     masking,
     problem_kinds,
     records,
+    settings,
     stream,
     topic_records,
     topics,
@@ -45,6 +46,7 @@ api = Described(
 for module in (
     clusters,
     stream,
+    settings,
     brokers,
     controller,
     topics,

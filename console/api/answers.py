@@ -54,15 +54,6 @@ class ListedLive(Listed[Item], Generic[Item]):
     as_of: live.AsOf
 
 
-class BrokerSetting(Struct):
-    name: str
-    value: Annotated[str | None, Meta(description="null where it is not set, or secret")]
-    set_for: Annotated[str, Meta(description="what it is set for, as `this broker`; empty where it is the default")]
-    read_only: Annotated[bool, Meta(description="read at the broker's start only")]
-    sensitive: bool
-    doc: str
-
-
 class Cluster(live.Cluster, frozen=True, kw_only=True):
     name: str
     bootstrap_servers: str

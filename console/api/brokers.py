@@ -8,9 +8,8 @@ from ninja import Router
 
 from broker_core.contract.live import Broker
 from console import queries
-from console.actions.broker_settings import broker_configs
 from console.actions.brokers import act_on_broker
-from console.api.answers import BrokerAction, BrokerSetting, IfStopped, Listed, ListedLive, ReadBroker, read
+from console.api.answers import BrokerAction, IfStopped, ListedLive, ReadBroker, read
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Limit, listed, listed_live, number_cursor
@@ -43,18 +42,6 @@ def broker_if_stopped(request: Any, cluster_id: str, broker_id: int) -> IfStoppe
     """What its stop or death would do to its partitions, the worst 10 000 of them, by what is known now."""
     snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
     return read(IfStopped, if_stopped(snapshot, broker_id), as_of=snapshot.as_of())
-
-
-@router.get("/clusters/{cluster_id}/brokers/{int:broker_id}/settings")
-@answers(Listed[BrokerSetting])
-def broker_settings(request: Any, cluster_id: str, broker_id: int) -> Listed[BrokerSetting]:
-    """All of them, by name, as the broker itself says now. Of a moment of the past they are not kept."""
-    cluster = queries.cluster_at(cluster_id)
-    if cluster.moment_ms is not None:
-        raise queries.NotFound("Settings of brokers are not kept for the past.")
-    broker_or_fail(Snapshot(cluster.pk), broker_id)
-    rows = broker_configs(cluster, broker_id)
-    return Listed([BrokerSetting(**{name: row[name] for name in BrokerSetting.__struct_fields__}) for row in rows], None)
 
 
 @router.post("/clusters/{cluster_id}/brokers/{int:broker_id}/{action}", auth=Bearer(ADMIN, "{action} broker"))

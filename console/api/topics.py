@@ -14,20 +14,20 @@ from broker_core.contract.log_look import LogLook
 from broker_core.contract.partitions import Partition, Topic
 from console import queries
 from console.actions.elections import elect_unclean
+from console.actions.settings import change_settings, preview_settings
 from console.actions.topics import (
     add_partitions,
     check_topic,
     create_topic,
     delete_topic,
-    preview_config,
     preview_growth,
     preview_topic,
-    set_config,
 )
 from console.api.answers import Job as JobAnswer
 from console.api.answers import Listed, ListedLive, read
 from console.api.bearer import Bearer
 from console.api.described import answers, matching
+from console.api.settings import tags_of
 from console.api.shapes import (
     Limit,
     Moment,
@@ -43,13 +43,13 @@ from console.api.shapes import (
     number_cursor,
 )
 from console.api.topic_answers import Elected, TopicConfigs, TopicPlan, TopicSize, TopicWithConfigs
-from console.errors import Outdated
 from console.gateway.errors import GatewayError
 from console.listing import Wanted, names_after
 from console.log_looks import look_at
 from console.models import Cluster, job_value
 from console.roles import ADMIN, OPERATOR
 from console.rules.partitions import STARTING
+from console.rules.settings.model import Owner
 from console.snapshot.read import Snapshot
 
 router = Router(tags=["topics"])
@@ -118,10 +118,10 @@ def change(request: Any, cluster_id: str, name: str, payload: TopicChange) -> di
     422 with the field `confirm` says why."""
     cluster = queries.cluster_of(cluster_id)
     if payload.dry_run:
-        changes, risks = preview_config(cluster, name, payload.configs)
-        return {"topic": name, "configs": _configs(cluster, name), "changes": changes, "risks": risks}
-    _match(request.headers.get("If-Match"), cluster, name)
-    set_config(request.auth, cluster, name, payload.configs, confirm=payload.confirm)
+        found = preview_settings(cluster, Owner("topic", name), payload.configs)
+        changes = [{"label": one.label, "before": one.before, "after": one.after} for one in found.changes]
+        return {"topic": name, "configs": _configs(cluster, name), "changes": changes, "risks": found.risks}
+    change_settings(request.auth, cluster, Owner("topic", name), payload.configs, seen=tags_of(request), confirm=payload.confirm)
     configs = _configs(cluster, name)
     request.etag = etag(configs)
     return {"topic": name, "configs": configs, "changes": None, "risks": None}
@@ -133,14 +133,6 @@ def etag(configs: Sequence[Mapping[str, Any]] | None) -> str | None:
         return None
     own = sorted((row["name"], row["value"]) for row in configs if row["source"] == "topic")
     return f'"{hashlib.sha256(msgspec.json.encode(own)).hexdigest()[:32]}"'
-
-
-def _match(wanted: str | None, cluster: Cluster, name: str) -> None:
-    """Kafka has no such condition: between this look and the change another client may still be quicker."""
-    if wanted is None or wanted.strip() == "*":
-        return
-    if etag(queries.topic_configs(cluster, name)) not in [one.strip() for one in wanted.split(",")]:
-        raise Outdated(f"The settings of {name} are not those that you read.")
 
 
 @router.delete(ONE, auth=Bearer(ADMIN, "delete topic"), response={204: None, 202: Any})

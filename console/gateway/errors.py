@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import kafka.errors
@@ -16,6 +17,15 @@ class GatewayError(Exception):
     def __init__(self, name: str, message: str, code: int | None = None, *, retriable: bool = False) -> None:
         self.name, self.message, self.code, self.retriable = name, message, code, retriable
         super().__init__(": ".join(part for part in (name if code is None else f"{name} ({code})", message) if part))
+
+
+class WrongSettings(GatewayError):
+    """The brokers refuse these settings: `errors` has by name what they say of each. Code and name are those of the first."""
+
+    def __init__(self, errors: Mapping[str, GatewayError]) -> None:
+        self.errors = dict(errors)
+        first = next(iter(self.errors.values()))
+        super().__init__(first.name, "; ".join(error.message for error in self.errors.values()), first.code)
 
 
 class ClusterUnreachable(GatewayError):

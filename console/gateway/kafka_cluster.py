@@ -19,13 +19,13 @@ from kafka.structs import OffsetAndMetadata
 
 from console.gateway import admin_clients
 from console.gateway.connection import Connection
+from console.gateway.described_settings import settings_of
 from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError, from_code, from_kafka
+from console.rules.settings.model import Owner, Setting
 from console.rules.words import whole
 
 SOURCES = {"DYNAMIC_TOPIC_CONFIG": "topic", "DEFAULT_CONFIG": "default"}
-WHILE_IT_RAN = {"DYNAMIC_BROKER_CONFIG": "this broker", "DYNAMIC_DEFAULT_BROKER_CONFIG": "all brokers"}
-SET_FOR = {**WHILE_IT_RAN, "STATIC_BROKER_CONFIG": "in its file"}
-"""Of a broker's settings, where the value in force comes from; none of these is its default."""
+KINDS = {"topic": ConfigResourceType.TOPIC, "broker": ConfigResourceType.BROKER}
 PREFERRED, UNCLEAN = 0, 1
 INVALID_REQUEST = 42
 TEXT_BYTES_MAX = 32_767
@@ -106,9 +106,7 @@ class KafkaCluster:
         return self._configs(ConfigResourceType.TOPIC, name)
 
     def broker_configs(self, broker_id: int) -> list[dict[str, Any]]:
-        """With `set_for`: where the value in force comes from, empty where it is the default."""
-        entries = self._entries(ConfigResourceType.BROKER, str(broker_id))
-        return [{**row, "set_for": SET_FOR.get(str(entries[row["name"]].get("config_source")), "")} for row in _rows(entries)]
+        return self._configs(ConfigResourceType.BROKER, str(broker_id))
 
     def own_broker_configs(self, broker_id: int) -> dict[str, str]:
         """What is set for this one broker while it runs, by name."""
@@ -134,9 +132,32 @@ class KafkaCluster:
             name = _every_broker(admin)
         self._alter(ConfigResourceType.BROKER, name, changes)
 
-    def _entries(self, kind: ConfigResourceType, name: str) -> dict[str, Any]:
+    def settings(self, owner: Owner) -> list[Setting]:
+        """All settings by name, with what is set here and what would be in force otherwise; of all brokers those that can be set so."""
+        if owner.kind == "brokers":
+            return self._defaults(owner)
+        return settings_of(self._entries(KINDS[owner.kind], owner.name, synonyms=True), owner, {})
+
+    def _defaults(self, owner: Owner) -> list[Setting]:
+        """What running brokers take, by what the one with the lowest number tells."""
+        with self._admin() as admin:
+            first = _every_broker(admin).asked
+        entries = self._entries(ConfigResourceType.BROKER, str(first), synonyms=True)
+        taken = {name: entry for name, entry in entries.items() if not entry.get("read_only")}
+        return settings_of(taken, owner, self.broker_defaults())
+
+    def alter_settings(self, owner: Owner, changes: Mapping[str, str | None], *, validate_only: bool = False) -> None:
+        """Sets the values; None takes away what is set here."""
+        if owner.kind == "brokers":
+            with self._admin() as admin:
+                name: str = _every_broker(admin)
+        else:
+            name = owner.name
+        self._alter(KINDS.get(owner.kind, ConfigResourceType.BROKER), name, changes, validate_only=validate_only)
+
+    def _entries(self, kind: ConfigResourceType, name: str, *, synonyms: bool = False) -> dict[str, Any]:
         with self._admin(name) as admin:
-            found = admin.describe_configs([ConfigResource(kind, name)], config_filter="all")
+            found = admin.describe_configs([ConfigResource(kind, name)], include_synonyms=synonyms, config_filter="all")
         return dict(found.get(kind.name.lower(), {}).get(name, {}))
 
     def _configs(self, kind: ConfigResourceType, name: str) -> list[dict[str, Any]]:

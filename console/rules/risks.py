@@ -2,7 +2,8 @@
 
 1. `unclean.leader.election.enable=true`: acknowledged records can be lost.
 2. An unclean election: the same, for the partitions that have no leader now.
-3. `min.insync.replicas` above the number of copies: brokers take it for that number, which leaves no copy to lose.
+3. Less retention, or another cleaning: records that would have been kept are deleted.
+4. `min.insync.replicas` above the number of copies: brokers take it for that number, which leaves no copy to lose.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from console.rules.words import counted
 
 PARTITIONS_NAMED = 5
 UNCLEAN, MIN_ISR = "unclean.leader.election.enable", "min.insync.replicas"
+UNLIMITED = -1
 
 
 def setting_risks(topic: str, changes: Mapping[str, str | None], copies: int | None) -> list[str]:
@@ -32,6 +34,36 @@ def setting_risks(topic: str, changes: Mapping[str, str | None], copies: int | N
             f"{MIN_ISR}={int(wanted)} counts as {copies}, and with one broker of them away every write with acks=all is refused."
         )
     return risks
+
+
+def config_risks(name: str, changes: Mapping[str, str | None], own: Mapping[str, str | None]) -> list[str]:
+    """Changes after which records are deleted that would have been kept."""
+    risks = []
+    for key in ("retention.ms", "retention.bytes"):
+        if key in changes and _keeps_less(own.get(key), changes[key]):
+            risks.append(f"{key} of {name} gets smaller or the default: records that are older or more than that are deleted, for good.")
+    if "cleanup.policy" in changes:
+        before, after = own.get("cleanup.policy") or "delete", changes["cleanup.policy"] or "delete"
+        if "delete" in after and "delete" not in before:
+            risks.append(f"cleanup.policy of {name} gets delete: records older than the retention are deleted, the last of a key too.")
+        if "compact" in after and "compact" not in before:
+            risks.append(f"cleanup.policy of {name} gets compact: only the last record of each key is kept, and those without are refused.")
+    return risks
+
+
+def _keeps_less(before: str | None, after: str | None) -> bool:
+    """Not known (a default) counts as more before, and as less after."""
+    now, then = _limit(before), _limit(after)
+    return then is not None and (now is None or then < now) if after is not None else now is not None
+
+
+def _limit(text: str | None) -> float | None:
+    """None where it is no number; unlimited is infinite."""
+    try:
+        number = int(text) if text is not None else None
+    except ValueError:
+        return None
+    return float("inf") if number == UNLIMITED else number
 
 
 def unclean_risks(topic: str, offline: Sequence[Partition]) -> list[str]:

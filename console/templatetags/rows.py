@@ -93,24 +93,9 @@ def share(progress: Progress) -> int:
 
 
 @register.filter
-def in_units(config: Mapping[str, Any]) -> str:
-    """A setting of bytes or milliseconds as people read it: `8.00 MiB`, `6 h`; nothing of other settings, and of -1 (no limit)."""
-    name, text = config["name"], str(config["value"] or "")
-    if not text.isascii() or not text.isdigit() or int(text) < 1_000 or int(text) >= 2**62:
-        return ""
-    return say.size(int(text)) if name.endswith("bytes") else say.duration(int(text) / 1000) if name.endswith(".ms") else ""
-
-
-@register.filter
 def breakable(text: str) -> SafeString:
     """A list with commas that may be broken after each."""
     return format_html_join(mark_safe(",<wbr>"), "{}", ((part,) for part in text.split(",")))
-
-
-@register.filter
-def of_topic(configs: Sequence[Mapping[str, Any]], own: bool) -> list[Mapping[str, Any]]:
-    """The settings that the topic itself has, or (`own` false) those it takes from its broker or Kafka's defaults."""
-    return [config for config in configs if (config["source"] == "topic") == own]
 
 
 @register.filter

@@ -5,27 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponse
-from django.urls import reverse
 
 from console import hosting, queries
-from console.actions.broker_settings import broker_configs, check_setting, set_broker_config
+from console.actions.settings import read_settings
 from console.context import live_needs
-from console.gateway.kafka_cluster import WHILE_IT_RAN
-from console.roles import ADMIN, actor_of
 from console.rules.broker_words import broker_sentence
+from console.rules.settings.model import Owner
 from console.snapshot.read import Snapshot
 from console.views.lists import Head, heads_of, sorting_of
 from console.views.support import (
-    KNOWN,
-    ask_first,
     choice,
-    done,
-    is_confirmed,
     note_query,
     number,
     page,
     pages,
-    refused_again,
     settings_or_why,
     show,
 )
@@ -69,7 +62,7 @@ def _hosted(request: Any, snapshot: Snapshot, broker_id: int) -> dict[str, Any]:
 def _context(request: Any, broker_id: int) -> dict[str, Any]:
     snapshot = Snapshot(request.cluster.snapshot_id)
     found = hosting.broker_or_fail(snapshot, broker_id)
-    settings, error = settings_or_why(request.cluster, lambda: broker_configs(request.cluster, broker_id))
+    settings, error = settings_or_why(request.cluster, lambda: read_settings(request.cluster, Owner("broker", str(broker_id))))
     level, sentence = broker_sentence(found)
     return {
         "broker": found,
@@ -77,8 +70,7 @@ def _context(request: Any, broker_id: int) -> dict[str, Any]:
         "level": level,
         "sentence": sentence,
         **_hosted(request, snapshot, broker_id),
-        "own_settings": [row for row in settings if row["set_for"] in WHILE_IT_RAN.values()],
-        "configs": settings,
+        "configs": [one for one in settings if one.set_for in ("this broker", "all brokers")],
         "configs_error": error,
         "events": queries.events(request.cluster, queries.EventQuery(broker=broker_id), count=EVENTS_SHOWN),
     }
@@ -94,22 +86,3 @@ def broker_if_stopped(request: Any, broker_id: int) -> HttpResponse:
     live_needs(request, brokers="1")
     found = hosting.if_stopped(Snapshot(request.cluster.snapshot_id), broker_id)
     return show(request, "broker_if_stopped", {"found": found, "broker_id": broker_id})
-
-
-@page("POST", role=ADMIN, doing="change broker settings")
-def broker_config(request: Any, broker_id: int) -> HttpResponse:
-    """One setting of this one broker; an empty value takes the broker's own away. What would change is shown before it does."""
-    key, value = request.POST.get("key", "").strip()[:200], request.POST.get("value", "").strip()
-    back = reverse("broker", args=[broker_id])
-    try:
-        if not is_confirmed(request):
-            before = check_setting(request.cluster, broker_id, key)
-            then = value or "what all brokers have, or the file says"
-            said = f"{key} of broker {broker_id} is {before or 'not set'} now; it will be {then}."
-            return ask_first(request, f"Set {key} on broker {broker_id}?", [said], button="Set it", back=back)
-        set_broker_config(actor_of(request), request.cluster, broker_id, {key: value or None})
-    except KNOWN as error:
-        return refused_again(request, "broker", lambda: _context(request, broker_id), error, key)
-    return done(
-        request, back, f"{key} of broker {broker_id} is {value}." if value else f"Broker {broker_id} has no {key} of its own any more."
-    )

@@ -22,6 +22,7 @@ from console.looking_back import PAGES, address_at, moment_of, present_of
 from console.models import Cluster, Job
 from console.queries import NotFound, cluster_of, local_cluster, look_back
 from console.roles import VIEWER, Refused, actor_of
+from console.rules.settings.model import Setting
 from console.rules.words import whole
 from console.searches.store import TooMany
 from console.snapshot.moments import HistoryUnavailable, NotRecorded
@@ -134,7 +135,7 @@ def refused_again(request: HttpRequest, name: str, context: Callable[[], dict[st
     return refused(request, name, known, error, form)
 
 
-def settings_or_why(cluster: Cluster, ask: Callable[[], list[dict[str, Any]]]) -> tuple[list[dict[str, Any]], str]:
+def settings_or_why(cluster: Cluster, ask: Callable[[], list[Setting]]) -> tuple[list[Setting], str]:
     """Settings, which a broker is asked for, or why there are none: without one the page still shows everything else."""
     if cluster.moment_ms is not None:
         return [], "They are not kept for the past."

@@ -11,11 +11,13 @@ from django.urls import reverse
 from broker_core.contract.partitions import Partition, Topic
 from console import queries
 from console.actions.elections import elect_unclean, elected_sentence, without_leader
-from console.actions.topics import add_partitions, delete_topic, set_config
+from console.actions.settings import read_settings
+from console.actions.topics import add_partitions, delete_topic
 from console.context import live_needs
 from console.errors import Risky
 from console.roles import ADMIN, OPERATOR, actor_of
 from console.rules.risks import unclean_risks
+from console.rules.settings.model import Owner
 from console.rules.words import counted, ranges
 from console.snapshot.read import Snapshot
 from console.snapshot.sorting import RANK
@@ -110,13 +112,13 @@ def _numbers(text: str) -> set[int]:
 def _context(request: Any, name: str) -> dict[str, Any]:
     snapshot = Snapshot(request.cluster.snapshot_id)
     topic = queries.topic_or_fail(snapshot, name)
-    configs, error = settings_or_why(request.cluster, lambda: queries.topic_configs(request.cluster, name))
+    configs, error = settings_or_why(request.cluster, lambda: read_settings(request.cluster, Owner("topic", name)))
     readers, more_readers = queries.groups_reading(snapshot, name)
     return {
         "topic": topic,
         "name": name,
         **_partitions(request, snapshot, topic),
-        "configs": configs,
+        "configs": [one for one in configs if one.set_for == "topic"],
         "configs_error": error,
         "unclean_risks": unclean_risks(name, without_leader(snapshot, name)) if topic.offline else unclean_risks(name, []),
         "groups": readers,
@@ -163,20 +165,6 @@ def topic_partitions(request: Any, name: str) -> HttpResponse:
     if job is not None:
         return followed(request, job)
     return done(request, reverse("topic", args=[name]), f"{name} has {counted(count, 'partition')} now.")
-
-
-@page("POST", role=OPERATOR, doing="change topic settings")
-def topic_config(request: Any, name: str) -> HttpResponse:
-    """One setting; an empty value takes the topic's own away again."""
-    key, value = request.POST.get("key", "").strip()[:200], request.POST.get("value", "").strip()
-    try:
-        set_config(actor_of(request), request.cluster, name, {key: value or None} if key else {}, confirm=is_confirmed(request))
-    except Risky as error:
-        return ask_first(request, f"Set {key} to {value}?", error.risks, button="Set it", back=reverse("topic", args=[name]))
-    except KNOWN as error:
-        return _refused(request, name, error, key)
-    said = f"{key} of {name} is {value}." if value else f"{key} of {name} is the default again."
-    return done(request, reverse("topic", args=[name]), said)
 
 
 def _refused(request: Any, name: str, error: Exception, form: str) -> HttpResponse:

@@ -20,14 +20,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from console.rules.risks import MIN_ISR, setting_risks
+from console.rules.risks import MIN_ISR, config_risks, setting_risks
+from console.rules.settings.changes import same
 from console.rules.words import counted
 from console.wanted.model import BROKERS, Actual, ActualTopic, Assignment, Change, Drift, DriftState, Place, Steps, Wanted, WantedTopic
 
 THROTTLES = frozenset(("leader.replication.throttled.replicas", "follower.replication.throttled.replicas"))
 BROKER_THROTTLES = frozenset(("leader.replication.throttled.rate", "follower.replication.throttled.rate"))
 MOVES_SHOWN = 20
-UNLIMITED = -1
 NOWHERE = Place("", 0)
 
 
@@ -120,51 +120,8 @@ def config_changes(wanted: Mapping[str, str], own: Mapping[str, str], kept: froz
     return sets | {key: None for key in own if key not in wanted and key not in kept}
 
 
-def same(one: str, other: str) -> bool:
-    """Whether Kafka takes both for the same value: letters' case of true and false, blanks and leading zeros mean nothing."""
-    return _canonical(one) == _canonical(other)
-
-
-def _canonical(text: str) -> str:
-    text = ",".join(part.strip() for part in text.split(","))
-    if text.lower() in ("true", "false"):
-        return text.lower()
-    digits = text.removeprefix("-")
-    return str(int(text)) if digits.isascii() and digits.isdigit() and len(digits) < 20 else text
-
-
 def _config_rows(changes: Mapping[str, str | None], own: Mapping[str, str]) -> Iterator[Change]:
     return (Change(key, own.get(key), value) for key, value in changes.items())
-
-
-def config_risks(name: str, changes: Mapping[str, str | None], own: Mapping[str, str]) -> list[str]:
-    """Changes after which records are deleted that would have been kept."""
-    risks = []
-    for key in ("retention.ms", "retention.bytes"):
-        if key in changes and _keeps_less(own.get(key), changes[key]):
-            risks.append(f"{key} of {name} gets smaller or the default: records that are older or more than that are deleted, for good.")
-    if "cleanup.policy" in changes:
-        before, after = own.get("cleanup.policy") or "delete", changes["cleanup.policy"] or "delete"
-        if "delete" in after and "delete" not in before:
-            risks.append(f"cleanup.policy of {name} gets delete: records older than the retention are deleted, the last of a key too.")
-        if "compact" in after and "compact" not in before:
-            risks.append(f"cleanup.policy of {name} gets compact: only the last record of each key is kept, and those without are refused.")
-    return risks
-
-
-def _keeps_less(before: str | None, after: str | None) -> bool:
-    """Not known (a default) counts as more before, and as less after."""
-    now, then = _limit(before), _limit(after)
-    return then is not None and (now is None or then < now) if after is not None else now is not None
-
-
-def _limit(text: str | None) -> float | None:
-    """None where it is no number; unlimited is infinite."""
-    try:
-        number = int(text) if text is not None else None
-    except ValueError:
-        return None
-    return float("inf") if number == UNLIMITED else number
 
 
 def _own_risks(name: str, changes: Mapping[str, str | None], wanted: WantedTopic, actual: ActualTopic) -> list[str]:

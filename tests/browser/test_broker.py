@@ -8,7 +8,6 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import Page, expect
 
 from tests.support.clients import make
-from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.pages import until_known, visit
 
@@ -38,15 +37,25 @@ def test_its_replicas_move_with_what_is_written(page: Page, system: ConsoleSyste
 
 
 def test_a_setting_is_set_from_it(page: Page, system: ConsoleSystem) -> None:
+    """The form finds it as one types, shows the difference, saves, and puts it back."""
     visit(page, system, "/brokers/3")
-    page.locator("summary", has_text="settings").click()
-    page.get_by_label("num.replica.fetchers", exact=True).fill("2")
-    page.get_by_role("button", name="Set num.replica.fetchers").click()
-    expect(page.locator("main, body").first).to_contain_text("num.replica.fetchers of broker 3 is 1 now; it will be 2.")
-    page.get_by_role("button", name="Set it").click()
-    expect(page.get_by_text("num.replica.fetchers of broker 3 is 2.")).to_be_visible()
-    eventually(lambda: page.reload() and "this broker" in page.locator(".setting").first.inner_text(), what="the broker tells it")
-    page.get_by_label("num.replica.fetchers", exact=True).fill("")
-    page.get_by_role("button", name="Set num.replica.fetchers").click()
-    page.get_by_role("button", name="Set it").click()
-    expect(page.get_by_text("has no num.replica.fetchers of its own any more")).to_be_visible()
+    page.get_by_role("link", name="All, and change…").click()
+    page.get_by_label("Search settings").fill("replica.fetchers")
+    expect(page.get_by_label("default.replication.factor")).to_be_hidden()
+    page.get_by_label("num.replica.fetchers").fill("2")
+    page.get_by_label("Search settings").fill("replica.lag")
+    page.get_by_label("replica.lag.time.max.ms").fill("40 s")
+    expect(page.get_by_text("2 changed.")).to_be_visible()
+    page.get_by_role("button", name="Save…").click()
+    rows = page.locator(".difference tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.filter(has_text="num.replica.fetchers").locator("ins")).to_have_text("2")
+    expect(rows.filter(has_text="replica.lag.time.max.ms").locator("ins")).to_contain_text("40 s")
+    page.get_by_role("button", name="Save 2 changes").click()
+    expect(page.get_by_text("2 settings of broker 3 saved")).to_be_visible()
+    expect(page.locator("#g-own")).to_be_visible()
+    page.get_by_role("button", name="Put back").first.click()
+    expect(page.locator(".difference .tag")).to_have_count(2)
+    page.get_by_role("button", name="Save 2 changes").click()
+    expect(page.get_by_text("2 settings of broker 3 saved")).to_be_visible()
+    expect(page.locator("#g-own")).to_have_count(0)

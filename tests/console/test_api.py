@@ -41,6 +41,9 @@ READS = (
 WRITES: dict[tuple[str, str], tuple[Any, str, int]] = {
     ("POST", f"{BASE}/topics"): ({"name": "new", "partitions": 3}, "operator", 201),
     ("PATCH", f"{BASE}/topics/orders"): ({"configs": {"retention.ms": None}}, "operator", 200),
+    ("PATCH", f"{BASE}/topics/orders/settings"): ({"configs": {"min.insync.replicas": "1"}}, "operator", 200),
+    ("PATCH", f"{BASE}/brokers/1/settings"): ({"configs": {"num.replica.fetchers": "2"}}, "admin", 200),
+    ("PATCH", f"{BASE}/broker-defaults"): ({"configs": {"num.replica.fetchers": "2"}}, "admin", 200),
     ("DELETE", f"{BASE}/topics/orders"): (None, "admin", 204),
     ("POST", f"{BASE}/topics/orders/partitions"): ({"count": 6}, "operator", 200),
     ("POST", f"{BASE}/topics/orders/partitions/0/delete-records"): ({"before": 5, "confirm": True}, "admin", 200),

@@ -120,9 +120,9 @@ def test_an_answer_without_a_body_is_kept_too(ask: Asked, kafka: Any) -> None:
 
 def test_what_was_refused_may_be_asked_again(ask: Asked, kafka: Any) -> None:
     kafka.away = True
-    assert_problem(ask("PATCH", TOPIC, {"configs": {"retention.ms": "6"}}, Idempotency_Key="k"), 503)
+    assert_problem(ask("PATCH", TOPIC, {"configs": {"retention.ms": "6000"}}, Idempotency_Key="k"), 503)
     kafka.away = False
-    assert ask("PATCH", TOPIC, {"configs": {"retention.ms": "6"}}, Idempotency_Key="k").status_code == 200
+    assert ask("PATCH", TOPIC, {"configs": {"retention.ms": "6000"}}, Idempotency_Key="k").status_code == 200
 
 
 def test_the_second_of_two_at_once_is_told_to_wait_and_a_dead_one_is_forgotten(ask: Asked) -> None:

@@ -47,11 +47,11 @@ def test_a_large_change_is_told_in_part() -> None:
 def test_the_page_tells_who_from_where_and_what_changed(people: dict[str, Client], shown: Any, kafka: Any) -> None:
     kafka.configs = {"orders": {"retention.ms": "604800000"}}
     kafka.topics_ = {"orders": {p: [1, 2, 3] for p in range(3)}}
-    people["operator"].post("/topics/orders/config", {"key": "retention.ms", "value": "5"})
+    people["operator"].post("/topics/orders/settings", {"set:retention.ms": "700000000", "save": "yes"})
     people["admin"].post("/topics/orders/delete", {"confirm": "orders"})
     people["admin"].post("/group-delete/billing", {"confirm": "billing"})
     page = people["admin"].get("/audit").content.decode()
-    assert '<span class="muted">retention.ms</span> 604800000 → 5</div>' in page
+    assert '<span class="muted">retention.ms</span> 604800000 → 700000000</div>' in page
     assert "page from 127.0.0.1" in page
     assert '<span class="muted">partitions</span> 3 <span class="muted">before</span>' in page
     assert AuditEntry.objects.latest("id").before == {"state": "Stable", "topics": ["orders"], "lag": 40}
@@ -62,7 +62,7 @@ def test_the_page_tells_who_from_where_and_what_changed(people: dict[str, Client
 
 
 ASKS_FIRST: dict[str, dict[str, str]] = {
-    "/topics/orders/config": {"key": "unclean.leader.election.enable", "value": "true"},
+    "/topics/orders/settings": {"set:unclean.leader.election.enable": "true", "save": "yes"},
     "/topics/orders/partitions": {"count": "9999"},
     "/new-topic": {"name": "new", "partitions": "1", "replication_factor": "1", "config.min.insync.replicas": "2"},
     "/group-offsets/billing": {"topic": "orders", "partition": "0", "to": "999999999"},

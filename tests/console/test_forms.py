@@ -124,16 +124,25 @@ def test_risks_are_told(changes: dict[str, str | None], copies: int | None, coun
     assert len(setting_risks("orders", changes, copies)) == count
 
 
-@pytest.mark.parametrize(("key", "value"), [(UNCLEAN, "true"), ("min.insync.replicas", "4")])
-def test_a_risky_setting_asks_first(people: dict[str, Client], tokens: dict[str, dict[str, str]], kafka: Any, key: str, value: str) -> None:
-    asked = people["operator"].post("/topics/orders/config", {"key": key, "value": value})
+@pytest.mark.parametrize(("key", "value", "typed"), [(UNCLEAN, "true", "orders"), ("min.insync.replicas", "4", "")])
+def test_a_risky_setting_asks_first(
+    people: dict[str, Client], tokens: dict[str, dict[str, str]], kafka: Any, key: str, value: str, typed: str
+) -> None:
+    """What can lose records wants the topic's name."""
+    path, form = "/topics/orders/settings", {f"set:{key}": value, "save": "yes"}
+    asked = people["operator"].post(path, form)
     page = asked.content.decode()
     assert asked.status_code == 200
-    assert f'<input type="hidden" name="value" value="{value}"><input type="hidden" name="confirm" value="yes">' in page
+    assert f'<input type="hidden" name="set:{key}" value="{value}">' in page
+    assert ('id="confirm"' in page) == bool(typed)
     refused = ask(tokens["operator"], "PATCH", f"{BASE}/topics/orders", {"configs": {key: value}})
     assert (refused.status_code, json.loads(refused.content)["field"]) == (422, "confirm")
+    if typed:
+        again = people["operator"].post(path, {**form, "risks": "taken", "confirm": "order"})
+        assert again.status_code == 422
+        assert "Type orders to save" in again.content.decode().partition('class="wrong"')[2]
     assert not kafka.changes("alter_topic_config")
-    assert people["operator"].post("/topics/orders/config", {"key": key, "value": value, "confirm": "yes"}).status_code == 303
+    assert people["operator"].post(path, {**form, "risks": "taken", "confirm": typed}).status_code == 303
     assert ask(tokens["operator"], "PATCH", f"{BASE}/topics/orders", {"configs": {key: value}, "confirm": True}).status_code == 200
     assert len(kafka.changes("alter_topic_config")) == 2
 
@@ -238,7 +247,7 @@ def test_a_refused_setting_keeps_its_value_beside_it(people: dict[str, Client], 
     kafka.configs["orders"] = {"retention.ms": "1000"}
     real = kafka.alter_topic_config
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
         kafka.refuse = (40, "Invalid value abc for configuration retention.ms")
         try:
             real("orders", {})
@@ -246,10 +255,11 @@ def test_a_refused_setting_keeps_its_value_beside_it(people: dict[str, Client], 
             kafka.refuse = None
 
     kafka.alter_topic_config = refuse
-    answer = people["operator"].post("/topics/orders/config", {"key": "retention.ms", "value": "abc"})
+    answer = people["operator"].post("/topics/orders/settings", {"v:retention.ms": "abc", "w:retention.ms": "1000"})
     assert answer.status_code == 422
     page = answer.content.decode()
-    assert 'value="abc" aria-invalid="true"' in page
+    field = page[page.index('id="v-retention.ms"') :].partition(">")[0]
+    assert 'value="abc"' in field and 'aria-invalid="true"' in field
     assert "INVALID_CONFIG (40): Invalid value abc" in page.partition('class="wrong"')[2]
 
 

@@ -17,6 +17,7 @@ from console.errors import ReadOnly
 from console.jobs.registry import KINDS
 from console.models import AuditEntry, Cluster, Job
 from console.roles import ADMIN, Actor
+from console.rules.settings.model import Owner
 from tests.console.test_api import BASE, WRITES, ask, assert_problem
 
 SOMEBODY = Actor("somebody", ADMIN, "page")
@@ -43,6 +44,7 @@ ARGUMENTS: dict[str, Any] = {
     "replication_factor": 3,
     "configs": {},
     "changes": {"retention.ms": "1000"},
+    "owner": Owner("topic", "orders"),
     "total": 9,
     "spans": None,
     "to": "latest",

@@ -12,7 +12,7 @@ from console.models import ApiToken, AuditEntry, Job
 CHANGES = {
     "/new-topic": ({"name": "new", "partitions": "3", "replication_factor": "3", "config.retention.ms": "1000"}, "operator"),
     "/topics/orders/partitions": ({"count": "6"}, "operator"),
-    "/topics/orders/config": ({"key": "retention.ms", "value": "5"}, "operator"),
+    "/topics/orders/settings": ({"set:min.insync.replicas": "1", "save": "yes"}, "operator"),
     "/topics/orders/delete": ({"confirm": "orders"}, "admin"),
     "/group-offsets/billing": ({"topic": "orders", "partition": "0", "to": "earliest"}, "operator"),
     "/group-delete/billing": ({"confirm": "billing"}, "admin"),
@@ -58,7 +58,7 @@ def test_a_change_needs_its_role_and_leaves_an_audit_row(people: dict[str, Clien
 
 @pytest.mark.parametrize("path", CHANGES)
 def test_a_change_wants_a_post_with_csrf(people: dict[str, Client], path: str) -> None:
-    if path != "/new-topic":
+    if path not in ("/new-topic", "/topics/orders/settings"):
         assert people["admin"].get(path).status_code == 405
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = people["admin"].cookies
@@ -159,8 +159,12 @@ def test_partitions_cannot_shrink(people: dict[str, Client], kafka: Any) -> None
 
 
 def test_an_empty_setting_goes_back_to_the_default(people: dict[str, Client], kafka: Any) -> None:
-    people["operator"].post("/topics/orders/config", {"key": "retention.ms", "value": ""})
-    assert kafka.changes("alter_topic_config") == [("alter_topic_config", "orders", {"retention.ms": None})]
+    kafka.configs["orders"] = {"segment.ms": "1000"}
+    shown = people["operator"].post("/topics/orders/settings", {"v:segment.ms": "", "w:segment.ms": "1000"}).content.decode()
+    assert '<input type="hidden" name="reset" value="segment.ms">' in shown
+    assert not kafka.changes("alter_topic_config")
+    people["operator"].post("/topics/orders/settings", {"reset": "segment.ms", "save": "yes"})
+    assert kafka.changes("alter_topic_config") == [("alter_topic_config", "orders", {"segment.ms": None})]
 
 
 def test_offsets_of_a_group_with_members_do_not_move(people: dict[str, Client], kafka: Any) -> None:

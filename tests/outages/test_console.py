@@ -167,7 +167,7 @@ def test_hostile_forms_show_the_page_again(person: Web) -> None:
         for path, fields in (
             ("/new-topic", ("name", "partitions", "replication_factor")),
             ("/topics/nowhere/partitions", ("count",)),
-            ("/topics/nowhere/config", ("key", "value")),
+            ("/topics/nowhere/settings", ("save", "set:retention.ms")),
             ("/topics/nowhere/delete", ("confirm",)),
             ("/group-offsets/nobody", ("topic", "partition", "to")),
             ("/group-delete/nobody", ("confirm",)),

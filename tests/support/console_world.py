@@ -8,9 +8,11 @@ from typing import Any
 from msgspec import convert
 
 from broker_core.contract.stored import Assignment, Registration, Topic
+from console.gateway.described_settings import settings_of
 from console.gateway.errors import ClusterUnreachable, from_code
 from console.live.merging.state import ClusterState
 from console.rules.rhythm import Rhythm
+from console.rules.settings.model import Owner, Setting
 from tests.support.feed_rows import batch, claim, group_claim
 
 PEOPLE = ("viewer", "operator", "admin")
@@ -25,6 +27,7 @@ class FakeKafka:
         self.leaders: dict[tuple[str, int], int] = {}
         self.configs: dict[str, dict[str, str]] = {}
         self.broker_configs_: dict[int, dict[str, str]] = {}
+        self.defaults: dict[str, str] = {}
         self.online = {1, 2, 3}
         self.committed: dict[str, dict[tuple[str, int], int]] = {}
         self.members: dict[str, list[dict[str, Any]]] = {}
@@ -97,6 +100,25 @@ class FakeKafka:
             return self._called("validate_topic_config", name, dict(changes))
         self._called("alter_topic_config", name, dict(changes))
         _apply(self.configs.setdefault(name, {}), changes)
+
+    def settings(self, owner: Owner) -> list[Setting]:
+        """As the real one tells them, without synonyms."""
+        if owner.kind == "brokers":
+            entries = {row["name"]: _entry(row, self.defaults) for row in self.broker_configs(1) if not row["read_only"]}
+            return settings_of(entries, owner, self.defaults)
+        if owner.kind == "broker":
+            return settings_of({row["name"]: _entry(row, self.defaults) for row in self.broker_configs(int(owner.name))}, owner, {})
+        return settings_of({row["name"]: _entry(row, {}) for row in self.topic_configs(owner.name)}, owner, {})
+
+    def alter_settings(self, owner: Owner, changes: Mapping[str, str | None], *, validate_only: bool = False) -> None:
+        if owner.kind == "topic":
+            return self.alter_topic_config(owner.name, changes, **{"validate_only": True} if validate_only else {})
+        if validate_only:
+            return self._called("validate_settings", owner, dict(changes))
+        if owner.kind == "broker":
+            return self.alter_broker_config(int(owner.name), changes)
+        self._called("alter_broker_defaults", dict(changes))
+        _apply(self.defaults, changes)
 
     def own_topic_configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         self._called("own_topic_configs", list(names))
@@ -172,6 +194,24 @@ class FakeKafka:
 
     def changes(self, name: str) -> list[tuple[Any, ...]]:
         return [call for call in self.asked if call[0] == name]
+
+
+def _entry(row: Mapping[str, Any], defaults: Mapping[str, str]) -> dict[str, Any]:
+    """As the client library tells it."""
+    sources = {"topic": "DYNAMIC_TOPIC_CONFIG", "this broker": "DYNAMIC_BROKER_CONFIG", "in its file": "STATIC_BROKER_CONFIG"}
+    source = sources.get(row.get("set_for") or row["source"], "DEFAULT_CONFIG")
+    value = row["value"]
+    if source == "DEFAULT_CONFIG" and row["name"] in defaults:
+        source, value = "DYNAMIC_DEFAULT_BROKER_CONFIG", defaults[row["name"]]
+    return {
+        "value": value,
+        "config_source": source,
+        "read_only": row["read_only"],
+        "is_sensitive": row["sensitive"],
+        "synonyms": [{"value": value, "source": source}, {"value": row["value"], "source": "DEFAULT_CONFIG"}]
+        if source == "DYNAMIC_DEFAULT_BROKER_CONFIG"
+        else [],
+    }
 
 
 def _apply(present: dict[str, str], changes: Mapping[str, str | None]) -> None:

@@ -176,7 +176,7 @@ def test_what_happens_is_told(highwater: Commands, make_topic: MakeTopic, rest: 
     eventually(lambda: any(e["topic"] == topic for e in rest.events()), 60, "its event")
     assert topic in highwater.said("events", "list", "--topic", topic)
     assert topic in highwater.said("events", "tail", "--topic", topic, "--seconds", "0")
-    highwater.said("topics", "alter", topic, "--set", "retention.ms=1")
+    highwater.said("topics", "alter", topic, "--set", "retention.ms=1", "--yes")
     assert highwater.json("audit", "list", "--limit", "1")[0]["action"] == "change topic settings"
     assert len(highwater.said("brokers", "list").splitlines()) == 4
     assert highwater.json("clusters", "describe")["id"] == "local"
