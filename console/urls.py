@@ -13,6 +13,7 @@ from console.views.changes import changes
 from console.views.clusters import cluster_change, cluster_delete, cluster_new, clusters
 from console.views.controller import controller, znodes
 from console.views.favourites import favourite
+from console.views.find import find
 from console.views.group import group, group_delete, group_offsets
 from console.views.groups import groups
 from console.views.jobs import job, job_cancel, job_create, jobs
@@ -63,6 +64,7 @@ urlpatterns = [
     path("login", login, name="login"),
     path("logout", logout, name="logout"),
     path("", overview, name="overview"),
+    path("find", find, name="find"),
     path("brokers", brokers, name="brokers"),
     path("brokers/<int:broker_id>", broker, name="broker"),
     path("brokers/<int:broker_id>/if-it-stops", broker_if_stopped, name="broker_if_stopped"),

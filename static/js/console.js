@@ -4,6 +4,7 @@ import { Feed } from "./feed.js";
 import { eventItem, paint, paintBrief, paintVerdict, read } from "./bind.js";
 import { Ladder } from "./ladder.js";
 import { draw, grow, seriesOf, shownIn } from "./charts.js";
+import { palette } from "./palette.js";
 import { past } from "./past.js";
 import { regions } from "./regions.js";
 import { clock, duration } from "./format.js";
@@ -284,6 +285,7 @@ if (url) {
 startLadders();
 plots();
 regions();
+palette();
 past();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plots());
 startTour();

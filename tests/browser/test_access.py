@@ -21,6 +21,7 @@ from tests.support.rest import Visitor
 TOPIC, GROUP = "seen-by-ear", "readers-by-ear"
 PATHS = {
     "overview": "/",
+    "find": "/find?q=ear",
     "brokers": "/brokers",
     "broker": "/brokers/1",
     "broker_if_stopped": "/brokers/1/if-it-stops",
@@ -45,6 +46,9 @@ PATHS = {
     "changes": "/changes",
     "audit": "/audit",
     "settings": "/settings",
+    "masking": "/settings/masking",
+    "mask_rule": "/settings/masking/1",
+    "topic_records_delete": f"/topics/{TOPIC}/records/delete",
     "clusters": "/clusters",
     "cluster_new": "/clusters/new",
 }
@@ -94,6 +98,7 @@ def heard(shared_system: ConsoleSystem) -> Iterator[None]:
     consumer.close()
     visitor = Visitor(shared_system.layout.console_port, shared_system.password)
     visitor.post("/settings/tokens/new", name="by-ear", role="viewer")
+    visitor.post("/settings/masking/new", topics="no-*", below="operator", part="value")
     for words in ("as of", "Earlier reports"):
         eventually(
             lambda: visitor.post("/health/run").status == 303, what="a report is asked for: the last is shown before its job is over"
