@@ -50,6 +50,14 @@ def partitions(text: str) -> tuple[str, list[int] | None]:
     return topic, list(found)
 
 
+def brokers(text: str | None) -> list[int]:
+    """Ids with commas; none where nothing was given."""
+    ids = [word.strip() for word in (text or "").split(",") if word.strip()]
+    if wrong := [word for word in ids if not SPAN.fullmatch(word) or "-" in word]:
+        raise Usage(f"{wrong[0]!r} is no broker's id: give them as 1,2,3.")
+    return [int(word) for word in ids]
+
+
 def bytes_a_second(text: str) -> int:
     match = RATE.fullmatch(text.strip())
     if match is None:

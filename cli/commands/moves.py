@@ -17,11 +17,30 @@ MOVES = (
     Column("NOW", lambda m: say.ids(m["now"] or ())),
     Column("THEN", lambda m: say.ids(m["replicas"])),
 )
+PLANNED = (
+    Column("TOPIC", lambda m: m["topic"]),
+    Column("PARTITION", lambda m: str(m["partition"]), right=True),
+    Column("NOW", lambda m: say.ids(m["before"])),
+    Column("THEN", lambda m: say.ids(m["replicas"])),
+    Column("TO COPY", lambda m: say.size(m["copy_bytes"]), right=True),
+    Column("WHY", lambda m: m["why"]),
+)
+GOALS = ("topics", "to", "rf", "away", "instead", "leaders")
 
 
 def add(commands: Any) -> None:
-    reassign = verb(commands, "reassign", _reassign, "move replicas as a file says", changes=True)
-    reassign.add_argument("file", help="Kafka's JSON for kafka-reassign-partitions, or the list that REST takes; - for stdin")
+    reassign = verb(commands, "reassign", _reassign, "move replicas as a file says, or as a plan for a goal does", changes=True)
+    reassign.add_argument(
+        "file",
+        nargs="?",
+        help="Kafka's JSON for kafka-reassign-partitions, or the list that REST takes; - for stdin; none with a goal",
+    )
+    takes(reassign, "topic", "--topics", nargs="+", default=[], help="orders, or orders:0,2-4 for some partitions")
+    reassign.add_argument("--to", help="brokers with commas: replicas only on these")
+    reassign.add_argument("--rf", type=int, help="so many replicas of each partition")
+    reassign.add_argument("--away", help="brokers with commas that are to be emptied; of all topics where none is named")
+    reassign.add_argument("--instead", type=int, help="the broker that takes their places")
+    reassign.add_argument("--leaders", action="store_true", help="spread the preferred leaders evenly")
     reassign.add_argument("--throttle", help="bytes a second on each broker, as 10MiB")
     elect = verb(commands, "elect", _elect, "preferred leaders of all topics, or of those that are named", changes=True)
     takes(elect, "topic", "--topic", action="append", default=[], help="may be given again")
@@ -32,16 +51,61 @@ def add(commands: Any) -> None:
 
 def _reassign(shell: Shell) -> None:
     o = shell.options
+    aims = [f"--{name}" for name in GOALS if getattr(o, name) not in (None, [], False)]
+    if bool(o.file) == bool(aims):
+        raise Usage("Give a file, or a goal: --topics with --to, --rf or --leaders, or --away.")
+    if aims:
+        _reach(shell)
+        return
     rows = read.assignments(read.file_text(o.file), o.file)
-    body: dict[str, Any] = {"cluster": o.cluster, "kind": "reassignment", "assignments": rows}
-    body |= {"throttle": read.bytes_a_second(o.throttle)} if o.throttle else {}
     if o.dry_run:
         plan = _plan(shell, rows)
         shell.show(plan, lambda: f"{table(MOVES, plan, terminal_columns())}\nNothing was done: this is a dry run.")
         return
     if not o.yes:
         shell.say(table(MOVES, _plan(shell, rows), terminal_columns()))
-    shell.confirm(o.cluster, f"{len(rows)} partitions of cluster {o.cluster} would get these replicas, which are copied first.")
+    _move(shell, rows)
+
+
+def _reach(shell: Shell) -> None:
+    """Has the console plan it, shows that, and starts the job."""
+    o = shell.options
+    found = shell.rest.change("POST", shell.at("plans"), _goal(shell))
+    rows = found["reassignment"]["partitions"]
+    if o.dry_run:
+        shell.show(found, lambda: f"{_told(found)}\nNothing was done: this is a dry run.")
+    elif not rows:
+        shell.show(found, lambda: _told(found))
+    else:
+        if not o.yes:
+            shell.say(_told(found))
+        _move(shell, rows)
+
+
+def _goal(shell: Shell) -> dict[str, Any]:
+    o = shell.options
+    chosen = [read.partitions(text) for text in o.topics]
+    body: dict[str, Any] = {
+        "topics": [topic for topic, numbers in chosen if numbers is None],
+        "partitions": [{"topic": topic, "partition": number} for topic, numbers in chosen for number in numbers or ()],
+        "to": read.brokers(o.to),
+        "away": read.brokers(o.away),
+        "leaders": o.leaders,
+    }
+    return body | {name: value for name, value in (("replication_factor", o.rf), ("instead", o.instead)) if value is not None}
+
+
+def _told(found: dict[str, Any]) -> str:
+    moves = found["plan"]["moves"]
+    return "\n".join(([table(PLANNED, moves, terminal_columns())] if moves else []) + [plain(found["sentence"])])
+
+
+def _move(shell: Shell, rows: list[dict[str, Any]]) -> None:
+    o = shell.options
+    body: dict[str, Any] = {"cluster": o.cluster, "kind": "reassignment", "assignments": rows}
+    body |= {"throttle": read.bytes_a_second(o.throttle)} if o.throttle else {}
+    who = "1 partition" if len(rows) == 1 else f"{len(rows)} partitions"
+    shell.confirm(o.cluster, f"{who} of cluster {o.cluster} would get these replicas, which are copied first.")
     _begin(shell, body)
 
 

@@ -161,6 +161,7 @@ def test_jobs_are_begun_and_followed(system: ConsoleSystem, highwater: Commands,
     done = highwater.json("reassign", str(file), "--throttle", "50MiB", "--yes", "--watch")
     assert (done["state"], done["params"]["throttle"]) == ("succeeded", 50 * 2**20)
     eventually(lambda: rest.partitions(topic)[0]["assignment"] == [2, 3], 60, "the new replicas")
+    _moves_by_a_goal(highwater, rest, topic)
     assert "succeeded" in highwater.said("elect", "--topic", topic, "--watch")
     assert {job["kind"] for job in highwater.json("jobs", "list")} >= {"reassignment", "preferred_leader_election"}
     assert highwater.json("jobs", "show", str(done["id"]))["state"] == "succeeded"
@@ -169,6 +170,18 @@ def test_jobs_are_begun_and_followed(system: ConsoleSystem, highwater: Commands,
     report = highwater.json("reports", "run")
     assert highwater.json("reports", "show")["id"] == report["id"]
     assert "Group lag" in highwater.said("reports", "show", str(report["id"]))
+
+
+def _moves_by_a_goal(highwater: Commands, rest: Rest, topic: str) -> None:
+    """From 2, 3 away from 3: a plan that is shown, then the job that carries it out."""
+    eventually(lambda: highwater.json("reassign", "--topics", topic, "--away", "3", "--dry-run")["plan"]["moves"], 60, "a plan")
+    (move,) = highwater.json("reassign", "--topics", f"{topic}:0", "--away", "3", "--dry-run")["plan"]["moves"]
+    assert (move["before"], move["replicas"], move["why"]) == ([2, 3], [2, 1], "3 goes: it is to be emptied. 1 comes.")
+    assert "it is to be emptied" in highwater.said("reassign", "--topics", topic, "--away", "3", "--dry-run")
+    assert highwater.json("reassign", "--topics", topic, "--away", "3", "--yes", "--watch")["state"] == "succeeded"
+    eventually(lambda: rest.partitions(topic)[0]["assignment"] == [2, 1], 60, "the new replicas")
+    assert "Nothing would change" in highwater.said("reassign", "--topics", topic, "--away", "3", "--yes")
+    assert highwater.run("reassign", "--throttle", "1MiB").returncode == 2
 
 
 def test_what_happens_is_told(highwater: Commands, make_topic: MakeTopic, rest: Rest) -> None:

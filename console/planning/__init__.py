@@ -1,0 +1,1 @@
+"""Where replicas should lie: goals, and plans that reach them with the least data moved. Pure."""
