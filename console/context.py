@@ -47,6 +47,7 @@ SECTION = {
     "topic_record": "topics",
     "topic_records_new": "topics",
     "topic_records_delete": "topics",
+    "topic_records_copy": "topics",
     "masking": "settings",
     "mask_rule": "settings",
     "mask_rule_new": "settings",

@@ -21,6 +21,7 @@ from console.views.masking import mask_rule, mask_rule_new, mask_rule_remove, ma
 from console.views.overview import overview
 from console.views.partition import partition
 from console.views.partition_log import partition_log
+from console.views.record_copy import topic_records_copy
 from console.views.record_deletion import topic_records_delete
 from console.views.records import audit, events
 from console.views.reports import analytics, health, health_run
@@ -85,6 +86,7 @@ urlpatterns = [
     path("topics/<topic:name>/<int:partition>/log", partition_log, name="partition_log"),
     path("topics/<topic:name>/records", topic_records, name="topic_records"),
     path("topics/<topic:name>/records/new", topic_records_new, name="topic_records_new"),
+    path("topics/<topic:name>/records/copy", topic_records_copy, name="topic_records_copy"),
     path("topics/<topic:name>/records/delete", topic_records_delete, name="topic_records_delete"),
     path("topics/<topic:name>/records/found", topic_records_found, name="topic_records_found"),
     path("topics/<topic:name>/records/download", topic_records_download, name="topic_records_download"),

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import transaction
 
 from console.actions.audit import audited
+from console.actions.masking import rules_for, would_show
 from console.errors import Conflict, Invalid
 from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
@@ -16,7 +17,7 @@ from console.jobs.kind import JobKind
 from console.jobs.registry import KINDS, asked_for
 from console.models import Cluster, Job, job_value, trim
 from console.queue import enqueue_job
-from console.roles import OPERATOR, Actor
+from console.roles import ADMIN, OPERATOR, Actor, Refused
 from console.snapshot.jobs import publish_job
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 
@@ -29,11 +30,14 @@ def create_job(actor: Actor, cluster: Cluster, kind: str, params: Mapping[str, A
         if asked.of_own_cluster and cluster.pk != settings.LOCAL_CLUSTER:
             raise Invalid("cluster", f"This is not available from {cluster.name}: samples are taken of this system's own cluster only.")
         checked = entry.after = asked.checked(params)
+        refuse_hidden(actor, cluster, asked, checked)
         refuse_unknown(cluster, asked, checked)
+        shown, private = asked.parted(checked)
         with transaction.atomic():
             _one_at_a_time(cluster)
             _refuse_clash(cluster, asked, checked)
-            job = Job.objects.create(cluster=cluster, kind=kind, params=checked, created_by=actor.name, message="Waiting for a worker.")
+            words = "Waiting for a worker."
+            job = Job.objects.create(cluster=cluster, kind=kind, params=shown, plan=private, created_by=actor.name, message=words)
             trim(Job.objects.exclude(state__in=Job.ACTIVE), Job.KEEP)
             transaction.on_commit(lambda: _announce(job))
         return job
@@ -62,6 +66,20 @@ def _one_at_a_time(cluster: Cluster) -> None:
 def _announce(job: Job) -> None:
     publish_job(job.cluster_id, job_value(job))
     enqueue_job(job.pk, job.kind)
+
+
+def refuse_hidden(actor: Actor, cluster: Cluster, kind: JobKind, params: Mapping[str, Any]) -> None:
+    """Who does not see all of a topic's records may not have them brought elsewhere; nor may anybody but an admin, who makes the rules,
+    where those from whom a part is hidden would see it."""
+    topics = kind.reads(params)
+    if topics is None:
+        return
+    source, target = topics
+    if rules_for(actor, cluster, source):
+        raise Refused(f"Rules hide parts of the records of {source} from {actor.name}: they cannot be copied by those who do not see them.")
+    shown = would_show(cluster, source, target)
+    if shown and not actor.may(ADMIN):
+        raise Refused(f"{shown} An admin may copy them, or make rules for {target} first.")
 
 
 def refuse_unknown(cluster: Cluster, kind: JobKind, params: Mapping[str, Any]) -> None:

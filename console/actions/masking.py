@@ -23,6 +23,19 @@ def rules_for(actor: Actor, cluster: Cluster, topic: str) -> tuple[Rule, ...]:
     return in_order(rule_of(row) for row in rows if covers(row.topics, topic) and not actor.may(row.below))
 
 
+def would_show(cluster: Cluster, source: str, target: str) -> str:
+    """What would be seen of records of `source` in `target` by those from whom it is hidden in `source`; empty where nothing would."""
+    rows = list(MaskRule.objects.filter(cluster=cluster).order_by("id"))
+    there = {(rule_of(row), row.below) for row in rows if covers(row.topics, target)}
+    bare = [row for row in rows if covers(row.topics, source) and (rule_of(row), row.below) not in there]
+    if not bare:
+        return ""
+    first = bare[0]
+    what = f"{first.part} {first.expression}".strip()
+    said = f"A rule hides {what} of {source} from roles below {first.below}"
+    return f"{said}, and no rule hides the same of {target}: it would be seen there."
+
+
 def in_order(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     return tuple(sorted(set(rules), key=lambda rule: (rule.part, rule.expression)))
 

@@ -27,7 +27,8 @@ FATAL = (KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION, KafkaError._S
 class RecordLog:
     """One topic of a cluster. All methods raise `GatewayError`."""
 
-    def __init__(self, connection: Connection, topic: str) -> None:
+    def __init__(self, connection: Connection, topic: str, *, committed: bool = False) -> None:
+        """With `committed` it ends where open transactions begin, and records of aborted ones are left out."""
         self._servers, self._topic = connection.bootstrap_servers, topic
         try:
             self._consumer = Consumer(
@@ -38,7 +39,7 @@ class RecordLog:
                     "enable.auto.offset.store": False,
                     "enable.partition.eof": True,
                     "auto.offset.reset": "error",
-                    "isolation.level": "read_uncommitted",
+                    "isolation.level": "read_committed" if committed else "read_uncommitted",
                     "allow.auto.create.topics": False,
                     "fetch.wait.max.ms": 100,
                     "fetch.queue.backoff.ms": 5,

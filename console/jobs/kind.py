@@ -72,6 +72,14 @@ class JobKind:
         `online` the brokers where `names_brokers`."""
         return None
 
+    def parted(self, params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Checked parameters as everybody may see them, and what of them only the job's plan has."""
+        return dict(params), {}
+
+    def reads(self, params: Mapping[str, Any]) -> tuple[str, str] | None:
+        """The topic whose records it reads, and the one that it brings them to: who does not see all of them may not ask for it."""
+        return None
+
     def clash(self, params: Mapping[str, Any], other: int, state: str, theirs: Mapping[str, Any]) -> str:
         """Why it cannot begin beside an active job of its kind, with that one's number, state and parameters; empty where it can."""
         return f"Job {other} does the same and is {state}."

@@ -434,6 +434,7 @@ def test_a_query_parameter_that_a_route_does_not_have_is_refused(tokens: dict[st
     path = re.sub(r"{(\w+)}", lambda name: PLACES[name[1]], shape)
     unwalked = {
         f"{BASE}/topics/orders/records": {"records": [{"value": "x"}]},
+        f"{BASE}/record-copies/plan": {"source": "orders", "target": "clicks"},
         f"{BASE}/mask-rules/preview": {"topic": "orders", "value": "x"},
         f"{BASE}/mask-rules/1": {"topics": "orders", "part": "key", "below": "admin"},
     }

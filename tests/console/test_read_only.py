@@ -31,6 +31,8 @@ NO_CHANGES = {
     "console.actions.records": "only reads",
     "console.actions.wanted.keep_wanted": "of what the console compares the cluster with",
     "console.actions.wanted.forget_wanted": "the same",
+    "console.actions.jobs.refuse_hidden": "only refuses",
+    "console.actions.record_copy.plan_copy": "changes nothing",
     "console.actions.jobs.follow": "goes with a change that was not refused",
 }
 ARGUMENTS: dict[str, Any] = {

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from broker_core.cli.tokens import token_file
-from tests.support.clients import produce
+from tests.support.clients import produce, read_all
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.rest import LOCAL, Rest
@@ -210,3 +210,15 @@ def test_names_are_completed_from_rest(system: ConsoleSystem, highwater: Command
     assert completed(f"{data} topics describe complete-m") == [name]
     assert "topics" in completed(f"{data} top")
     assert completed(f"{data} topics list --cluster lo") == ["local"]
+
+
+def test_records_are_copied_by_a_worker(system: ConsoleSystem, highwater: Commands, make_topic: MakeTopic) -> None:
+    """In a process of its own: a dead-letter topic goes back, but for what is not wanted."""
+    source, target = (make_topic(name, [[1, 2, 3]]) for name in ("dead-letters", "redriven"))
+    produce(system, source, [b"again %d" % n if n % 2 else b"never" for n in range(40)])
+    asked = ("records", "copy", source, target, "--text", "again", "--from-offset", "10")
+    assert highwater.json(*asked, "--dry-run")["offsets"] == 30
+    job = highwater.json(*asked, "--yes", "--watch")
+    assert (job["state"], job["result"]["copied"], job["progress"]["done"]) == ("succeeded", 15, 30), job
+    copied = [one.value() for one in read_all(system, target, 15)]
+    assert sorted(copied) == sorted(b"again %d" % n for n in range(11, 40, 2))

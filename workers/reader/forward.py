@@ -8,7 +8,7 @@ from console.gateway.record_log import EARLIEST, END, LOST, RecordLog
 from console.rules.records.progress import Span
 from workers.reader.finding import found_of
 from workers.reader.run import Run
-from workers.reader.veiled import sight
+from workers.reader.veiled import Seen, sight
 from workers.reader.wanted import Wanted
 
 
@@ -29,7 +29,7 @@ class Forward:
             self._run.breathe()
 
     def _take(self, batch: list[Message]) -> None:
-        spans, test, run, see = self._open, self._test, self._run, self._see
+        spans, test, see = self._open, self._test, self._see
         for message in batch:
             if message.error() is not None:
                 self._told(message)
@@ -45,9 +45,13 @@ class Forward:
             span.bytes += len(message)
             seen = message if see is None else see(message)
             if test is None or test(seen):
-                run.add(found_of(seen, run.search))
+                self._keep(seen)
             if span.at == span.last:
                 self._ended(span)
+
+    def _keep(self, seen: Seen) -> None:
+        """What is done with a record that is wanted."""
+        self._run.add(found_of(seen, self._run.search))
 
     def _jumped(self, span: Span, offset: int) -> bool:
         """Whether the record belongs to the search; offsets before it that have none are counted."""
