@@ -31,6 +31,17 @@ def settings(pairs: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def changes(sets: Iterable[str], unset: Iterable[str]) -> dict[str, str | None]:
+    """What `--set` and `--unset` ask for; None takes away."""
+    found: dict[str, str | None] = {**settings(sets)}
+    if both := [key for key in unset if key in found]:
+        raise Usage(f"{both[0]} is both set and unset.")
+    found |= dict.fromkeys(unset)
+    if not found:
+        raise Usage("Name a setting by --set KEY=VALUE or --unset KEY.")
+    return found
+
+
 def partitions(text: str) -> tuple[str, list[int] | None]:
     """`orders` (all), `orders:0` or `orders:0,2-4`."""
     topic, colon, spans = text.rpartition(":")

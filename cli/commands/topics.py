@@ -6,7 +6,6 @@ from typing import Any
 
 from cli import figures as say
 from cli import read
-from cli.errors import Usage
 from cli.shell import Shell, group, takes, verb
 from cli.table import Column, plain, table, terminal_columns
 
@@ -98,13 +97,7 @@ def _create(shell: Shell) -> None:
 
 def _alter(shell: Shell) -> None:
     o = shell.options
-    changes: dict[str, str | None] = {**read.settings(o.set)}
-    if both := [key for key in o.unset if key in changes]:
-        raise Usage(f"{both[0]} is both set and unset.")
-    changes |= dict.fromkeys(o.unset)
-    if not changes:
-        raise Usage("Name a setting by --set KEY=VALUE or --unset KEY.")
-    body = {"configs": changes, "dry_run": o.dry_run}
+    body = {"configs": read.changes(o.set, o.unset), "dry_run": o.dry_run}
     answer = shell.confirmed(lambda confirm: shell.rest.change("PATCH", shell.at("topics", o.name), {**body, "confirm": confirm}))
     shell.show(answer, lambda: _tried(answer) if o.dry_run else f"The settings of {o.name} are changed.")
 

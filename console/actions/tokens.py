@@ -12,7 +12,7 @@ from console.actions.audit import audited
 from console.actions.sign_in import note_failure
 from console.errors import Conflict, Invalid
 from console.models import ApiToken
-from console.roles import ADMIN, ROLES, Actor
+from console.roles import ADMIN, ROLES, VIEWER, Actor
 
 NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_ .@:-]{0,98}[A-Za-z0-9_.@:-])?")
 """No letters that look like others, no spaces at the ends: the audit tells who did something by this name."""
@@ -37,10 +37,11 @@ def create_token(actor: Actor, name: str, role: str, days: int = ApiToken.DAYS) 
         return ApiToken.issue(name, role, actor.name, timedelta(days=days))
 
 
-def revoke_token(actor: Actor, token: ApiToken) -> None:
+def revoke_token(actor: Actor, token: ApiToken, *, is_own: bool = False) -> None:
+    """`is_own`: whoever asks does so by this very token, which needs no role."""
     with audited(
         actor,
-        ADMIN,
+        VIEWER if is_own else ADMIN,
         "revoke token",
         token.name,
         cluster=None,

@@ -21,6 +21,7 @@ from console.api import (
     records,
     settings,
     stream,
+    tokens,
     topic_records,
     topics,
     wanted,
@@ -61,6 +62,7 @@ for module in (
     records,
     wanted,
     analytics,
+    tokens,
     problem_kinds,
 ):
     api.add_router("", module.router)

@@ -174,13 +174,13 @@ def unclean_election(request: Any, cluster_id: str, name: str, payload: UncleanE
     return elect_unclean(request.auth, queries.cluster_of(cluster_id), name, confirm=name if payload.confirm else None)
 
 
-@router.get(ONE + "/partitions/{partition}/log")
+@router.get(ONE + "/partitions/{number}/log")
 @answers(LogLook)
 def log(
     request: Any,
     cluster_id: str,
     name: str,
-    partition: Number,
+    number: Number,
     *,
     broker: Number | None = None,
     offset: Place | None = None,
@@ -190,4 +190,4 @@ def log(
     """How the log of one replica (the leader's, or that on `broker`) lies on disk: segments in pages, checkpoints, producers, and the way
     of a lookup of `offset` or `at_ms` as the broker has just gone it. Only brokers of the system's own cluster tell this."""
     where = queries.cluster_at(cluster_id)
-    return look_at(where, name, partition, broker=broker, offset=offset, at_ms=at_ms, before=before)
+    return look_at(where, name, number, broker=broker, offset=offset, at_ms=at_ms, before=before)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from broker_core.config import BROKER_KEYS, TOPIC_KEYS
 from console.rules.settings.groups import group_of
@@ -22,6 +24,7 @@ _BELOW: dict[str, tuple[SetFor, ...]] = {
     "brokers": ("this broker", "all brokers"),
 }
 """What an owner's default is not made of."""
+_UNITS_MS = {".hours": 3_600_000, ".minutes": 60_000}
 
 
 def settings_of(entries: Mapping[str, Any], owner: Owner, defaults: Mapping[str, str | None]) -> list[Setting]:
@@ -59,6 +62,24 @@ def _setting(name: str, entry: Mapping[str, Any], owner: Owner, defaults: Mappin
         group=group_of(name).name,
         told="hidden" if entry.get("is_sensitive") else in_words(name, kind, value),
     )
+
+
+def fill_inherited(settings: Sequence[Setting], broker: Mapping[str, str | None]) -> list[Setting]:
+    """Of a topic's own settings for which its brokers tell no other place (retention is theirs in hours, too): what `broker`, all settings
+    of one, gives topics without their own."""
+    return [_filled(one, broker) if one.is_own and one.otherwise is None else one for one in settings]
+
+
+def _filled(setting: Setting, broker: Mapping[str, str | None]) -> Setting:
+    key = TOPIC_KEYS.get(setting.name)
+    names = key.synonyms if key is not None else ()
+    found = next(((name, text) for name in names if (text := broker.get(name)) is not None), None)
+    if found is None:
+        return setting
+    name, text = found
+    factor = next((factor for ending, factor in _UNITS_MS.items() if name.endswith(ending)), 1)
+    value = str(int(text) * factor) if factor > 1 and text.isascii() and text.isdigit() else text
+    return replace(setting, otherwise=value)
 
 
 def _keys(owner: Owner) -> Mapping[str, Any]:

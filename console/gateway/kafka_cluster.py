@@ -19,7 +19,7 @@ from kafka.structs import OffsetAndMetadata
 
 from console.gateway import admin_clients
 from console.gateway.connection import Connection
-from console.gateway.described_settings import settings_of
+from console.gateway.described_settings import fill_inherited, settings_of
 from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError, from_code, from_kafka
 from console.rules.settings.model import Owner, Setting
 from console.rules.words import whole
@@ -136,7 +136,15 @@ class KafkaCluster:
         """All settings by name, with what is set here and what would be in force otherwise; of all brokers those that can be set so."""
         if owner.kind == "brokers":
             return self._defaults(owner)
-        return settings_of(self._entries(KINDS[owner.kind], owner.name, synonyms=True), owner, {})
+        found = settings_of(self._entries(KINDS[owner.kind], owner.name, synonyms=True), owner, {})
+        if owner.kind == "topic" and any(one.is_own and one.otherwise is None for one in found):
+            return fill_inherited(found, self._of_first_broker())
+        return found
+
+    def _of_first_broker(self) -> dict[str, str | None]:
+        with self._admin() as admin:
+            first = _every_broker(admin).asked
+        return {name: entry.get("value") for name, entry in self._entries(ConfigResourceType.BROKER, str(first)).items()}
 
     def _defaults(self, owner: Owner) -> list[Setting]:
         """What running brokers take, by what the one with the lowest number tells."""

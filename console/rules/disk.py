@@ -1,7 +1,7 @@
 """A broker's data folder: offline, filling up or low on room, and what to do about it. Pure.
 
 Rules, the first that applies:
-1. The folder is offline after an I/O error: warn, as with a broker that is down; what that does to partitions is said of them.
+1. The folder is offline after an I/O error: bad, since its replicas serve nothing; warn where it is known to hold none.
 2. Full at the present rate within `FULL_BAD_S`: bad; within `FULL_WARN_S`: warn; within `FULL_NOTICE_S`: notice.
 3. Less than `FREE_BAD_SHARE` of the disk free: bad; less than `FREE_WARN_SHARE`: warn.
 A disk that becomes full takes the folder offline: an alarm that comes before that leaves time to act.
@@ -44,7 +44,7 @@ class Finding(NamedTuple):
 def finding(broker: int, folder: feed.LogDir, replicas: int | None = None) -> Finding:
     """Of one broker's folder, which holds so many replicas; unknown room is not judged."""
     if folder.offline_since_ms is not None:
-        return Finding(OFFLINE, "warn", _offline(broker, folder.offline_since_ms, folder.offline_why, replicas))
+        return Finding(OFFLINE, "warn" if replicas == 0 else "bad", _offline(broker, folder.offline_since_ms, folder.offline_why, replicas))
     free, total, full_in_s = folder.free_bytes, folder.total_bytes, folder.full_in_s
     if free is None or not total:
         return Finding(SERVES, "ok")

@@ -57,11 +57,14 @@ def row_of(setting: Setting, typed: Typed, errors: Mapping[str, str], may: bool)
 
 
 def grouped(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
-    """Name, title and rows: what is set here comes first."""
-    own = [row for row in rows if (row.setting.set_for and row.setting.is_own) or row.error]
-    rest = sorted((row for row in rows if row not in own), key=lambda row: (place_of(row.setting.group), row.setting.name))
-    found = [("own", "Set here", own)] if own else []
-    return found + [(name, TITLES[name], list(some)) for name, some in groupby(rest, lambda row: row.setting.group)]
+    """Name, title and rows: what was refused comes first, then what is set here."""
+    wrong, own = [row for row in rows if row.error], [row for row in rows if row.setting.is_own and not row.error]
+    rest = sorted(
+        (row for row in rows if not row.setting.is_own and not row.error), key=lambda row: (place_of(row.setting.group), row.setting.name)
+    )
+    first = [("wrong", "Not right yet", wrong), ("own", "Set here", own)]
+    groups = [(name, TITLES[name], list(some)) for name, some in groupby(rest, lambda row: row.setting.group)]
+    return [group for group in first if group[2]] + groups
 
 
 def fits(setting: Setting, text: str) -> bool:

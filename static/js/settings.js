@@ -33,7 +33,7 @@ function count() {
   let changed = 0;
   for (const row of rows) {
     const is = differs(row);
-    row.classList.toggle("changed", is);
+    row.classList.toggle("differs", is);
     if (is) changed += 1;
   }
   const said = form.querySelector("[data-changed]");

@@ -50,7 +50,7 @@ def test_a_setting_is_set_from_it(page: Page, system: ConsoleSystem) -> None:
     rows = page.locator(".difference tbody tr")
     expect(rows).to_have_count(2)
     expect(rows.filter(has_text="num.replica.fetchers").locator("ins")).to_have_text("2")
-    expect(rows.filter(has_text="replica.lag.time.max.ms").locator("ins")).to_contain_text("40 s")
+    expect(rows.filter(has_text="replica.lag.time.max.ms").locator("ins")).to_contain_text("= 40\u202fs")
     page.get_by_role("button", name="Save 2 changes").click()
     expect(page.get_by_text("2 settings of broker 3 saved")).to_be_visible()
     expect(page.locator("#g-own")).to_be_visible()

@@ -95,6 +95,13 @@ def test_a_topic_s_life(highwater: Commands, rest: Rest) -> None:
     assert tried["changes"] == [{"label": "retention.ms", "before": "3600000", "after": "7200000"}]
     highwater.said("topics", "alter", name, "--set", "retention.ms=7200000", "--set", "segment.ms=60000")
     highwater.said("topics", "alter", name, "--unset", "segment.ms")
+    tried = highwater.json("configs", "alter", f"topic/{name}", "--unset", "segment.ms", "--set", "retention.ms=3600000", "--dry-run")
+    assert ([c["label"] for c in tried["changes"]], len(tried["risks"])) == (["retention.ms", "segment.ms"], 1)
+    said = highwater.said("configs", "describe", f"topic/{name}")
+    assert "retention.ms" in said and "segment.ms" not in said
+    highwater.said("configs", "alter", "brokers", "--set", "log.cleaner.backoff.ms=15001")
+    assert "log.cleaner.backoff.ms" in highwater.said("configs", "describe", "brokers")
+    highwater.said("configs", "alter", "brokers", "--unset", "log.cleaner.backoff.ms")
     own = {c["name"]: c["value"] for c in highwater.json("topics", "describe", name)["configs"] if c["source"] == "topic"}
     assert own == {"retention.ms": "7200000"}
     risky = highwater.run("topics", "alter", name, "--set", "unclean.leader.election.enable=true")

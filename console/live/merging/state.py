@@ -173,7 +173,7 @@ class ClusterState:
         if before is not None and None not in (before.topic_id, topic.topic_id) and before.topic_id != topic.topic_id:
             self.drop_topic(name, now_ms)
             before = None
-        if before is None and self.registered is not None and self.values:
+        if before is None and self.registered is not None and (self.values or self._store_true_ms is not None):
             text = f"topic {name} was created with {counted(len(topic.partitions), 'partition')}."
             self._events.append(Happened("topic_created", "notice", text, now_ms, topic=name))
         self.topics[name] = topic
@@ -224,7 +224,8 @@ class ClusterState:
         self._dirty_cluster = True
 
     def store_was_true(self, at_ms: int) -> None:
-        """All that is known of the coordination store was so at `at_ms`."""
+        """All that is known of the coordination store was so at `at_ms`: it has been read as a whole, a topic that is told from then on is
+        a new one."""
         self._store_true_ms = max(at_ms, self._store_true_ms or 0)
 
     def store_mended(self, paths: list[str], now_ms: int) -> None:

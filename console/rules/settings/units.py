@@ -91,14 +91,14 @@ def told(name: str, kind: str, text: str | None) -> Told:
 
 
 def in_words(name: str, kind: str, text: str | None) -> str:
-    """`604 800 000 ms = 7 d`, `1 048 588 B, about 1.00 MiB`; the bare value where there is no more to say, a dash where there is none."""
+    """`604 800 000 ms = 7 d`, `1 048 588 B, about 1.00 MiB`; the bare value where no more is to be said, "not set" where there is none."""
     if text is None:
-        return "–"
+        return "not set"
     shown, unit = told(name, kind, text), unit_of(name, kind)
     if not shown.exact and not shown.about:
         return text if text != "" else "(empty)"
     number = f"{whole(int(text))}{THIN}{unit}".strip() if 0 <= int(text) < INT_MAX or (unit and 0 <= int(text) < LONG_MAX) else text
-    return f"{number} = {shown.exact}" if shown.exact else f"{number}, {shown.about}"
+    return f"{number} = {shown.exact.replace(' ', THIN)}" if shown.exact else f"{number}, {shown.about}"
 
 
 def _without_limit(name: str, kind: str) -> str:

@@ -99,6 +99,15 @@ def test_each_part_says_when_it_was_last_true(state: ClusterState) -> None:
     assert state.oldest_ms(2500) == 1000
 
 
+def test_the_first_topic_of_a_cluster_is_told() -> None:
+    """Those that were there when the store was first read are no news."""
+    fresh = ClusterState("local")
+    fresh.set_brokers(BROKERS, 1000)
+    fresh.store_was_true(1100)
+    fresh.set_topic("orders", stored_topic(topic_id="x", partitions={0: {"replicas": ALL}}), 1500)
+    assert [event.kind for event in fresh.take(1500)[1] if event.topic] == ["topic_created"]
+
+
 def test_a_topic_made_anew_has_nothing_of_the_one_before(state: ClusterState) -> None:
     """Its deletion may never have been seen."""
     fresh = {0: {"replicas": ALL}}

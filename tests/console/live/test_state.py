@@ -217,7 +217,7 @@ def test_a_data_folder_that_went_offline_is_an_event_and_a_word_in_the_verdict(s
     assert "data folder" not in state.take(1300)[0]["cluster"].verdict.text  # type: ignore[index]
     state.apply_batch(batch(1, [], 1500, said={"log_dir": gone}), 1500)
     values, told = state.take(1500)
-    assert [(e.kind, e.level, e.at_ms, e.broker_id) for e in told] == [("log_dir_offline", "warn", 1_400, 1)]
+    assert [(e.kind, e.level, e.at_ms, e.broker_id) for e in told] == [("log_dir_offline", "bad", 1_400, 1)]
     broker, cluster = values["broker/1"] or {}, values["cluster"] or {}
     assert (broker.log_dir.state, broker.log_dir.replicas) == ("folder_offline", 5)
     assert "5 replicas there serve nothing" in broker.log_dir.sentence

@@ -31,10 +31,11 @@ def test_an_offline_folder_is_told_with_when_why_what_and_what_to_do() -> None:
     found = disk.finding(2, OFFLINE, 25)
     assert (found.state, found.level, text_of(found.pieces)) == (
         disk.OFFLINE,
-        "warn",
+        "bad",
         "The data folder of broker 2 is offline since 14 Nov 22:13:20 UTC (append of t-0 failed: [Errno 28] No space left on device). "
         "25 replicas there serve nothing; make room or mend the disk, then restart broker 2.",
     )
+    assert disk.finding(2, OFFLINE, 0).level == "warn", "nothing was there that could be missed"
 
 
 @pytest.mark.parametrize(
@@ -76,9 +77,9 @@ def test_the_verdict_says_it_after_what_it_does_to_partitions() -> None:
         counts, [], [], None, folders=[disk.judged(n, each, 25) for n, each in enumerate((folder(), OFFLINE, folder(full_in_s=60)), 1)]
     )
     assert said.level == "bad"
-    assert [part.level for part in said.parts] == ["warn", "bad", "warn"]
-    assert "broker 3 is full in about" in said.parts[1].text
-    assert "broker 2 is offline since" in said.parts[2].text
+    assert [part.level for part in said.parts] == ["warn", "bad", "bad"]
+    assert "broker 2 is offline since" in said.parts[1].text
+    assert "broker 3 is full in about" in said.parts[2].text
     assert {part.about for part in said.parts[1:]} == {"brokers"}
     many = verdict(COUNTS, [], [], None, folders=_judged(*[OFFLINE] * 8))
     assert len(many.parts) == 2 + 3

@@ -90,7 +90,7 @@ def test_only_what_was_typed_otherwise_changes() -> None:
 def test_a_reset_tells_what_is_in_force_then() -> None:
     row = rows_of([setting("segment.ms", "5", own=True, otherwise="3600000")], {"segment.ms": None})[0]
     assert (row.before, row.after, row.reset) == ("5", None, True)
-    assert row.told_after.endswith("= 1 h")
+    assert row.told_after.endswith("= 1\u202fh")
 
 
 def test_a_secret_stays_one() -> None:
