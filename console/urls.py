@@ -18,6 +18,7 @@ from console.views.group import group, group_delete, group_offsets
 from console.views.groups import groups
 from console.views.jobs import job, job_cancel, job_create, jobs
 from console.views.masking import mask_rule, mask_rule_new, mask_rule_remove, masking
+from console.views.moves import moves
 from console.views.overview import overview
 from console.views.partition import partition
 from console.views.partition_log import partition_log
@@ -100,6 +101,7 @@ urlpatterns = [
     path("groups/<group:group_id>", group, name="group"),
     path("jobs", jobs, name="jobs"),
     path("jobs/new", job_create, name="job_create"),
+    path("jobs/move", moves, name="moves"),
     path("jobs/<int:job_id>", job, name="job"),
     path("jobs/<int:job_id>/cancel", job_cancel, name="job_cancel"),
     path("analytics", analytics, name="analytics"),

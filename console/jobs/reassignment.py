@@ -100,10 +100,18 @@ def _assignment(row: Any, field: str, seen: set[tuple[str, int]]) -> dict[str, A
         raise Invalid(f"{field}.replicas", "Give the broker ids, the preferred leader first.")
     if len(set(replicas)) != len(replicas):
         raise Invalid(f"{field}.replicas", f"A broker is named twice: {replicas}.")
+    if _names_folders(row):
+        raise Invalid(f"{field}.log_dirs", "log_dirs can only be any: a replica is not moved to a folder by name here.")
     if (topic, partition) in seen:
         raise Invalid(field, f"{topic}-{partition} is named twice.")
     seen.add((topic, partition))
     return {"topic": topic, "partition": partition, "replicas": replicas}
+
+
+def _names_folders(row: Mapping[str, Any]) -> bool:
+    """Kafka's own JSON may say where on a broker a replica goes; `any` is what happens here."""
+    folders = row.get("log_dirs")
+    return folders is not None and (not isinstance(folders, list) or any(folder != "any" for folder in folders))
 
 
 def _is_id(value: Any) -> TypeGuard[int]:
@@ -111,13 +119,13 @@ def _is_id(value: Any) -> TypeGuard[int]:
 
 
 def parse_assignments(text: str) -> Any:
-    """The form's text: JSON as in REST, or a line `topic partition broker,broker,…` for each partition."""
+    """The form's text: JSON as in REST or as Kafka's own tool has it, or a line `topic partition broker,broker,…` for each partition."""
     if text.lstrip().startswith(("[", "{")):
         try:
             found = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise Invalid("assignments", f"This is not JSON: {error}.") from error
-        return found.get("assignments") if isinstance(found, dict) else found
+        return (found.get("assignments") or found.get("partitions")) if isinstance(found, dict) else found
     return [_line(line) for line in text.splitlines() if line.strip()]
 
 

@@ -159,7 +159,7 @@ function confirmations() {
   document.addEventListener("submit", (event) => {
     if (event.defaultPrevented || event.target.matches("[hx-post],[hx-get]")) return;
     const button = event.submitter;
-    if (button) setTimeout(() => { button.disabled = true; }, 0);
+    if (button && !("stays" in button.dataset)) setTimeout(() => { button.disabled = true; }, 0);
   });
 }
 
