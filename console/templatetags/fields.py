@@ -34,6 +34,13 @@ def wrong(context: Any, form: str, field: str) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
+def invalid(context: Any, form: str, field: str) -> SafeString:
+    """The attribute of an input that was refused, where what describes it is named already."""
+    found = _error(context, form)
+    return mark_safe(' aria-invalid="true"') if found and found["field"] == field else NOTHING
+
+
+@register.simple_tag(takes_context=True)
 def error_of(context: Any, form: str, field: str) -> SafeString:
     """The line under it."""
     found = _error(context, form)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
@@ -11,11 +13,12 @@ from console import queries
 from console.actions.favourites import favourites
 from console.actions.topics import create_topic, preview_topic
 from console.context import live_needs
-from console.errors import ReadOnly, Risky
+from console.errors import Invalid, ReadOnly, Risky
 from console.gateway.errors import GatewayError
-from console.gateway.topic_keys import ALL_KEYS
+from console.gateway.topic_keys import ALL_KEYS, known
 from console.listing import page_of_names
 from console.roles import OPERATOR, actor_of
+from console.rules.settings.units import WrongUnit, read
 from console.snapshot.read import Snapshot
 from console.views.lists import LIST_QUERY, Head, elsewhere, list_context, wanted_of
 from console.views.support import (
@@ -33,6 +36,8 @@ from console.views.support import (
     switches,
 )
 
+CONFIG = "config."
+"""What the fields of a new topic's settings begin with."""
 HEADS = (
     Head("name", "Topic", is_number=False),
     Head("state", "State", is_number=False),
@@ -77,9 +82,8 @@ def topic_create(request: Any) -> HttpResponse:
     values = {name: request.POST.get(name, "").strip() for name in ("name", "partitions", "replication_factor")}
     configs = {key: text for key in ALL_KEYS if (text := request.POST.get(f"config.{key}", "").strip())}
     try:
-        asked: dict[str, Any] = {name: required_number(request, name) for name in ("partitions", "replication_factor")} | {
-            "configs": configs
-        }
+        asked: dict[str, Any] = {name: required_number(request, name) for name in ("partitions", "replication_factor")}
+        asked["configs"] = _with_units_read(configs)
         if request.POST.get("preview") == "1":
             return show_form(request, values, configs, diff=preview_topic(request.cluster, values["name"], **asked))
         job = create_topic(actor_of(request), request.cluster, values["name"], **asked, confirm=is_confirmed(request))
@@ -88,10 +92,30 @@ def topic_create(request: Any) -> HttpResponse:
     except KNOWN as error:
         status, shown = explain(error)
         shown = {**shown, "form": "new-topic"}
-        return show_form(request, values, configs, status=status, form_error=shown)
+        return show_form(request, values, configs, status=status, form_error=shown, wrong_setting=_setting_of(error, configs))
     if job is not None:
         return followed(request, job)
     return done(request, reverse("topics"), f"Topic {values['name']} is created.")
+
+
+def _with_units_read(typed: Mapping[str, str]) -> dict[str, str]:
+    """The settings as Kafka takes them: `7 d` in milliseconds."""
+    found = {}
+    for name, text in typed.items():
+        try:
+            found[name] = read(name, known(name)["type"], text)
+        except WrongUnit as error:
+            raise Invalid(f"{CONFIG}{name}", str(error)) from error
+    return found
+
+
+def _setting_of(error: Exception, typed: Mapping[str, str]) -> str:
+    """At which of the settings the error stands: brokers name it in their words. Empty where it is of none of them alone."""
+    if isinstance(error, Invalid):
+        return error.field.removeprefix(CONFIG) if error.field.startswith(CONFIG) else ""
+    words = re.findall(r"[a-z]+(?:\.[a-z]+)+", error.message) if isinstance(error, GatewayError) else []
+    named = [name for name in typed if name in words]
+    return named[0] if len(named) == 1 else ""
 
 
 def _template(request: Any, name: str) -> tuple[dict[str, Any], dict[str, Any]]:

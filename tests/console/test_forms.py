@@ -243,6 +243,30 @@ def test_a_refused_form_keeps_what_was_typed(people: dict[str, Client], path: st
     assert page.count('class="wrong"') == 1
 
 
+@pytest.mark.parametrize(
+    ("form", "refusal", "words"),
+    [
+        ({"config.retention.ms": "7 GiB"}, None, "no length of time"),
+        ({"config.retention.ms": "5"}, (40, "Invalid value 5 for configuration retention.ms"), "Invalid value 5"),
+    ],
+)
+def test_a_new_topic_s_wrong_setting_is_told_at_its_field(
+    people: dict[str, Client], kafka: Any, form: dict[str, str], refusal: tuple[int, str] | None, words: str
+) -> None:
+    kafka.refuse = refusal
+    answer = people["operator"].post("/new-topic", {"name": "new", "partitions": "1", "replication_factor": "1", **form})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert words in page.partition('id="wrong-retention.ms"')[2].partition("</p>")[0]
+    assert f'value="{form["config.retention.ms"]}"' in page
+
+
+def test_units_of_a_new_topic_are_read(people: dict[str, Client], kafka: Any) -> None:
+    form = {"name": "new", "partitions": "1", "replication_factor": "1", "config.retention.ms": "2 d", "config.max.message.bytes": "2 MiB"}
+    people["operator"].post("/new-topic", form)
+    assert kafka.changes("create_topic")[0][4] == {"retention.ms": "172800000", "max.message.bytes": "2097152"}
+
+
 def test_a_refused_setting_keeps_its_value_beside_it(people: dict[str, Client], kafka: Any) -> None:
     kafka.configs["orders"] = {"retention.ms": "1000"}
     real = kafka.alter_topic_config
