@@ -52,6 +52,7 @@ PATHS = {
     "masking": "/settings/masking",
     "mask_rule": "/settings/masking/1",
     "topic_records_delete": f"/topics/{TOPIC}/records/delete",
+    "topic_records_copy": f"/topics/{TOPIC}/records/copy",
     "clusters": "/clusters",
     "cluster_new": "/clusters/new",
 }

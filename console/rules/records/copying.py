@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from console.rules.words import counted, whole
+from console.rules.words import counted
 
 ONCE = (
     "Should a worker die, what it had copied is found in the target by its marks, and no record is written twice; only a process that "
@@ -76,5 +76,6 @@ def _placed(params: Mapping[str, Any], sizes: Mapping[str, int]) -> str:
 
 def sentence(plan: CopyPlan) -> str:
     touched = sum(row.offsets > 0 for row in plan.partitions)
-    at_most = "at most " if plan.is_filtered else ""
-    return f"{whole(plan.offsets)} offsets of {counted(touched, 'partition')} of {plan.source} are read, {at_most}as many records written."
+    return (
+        f"{counted(plan.offsets, 'offset')} of {counted(touched, 'partition')} of {plan.source} are read, at most as many records written."
+    )
