@@ -43,7 +43,8 @@ def awaited(shell: Shell, job: dict[str, Any]) -> dict[str, Any]:
 
 def told(job: dict[str, Any]) -> str:
     progress = job["progress"]
-    count = f" {progress['done']}/{progress['total']} {progress['unit']}" if progress["total"] else ""
+    unit = progress["unit"].removesuffix("s") if progress["total"] == 1 else progress["unit"]
+    count = f" {progress['done']}/{progress['total']} {unit}" if progress["total"] else ""
     return plain(f"job {job['id']} {job['kind']}: {job['state']}{count}  {job['message']}")
 
 

@@ -16,7 +16,7 @@ from console.views.favourites import favourite
 from console.views.find import find
 from console.views.group import group, group_delete, group_offsets
 from console.views.groups import groups
-from console.views.jobs import job, job_cancel, job_create, jobs
+from console.views.jobs import job, job_cancel, job_create, job_form, jobs
 from console.views.masking import mask_rule, mask_rule_new, mask_rule_remove, masking
 from console.views.moves import moves
 from console.views.overview import overview
@@ -102,6 +102,7 @@ urlpatterns = [
     path("jobs", jobs, name="jobs"),
     path("jobs/new", job_create, name="job_create"),
     path("jobs/move", moves, name="moves"),
+    path("jobs/new/<slug:name>", job_form, name="job_form"),
     path("jobs/<int:job_id>", job, name="job"),
     path("jobs/<int:job_id>/cancel", job_cancel, name="job_cancel"),
     path("analytics", analytics, name="analytics"),

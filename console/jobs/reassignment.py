@@ -14,6 +14,7 @@ from console.jobs.kind import Form, Id, JobKind, Name, Parameters
 from console.rules.words import counted, whole
 
 ASSIGNMENTS_LIMIT = 1_000
+"""Each step of a job reads and writes all its rows, and has to end within 10 s; the controller takes them in one request."""
 UNITS = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 WHOLE = re.compile(r"[0-9]{1,10}")
 RATE = re.compile(r"(?P<number>\d{1,12}(?:\.\d{1,6})?) ?(?P<unit>[kmg]i?b|b)?(?:/s)?", re.ASCII | re.IGNORECASE)
@@ -38,7 +39,7 @@ class Reassignment(JobKind):
     name = "reassignment"
     cancel_means = "Replicas being added are dropped again and each partition keeps those it had; finished moves stay, a throttle goes."
     parameters = ReassignmentParameters
-    form = Form("move", "Move replicas…")
+    form = Form("move", "Type a reassignment…")
     names_brokers = True
 
     def checked(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,7 +86,10 @@ def _assignments(rows: Any) -> list[dict[str, Any]]:
     if not isinstance(rows, list) or not rows:
         raise Invalid("assignments", 'Give a list of {"topic", "partition", "replicas"}.')
     if len(rows) > ASSIGNMENTS_LIMIT:
-        raise Invalid("assignments", f"A job moves at most {whole(ASSIGNMENTS_LIMIT)} partitions.")
+        raise Invalid(
+            "assignments",
+            f"A job moves at most {whole(ASSIGNMENTS_LIMIT)} partitions, as it looks at all of them at each step: start several.",
+        )
     seen: set[tuple[str, int]] = set()
     return [_assignment(row, f"assignments.{index}", seen) for index, row in enumerate(rows)]
 

@@ -41,11 +41,11 @@ def steps(*, may_operate: bool, may_kill: bool) -> list[Step]:
         ),
         Step(
             "Move a partition",
-            "A line a partition: topic, number, brokers. Preview says what is copied; the job says how far it is, and can be cancelled."
+            "Pick topics and brokers; the plan says what is copied, and can be edited. The job says how far it is, and can be cancelled."
             if may_operate
             else "An operator moves partitions here. Moves are jobs: everybody sees how far they are.",
             "jobs",
-            ("#r-assignments", "#partial"),
+            (".head .actions .primary", "#partial"),
         ),
         Step(
             "Ask Spark",

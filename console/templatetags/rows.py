@@ -93,6 +93,12 @@ def share(progress: Progress) -> int:
 
 
 @register.filter
+def unit(progress: Progress) -> str:
+    """What a job's progress is counted in, as it stands behind the total."""
+    return progress.unit.removesuffix("s") if progress.total == 1 else progress.unit
+
+
+@register.filter
 def breakable(text: str) -> SafeString:
     """A list with commas that may be broken after each."""
     return format_html_join(mark_safe(",<wbr>"), "{}", ((part,) for part in text.split(",")))

@@ -42,6 +42,15 @@ def jobs(request: Any) -> HttpResponse:
     return show(request, "jobs", _context(request))
 
 
+@page()
+def job_form(request: Any, name: str) -> HttpResponse:
+    """The form of a kind on a page of its own, for who has no script that opens its dialog."""
+    found = next((kind.form for kind in ON_REQUEST.values() if kind.form and kind.form.name == name), None)
+    if found is None:
+        raise queries.NotFound(f"There is no form {name!r} for a job.")
+    return show(request, "job_form", {"form": found, "brokers": Snapshot(request.cluster.pk).brokers()})
+
+
 @page("POST", role=OPERATOR, doing="start a job")
 def job_create(request: Any) -> HttpResponse:
     """`preview=1` shows what a reassignment would do, and starts nothing."""

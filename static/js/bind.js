@@ -32,6 +32,7 @@ function paintField(element, value) {
   if (way === "ofReplica") return setText(element, format.ofReplica(value, Number(element.dataset.broker), element.dataset.field));
   if (way === "dots") return paintDots(element, value);
   if (way === "measured-whole" || way === "measured-bytes") { setText(element, format.measured(found, way.slice(9), value)); return; }
+  if (way === "unit") { setText(element, found ? (found.total === 1 ? found.unit.replace(/s$/, "") : found.unit) : ""); return; }
   if (way === "bar") return paintBar(element, found);
   if (way === "hidden-unless") { element.hidden = !found; return; }
   if (way === "present") { element.dataset.present = found ? "yes" : ""; return; }

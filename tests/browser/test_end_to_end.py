@@ -109,7 +109,7 @@ def see_it_whole(page: Page, system: ConsoleSystem, count: int) -> None:
 def move_replicas(page: Page, system: ConsoleSystem) -> None:
     """First to two brokers, then one of them to the third: the second job copies the records."""
     for replicas in ("1,2", "2,3"):
-        visit(page, system, "/jobs")
+        visit(page, system, "/jobs/new/move")
         page.get_by_label("Assignments").fill(f"{TOPIC} 0 {replicas}")
         page.get_by_role("button", name="Preview").click()
         expect(page.locator(".moves")).to_contain_text(f"{TOPIC}-0")

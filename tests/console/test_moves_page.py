@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -119,3 +120,18 @@ def test_what_is_wrong_is_said_at_its_field(people: dict[str, Client], form: dic
 def test_who_may_not_move_is_told(people: dict[str, Client]) -> None:
     assert "An operator moves data here" in people["viewer"].get(PATH).content.decode()
     assert people["viewer"].post(PATH, {**FEWER, "plan": "1"}).status_code == 403
+
+
+def test_a_typed_job_has_a_page_where_no_script_opens_its_dialog(people: dict[str, Client]) -> None:
+    for name, field in (("move", "assignments"), ("elect", "topics")):
+        assert f'name="{field}"' in people["operator"].get(f"/jobs/new/{name}").content.decode()
+        assert f'name="{field}"' not in people["viewer"].get(f"/jobs/new/{name}").content.decode()
+    assert people["operator"].get("/jobs/new/nothing").status_code == 404
+
+
+@pytest.mark.parametrize(("total", "words"), [(1, "1</span> partition"), (2, "2</span> partitions")])
+def test_one_partition_is_no_partitions(people: dict[str, Client], local: Any, total: int, words: str) -> None:
+    job = Job.objects.create(cluster=local, kind="reassignment", params={}, created_by="somebody", done=1, total=total)
+    for path in ("/jobs", f"/jobs/{job.pk}"):
+        page = people["viewer"].get(path).content.decode()
+        assert f"{words}<" in re.sub(r'<span data-field="progress" data-as="unit" data-quiet>', "", page)
