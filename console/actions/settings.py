@@ -23,7 +23,7 @@ from console.models import AuditEntry, Cluster
 from console.roles import ADMIN, OPERATOR, Actor
 from console.rules.risks import MIN_ISR
 from console.rules.settings.changes import Change, risks_of, rows_of
-from console.rules.settings.model import Owner, Setting, etag
+from console.rules.settings.model import HIDDEN, Owner, Setting, etag, without_secrets
 from console.snapshot.asking import ask_now
 from console.snapshot.read import await_snapshot
 
@@ -78,7 +78,7 @@ def change_settings(
     where the ETag of what is set now is none of `seen` (empty: whatever is set). Kafka has no such condition: between the look and the
     change another client may still be quicker."""
     target = owner.name if owner.kind != "brokers" else owner.words
-    with audited(actor, ROLES[owner.kind], ACTIONS[owner.kind], target, cluster=cluster, after=dict(changes)) as entry:
+    with audited(actor, ROLES[owner.kind], ACTIONS[owner.kind], target, cluster=cluster, after=without_secrets(changes)) as entry:
         if not changes:
             raise Invalid("key", "Name a setting.")
         kafka = KafkaCluster(connection_of(cluster))
@@ -88,7 +88,7 @@ def change_settings(
             raise Outdated(f"The settings of {owner.words} are not those that you read.")
         if not confirm and (risks := risks_of(owner, known, changes, _copies(kafka, owner, changes))[0]):
             raise Risky(risks)
-        entry.before = _before(known, changes)
+        entry.before, entry.after = _before(known, changes), without_secrets(changes, known)
         _alter(kafka, owner, changes)
     _settle(cluster, owner, changes)
     return rows_of(known, changes)
@@ -145,7 +145,7 @@ def _placed(kafka: KafkaCluster, owner: Owner, changes: Mapping[str, str | None]
 
 
 def _before(known: Sequence[Setting], changes: Mapping[str, str | None]) -> dict[str, Any]:
-    found = {one.name: "hidden" if one.sensitive else one.value for one in known if one.name in changes}
+    found = {one.name: HIDDEN if one.sensitive else one.value for one in known if one.name in changes}
     inherited = sorted(one.name for one in known if one.name in changes and not one.is_own)
     return {**found, INHERITED: inherited} if inherited else found
 
@@ -198,5 +198,5 @@ def _back(row: AuditEntry) -> dict[str, str | None]:
     return {
         name: None if name in inherited else before[name]
         for name in after
-        if name in before and name != INHERITED and before[name] != "hidden"
+        if name in before and name != INHERITED and HIDDEN not in (before[name], after[name])
     }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
 
+HIDDEN = "hidden"
+_SECRET = ("password", "secret", "jaas", "keystore.key", "credential")
 SetFor = Literal["topic", "this broker", "all brokers", "in its file", ""]
 
 
@@ -50,6 +52,15 @@ class Setting(Struct, frozen=True, kw_only=True):
     @property
     def is_own(self) -> bool:
         return self.own is not None
+
+
+def without_secrets(values: Mapping[str, str | None], settings: Iterable[Setting] = ()) -> dict[str, str | None]:
+    """For the audit. By the names, too: the brokers may not have told yet which of them are secret."""
+    secret = {one.name for one in settings if one.sensitive}
+    return {
+        name: HIDDEN if value is not None and (name in secret or any(word in name for word in _SECRET)) else value
+        for name, value in values.items()
+    }
 
 
 def etag(settings: Iterable[Setting]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from broker_core.config import BROKER_KEYS, TOPIC_KEYS
 from console.rules.settings.changes import moved_meanwhile, risks_of, rows_of, typed_changes
 from console.rules.settings.groups import OTHERS, group_of
-from console.rules.settings.model import Owner, Setting, etag
+from console.rules.settings.model import Owner, Setting, etag, without_secrets
 from console.rules.settings.units import LONG_MAX, WrongUnit, in_words, read, told
 
 pytestmark = pytest.mark.spec("O1")
@@ -96,6 +96,12 @@ def test_a_reset_tells_what_is_in_force_then() -> None:
 def test_a_secret_stays_one() -> None:
     row = rows_of([setting("ssl.key.password", None, kind="password", sensitive=True)], {"ssl.key.password": "abc"})[0]
     assert "abc" not in (row.after, row.told_after, row.before, row.told_before)
+
+
+def test_secrets_are_not_audited() -> None:
+    asked = {"ssl.keystore.password": "a", "ssl.odd": "b", "retention.ms": "1", "sasl.jaas.config": None}
+    known = [setting("ssl.odd", None, kind="string", sensitive=True)]
+    assert without_secrets(asked, known) == {**asked, "ssl.keystore.password": "hidden", "ssl.odd": "hidden"}
 
 
 @pytest.mark.parametrize(
