@@ -24,7 +24,7 @@ from console.snapshot.read import Snapshot
 from console.views import move_form as form
 from console.views.support import KNOWN, done, explain, is_htmx, number, page, show
 
-FOUND_ROWS, PLAN_ROWS, CHIPS, PARTITIONS_SHOWN = 10, 50, 60, 200
+FOUND_ROWS, PLAN_ROWS, CHIPS, PARTITIONS_SHOWN = 10, 50, 20, 200
 """Of the search, of the plan's table, of the chosen topics, and of a topic's partitions to pick from."""
 
 

@@ -42,6 +42,8 @@ PATHS = {
     "group": f"/groups/{GROUP}",
     "jobs": "/jobs",
     "job": "/jobs/1",
+    "job_form": "/jobs/new/move",
+    "moves": f"/jobs/move?topic={TOPIC}",
     "analytics": "/analytics",
     "health": "/health",
     "wanted": "/wanted",
