@@ -69,17 +69,17 @@ PLACES = (
 def find(cluster: Cluster, actor: Actor, clusters: Iterable[ClusterRow], text: str) -> list[Offer]:
     """The best of each kind first: what is called so, then what begins so, then what has it somewhere. `SnapshotUnavailable`."""
     wanted = text.strip().lower()[:CHARS_MAX]
-    offers = [*_pages(actor, wanted), *_clusters(clusters, wanted)]
+    offers = [*_pages(cluster, actor, wanted), *_clusters(clusters, wanted)]
     if wanted:
         snapshot = Snapshot(cluster.snapshot_id)
         offers += [*_brokers(snapshot, wanted), *_jobs(wanted), *_named(snapshot, "topic", wanted), *_named(snapshot, "group", wanted)]
     return sorted(offers, key=lambda offer: _distance(offer.name, wanted)) if wanted else offers
 
 
-def known_pages(actor: Actor, clusters: Iterable[ClusterRow], text: str) -> list[Offer]:
+def known_pages(cluster: Cluster, actor: Actor, clusters: Iterable[ClusterRow], text: str) -> list[Offer]:
     """What needs no snapshot."""
     wanted = text.strip().lower()[:CHARS_MAX]
-    return [*_pages(actor, wanted), *_clusters(clusters, wanted)]
+    return [*_pages(cluster, actor, wanted), *_clusters(clusters, wanted)]
 
 
 def _distance(name: str, wanted: str) -> int:
@@ -87,8 +87,11 @@ def _distance(name: str, wanted: str) -> int:
     return 0 if lower == wanted else 1 if lower.startswith(wanted) else 2
 
 
-def _pages(actor: Actor, wanted: str) -> Iterator[Offer]:
+def _pages(cluster: Cluster, actor: Actor, wanted: str) -> Iterator[Offer]:
+    """A cluster without ZooKeeper, as far as is known, has no tree of it to be led to."""
     for place in PLACES:
+        if place.page == "znodes" and not cluster.zookeeper:
+            continue
         if actor.may(place.role) and wanted in f"{place.label} {place.words}".lower():
             yield Offer(place.kind, place.label, place.url)
 

@@ -22,5 +22,5 @@ def find(request: Any) -> HttpResponse:
     try:
         found, missing = offers(request.cluster, actor, clusters, text), ""
     except SnapshotUnavailable as error:
-        found, missing = known_pages(actor, clusters, text), f"Topics, groups and brokers cannot be looked for: {error}"
+        found, missing = known_pages(request.cluster, actor, clusters, text), f"Topics, groups and brokers cannot be looked for: {error}"
     return show(request, "find", {"offers": found, "missing": missing, "text": text})
