@@ -75,7 +75,9 @@ def new_topic(registered: Cluster, cluster: TestCluster) -> Callable[..., Topic]
     def make(partitions: int = 1, **config: str) -> Topic:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
         name = f"read-{next(_numbers)}"
-        clients.make(admin, NewTopic(name, partitions, 3, config={key.replace("_", "."): value for key, value in config.items()}))
+        kept = {"retention.ms": "-1"}  # tests write records of years ago, which the first look for old segments would delete
+        given = {key.replace("_", "."): value for key, value in config.items()}
+        clients.make(admin, NewTopic(name, partitions, 3, config=kept | given))
         return Topic(cluster, name)
 
     return make

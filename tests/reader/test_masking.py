@@ -52,7 +52,7 @@ def test_a_number_is_never_kept_in_any_format(topic: Topic, form: str) -> None:
     for one in found:
         assert all(part is not None and part.masked for part in (one.key, one.value, one.headers[0].value))
     shown = kept(topic)
-    assert "4111" not in shown and not any(value.hex(" ") in shown for value in values)
+    assert "41111111" not in shown and not any(value.hex(" ") in shown for value in values)
 
 
 @pytest.mark.parametrize(
