@@ -165,7 +165,8 @@ def test_a_refused_dialog_is_open_again_with_what_was_typed(page: Page, complain
 
 def test_an_election_is_confirmed_by_keyboard(page: Page, system: ConsoleSystem) -> None:
     visit(page, system, "/jobs")
-    page.get_by_role("button", name="Elect preferred leaders…").press("Enter")
+    page.get_by_role("link", name="Elect leaders…").press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Elect preferred leaders…").press("Enter")
     expect(page.get_by_role("heading", name="Elect preferred leaders?")).to_be_visible()
     page.get_by_role("button", name="Elect preferred leaders", exact=True).press("Enter")
     expect(page).to_have_url(re.compile(r"/jobs/\d+$"))
