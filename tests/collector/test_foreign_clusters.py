@@ -151,7 +151,7 @@ def test_a_group_of_the_new_protocol_is_described(both: list[Foreign]) -> None:
 
 def test_what_is_changed_by_rest_is_done_and_shown(both: list[Foreign]) -> None:
     for one in both:
-        assert one.ask("PATCH", "/topics/orders", {"configs": {"retention.ms": "7200000"}}).status == 200
+        assert one.ask("PATCH", "/topics/orders", {"configs": {"retention.ms": "7200000"}, "confirm": True}).status == 200
         assert one.ask("POST", "/topics/orders/partitions", {"count": 4, "confirm": True}).status in (200, 202)
         until(lambda: group_of(one, "billing"), lambda group: group.get("state") == "Empty", one.name)  # noqa: B023
         moved = one.ask("POST", "/groups/billing/offsets", {"topic": "orders", "to": "earliest", "confirm": True})
