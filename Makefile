@@ -17,7 +17,7 @@ down:
 	@$(BIN)/highwater --data "$(DATA)" down
 
 test: setup-dev tools
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m $(if $(ARGS),pytest $(ARGS),tests.run)
 
 # Which tests show which row of docs/specification.md; ARGS=R6 names them one by one.
 specification: setup-dev

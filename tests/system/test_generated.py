@@ -21,8 +21,9 @@ EXAMPLES = 25
 KNOWN = {"cluster_id": "local", "name": "__cluster_samples", "partition": 0, "broker_id": 1}
 """What is there: without it most that is asked for is not found."""
 MAKES = ("/topics", "/records", "/mask-rules", "/clusters", "/{cluster_id}", "/clusters/test", "/jobs", "/{action}", "/wanted", "/mend")
-"""Writes that would make something, change the registration or stop a broker under the other tests; all others go to names that nobody
-has."""
+MAKES += ("/tokens", "/tokens/{token_id}", "/broker-defaults", "/brokers/{broker_id}/settings")
+"""Writes that would make something, change the registration, end a token or stop a broker under the other tests; all others go to names
+that nobody has."""
 schema = schemathesis.openapi.from_dict(json.loads(json.dumps(document())))
 OPERATIONS = [found.ok() for found in schema.get_all_operations()]
 ASKED = [one for one in OPERATIONS if one.method.upper() == "GET" or not one.path.endswith(MAKES)]

@@ -47,8 +47,9 @@ class Listening:
         self._connection.close()
 
 
-def test_a_stream_shows_records_as_they_come_and_is_resumed(system: ConsoleSystem, token: str, make_topic: MakeTopic) -> None:
+def test_a_stream_shows_records_as_they_come_and_is_resumed(system: ConsoleSystem, rest: Rest, token: str, make_topic: MakeTopic) -> None:
     topic = make_topic("streamed", [[1, 2, 3]])
+    eventually(lambda: [row["high_watermark"] for row in rest.partitions(topic)] == [0], what=f"the high watermark of {topic} is told")
     key = f"partition/{topic}/0"
     with closing(Listening(system, token, f"topics={topic}:0-0")) as live:
         assert (live.answer.status, live.answer.headers["Content-Type"]) == (200, "text/event-stream; charset=utf-8")
