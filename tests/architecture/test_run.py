@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from tests.run import ROOT, SERVERS
+from tests.run import PAGES, ROOT, SERVERS
 
 
-def test_each_folder_of_the_first_run_is_there() -> None:
+def test_each_folder_that_is_run_by_name_is_there() -> None:
     """A pytest that is given a path which is none runs nothing at all."""
-    assert all(any((ROOT / "tests" / folder).glob("**/test_*.py")) for folder in SERVERS)
+    assert all(any((ROOT / "tests" / folder).glob("**/test_*.py")) for folder in SERVERS + PAGES)
+
+
+def test_no_folder_is_run_twice() -> None:
+    assert len(set(SERVERS + PAGES)) == len(SERVERS + PAGES)
