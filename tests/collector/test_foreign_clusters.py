@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from kafka import KafkaAdminClient
 
 from tests.collector.conftest import Foreign
@@ -165,6 +166,37 @@ def test_what_is_changed_by_rest_is_done_and_shown(both: list[Foreign]) -> None:
         assert group["lag"] <= ends + RECORDS
         until(one.events, lambda said: any("offsets of group billing were moved" in words for words in said), one.name)
         assert any("topic orders grew from 3 to 4 partitions" in words for words in one.events())
+
+
+def test_one_that_wants_tls_and_a_scram_user_is_asked_as_that_user(both: list[Foreign]) -> None:
+    """Its users are kept by itself; who it does not let in is told so, and nothing of it is shown but the reason."""
+    new = both[1]
+    admin = AdminClient({"bootstrap.servers": new.servers})
+    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+    user = UserScramCredentialUpsertion("highwater", credential, b"its password")
+    for done in admin.alter_user_scram_credentials([user]).values():
+        done.result(60)
+    secure = Foreign("secure", new.brokers, new.system)
+    wanted = {
+        "bootstrap_servers": ",".join(f"127.0.0.1:{broker.secure_port}" for broker in new.brokers),
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "SCRAM-SHA-512",
+        "sasl_username": "highwater",
+        "ca_pem": new.brokers[0].certificate.pem,
+    }
+    trial = new.system.rest.ask("POST", "/api/v1/clusters/test", {**wanted, "sasl_password": "another"})
+    assert (trial.status, trial.body["ok"]) == (200, False), trial
+    assert "password" in trial.body["servers"][0]["sentence"], trial
+    said = new.system.rest.ask("POST", "/api/v1/clusters", {**wanted, "id": "secure", "name": "Secure", "sasl_password": "its password"})
+    assert said.status == 201, said
+    live = until(secure.get, lambda value: value["brokers_online"] == 2 and value["verdict"]["level"] == "ok", "secure")
+    assert live["source"] == "collector"
+    until(lambda: secure.partitions("orders"), lambda rows: sum(row["high_watermark"] or 0 for row in rows) >= RECORDS, "its records")
+    assert "its password" not in str(new.system.rest.get("/api/v1/clusters"))
+    changed = new.system.rest.ask("PATCH", "/api/v1/clusters/secure", {"sasl_password": "another"})
+    assert changed.status == 200, changed
+    live = until(secure.get, lambda value: value["feed"]["state"] != "live" or value["as_of"]["stale"], "its age")
+    assert live["verdict"]["level"] != "ok", live["verdict"]
 
 
 def test_a_partition_is_moved_by_a_job(both: list[Foreign]) -> None:
