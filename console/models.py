@@ -302,6 +302,21 @@ class MaskRule(models.Model):
         return f"{self.part} of {self.topics}"
 
 
+class SchemaRegistry(models.Model):
+    """Where the schemas of a cluster's records are; `secrets` are sealed (`console/gateway/sealing.py`)."""
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, primary_key=True)
+    url = NameField(max_length=500)
+    username = NameField(max_length=255, blank=True, default="")
+    ca_pem = models.TextField(blank=True, default="")
+    secrets = models.TextField(blank=True, default="")
+    set_by = NameField(max_length=150)
+    set_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"schema registry of {self.cluster_id}"
+
+
 class WantedState(models.Model):
     """The files that say how a cluster is to be, and how the last look for drift went. `seen` is the digest of what that found."""
 

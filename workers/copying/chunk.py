@@ -68,6 +68,7 @@ class Run:
     """As the reader's code wants it: the limits of one piece."""
 
     def __init__(self, topic: str, query: Query, spans: list[Span]) -> None:
+        self.schemas = None  # what is copied stays as it was written
         self.search = Search(id="", cluster="", topic=topic, query=query, by="", asked_ms=0)
         self.progress = Progress()
         self.spans = {span.partition: span for span in spans}

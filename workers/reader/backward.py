@@ -36,7 +36,7 @@ class Window:
 class Backward:
     def __init__(self, run: Run, log: RecordLog, test: Wanted | None) -> None:
         self._run, self._log, self._test = run, log, test
-        self._see = sight(run.search)
+        self._see = sight(run.search, run.schemas)
 
     def read(self) -> None:
         offsets = max(self._run.left, 20) if self._test is None else 1_000

@@ -10,8 +10,10 @@ from console.explained import explain
 from console.gateway.connection import connection_of
 from console.gateway.errors import GatewayError
 from console.gateway.record_log import RecordLog
+from console.gateway.schema_registry import SchemaRegistry, registry_of
 from console.models import Cluster
-from console.rules.records.progress import Progress, Search, is_backward
+from console.models import SchemaRegistry as Row
+from console.rules.records.progress import Search, is_backward
 from console.rules.records.query import WrongQuery
 from console.searches import store
 from workers.reader.backward import Backward
@@ -31,13 +33,17 @@ def read(search: Search) -> None:
     if progress is None:
         return
     try:
-        _read(search, progress)
+        run = Run(search, progress, settings.RECORDS_BYTES_PER_S, _registry(search.cluster))
+        try:
+            _read(run)
+        finally:
+            run.schemas.close()
     except store.Overtaken:
         log.warning("search %s is read by another process", search.id)
 
 
-def _read(search: Search, progress: Progress) -> None:
-    run = Run(search, progress, settings.RECORDS_BYTES_PER_S)
+def _read(run: Run) -> None:
+    search = run.search
     if search.pasted is not None:
         _end(run, *show(run, search.pasted))
         return
@@ -46,6 +52,15 @@ def _read(search: Search, progress: Progress) -> None:
             _end(run, *_outcome(run, records))
     except GatewayError as error:
         _end(run, "failed", explain(error).detail)
+
+
+def _registry(cluster: str) -> SchemaRegistry | str | None:
+    """None where none is set, words where it cannot be used."""
+    row = Row.objects.filter(cluster=cluster).first()
+    try:
+        return None if row is None else registry_of(row)
+    except GatewayError as error:
+        return error.message
 
 
 def _outcome(run: Run, records: RecordLog) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from workers.reader.wanted import Wanted
 class Forward:
     def __init__(self, run: Run, log: RecordLog, test: Wanted | None) -> None:
         self._run, self._log, self._test = run, log, test
-        self._see = sight(run.search)
+        self._see = sight(run.search, run.schemas)
         self._open = {span.partition: span for span in run.spans.values() if not span.is_read(False)}
 
     def read(self) -> None:

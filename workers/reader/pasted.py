@@ -42,7 +42,7 @@ class Pasted:
 
 def show(run: Run, raw: Raw) -> tuple[str, str]:
     """The state that the search ends in, and why."""
-    see = sight(run.search)
+    see = sight(run.search, run.schemas)
     message: Any = Pasted(raw)
     try:
         run.add(found_of(message if see is None else see(message), run.search))

@@ -6,8 +6,11 @@ from __future__ import annotations
 import time
 
 from console.clock import now_ms
+from console.gateway.schema_registry import SchemaRegistry
 from console.rules.records.progress import Found, Progress, Search, Span
 from console.searches import store
+from workers.reader.decoder import Decoder
+from workers.reader.opened import Schemas
 
 TELL_S = 0.25
 STOP_LOOK_S = 0.25
@@ -28,7 +31,8 @@ class Over(Exception):
 class Run:
     """What a run has found and not told yet, and its clocks."""
 
-    def __init__(self, search: Search, progress: Progress, bytes_per_s: int) -> None:
+    def __init__(self, search: Search, progress: Progress, bytes_per_s: int, registry: SchemaRegistry | str | None = None) -> None:
+        self.schemas = Schemas(registry, search.topic, Decoder())
         self.search, self.progress, self._bytes_per_s = search, progress, bytes_per_s
         self.spans: dict[int, Span] = {span.partition: span for span in progress.spans}
         self.is_live = search.query.start == "live"

@@ -7,18 +7,20 @@ from typing import Any
 
 from confluent_kafka import Message
 
-from console.rules.records.masking import Veil
+from console.rules.records.masking import Stored, Veil
 from console.rules.records.progress import Search
 from workers.reader.bounds import in_time
+from workers.reader.opened import Decoded, Opened, Schemas
 
 
 class Veiled:
     """`masked` has those of `key`, `value` and the headers' places that are not as they were written."""
 
-    def __init__(self, message: Message, veil: Veil) -> None:
+    def __init__(self, message: Message | Decoded, veil: Veil) -> None:
         headers: list[Any] = list(message.headers() or ())
         self._message = message
-        self._key, self._value, self._headers = veil.cover(message.key(), message.value(), headers)
+        stored = (_stored(message, "key"), _stored(message, "value"))
+        self._key, self._value, self._headers = veil.cover(message.key(), message.value(), headers, stored)
         self.masked: set[str | int] = {n for n, (_, raw) in enumerate(headers) if raw != self._headers[n][1]}
         self.masked |= {"key"} if message.key() != self._key else set()
         self.masked |= {"value"} if message.value() != self._value else set()
@@ -44,13 +46,33 @@ class Veiled:
     def leader_epoch(self) -> int | None:
         return self._message.leader_epoch()
 
+    def opened(self, part: str) -> Opened | None:
+        return self._message.opened(part) if isinstance(self._message, Decoded) else None
 
-Seen = Message | Veiled
+
+Seen = Message | Decoded | Veiled
 
 
-def sight(search: Search) -> Callable[[Message], Seen] | None:
-    """How messages are seen under the search's rules; None where there are none."""
+def _stored(message: Message | Decoded, part: str) -> Stored | None:
+    found = message.opened(part) if isinstance(message, Decoded) else None
+    return None if found is None else found.stored
+
+
+def sight(search: Search, schemas: Schemas | None) -> Callable[[Message], Seen] | None:
+    """How messages are seen: decoded first, where that is asked for or a rule has to know what is in them, then under the search's
+    rules; without `schemas` nothing is decoded. None where nothing is to be done."""
+    forms = {"key": search.query.key, "value": search.query.value}
+    open_part = _opener(search, schemas, forms)
     if not search.rules:
-        return None
+        return None if open_part is None else lambda message: Decoded(message, open_part)
     veil = Veil(search.rules, in_time, key_form=search.query.key, value_form=search.query.value)
-    return lambda message: Veiled(message, veil)
+    return lambda message: Veiled(message if open_part is None else Decoded(message, open_part), veil)
+
+
+def _opener(search: Search, schemas: Schemas | None, forms: dict[str, str]) -> Callable[[str, bytes], Opened | None] | None:
+    if schemas is None:
+        return None
+    wanted = {part for part, form in forms.items() if form == "registry" or (schemas.are_there and (form == "auto" or search.rules))}
+    if not wanted:
+        return None
+    return lambda part, raw: schemas.open(raw, part, forms[part]) if part in wanted else None

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
+from console.rules.records.schemas import SchemaName
+
 HEX_BYTES_MAX = 1024
 JSON_BYTES_MAX = 8 * 1024 * 1024
 """A value that is larger is shown as it is written: to parse it would take many times its size of memory."""
@@ -16,7 +18,8 @@ LINE = 16
 
 class Part(Struct, frozen=True, kw_only=True):
     """A key, value or header as it is shown: `size` in bytes, `format` as it was taken for, `cut` where there is more, `note` where the
-    chosen format does not fit, `masked` where a rule hides some or all of it (of what is hidden wholly no size is told)."""
+    chosen format does not fit, `masked` where a rule hides some or all of it (of what is hidden wholly no size is told), `schema` what it
+    was decoded by."""
 
     text: str
     format: str
@@ -24,6 +27,7 @@ class Part(Struct, frozen=True, kw_only=True):
     cut: bool = False
     masked: bool = False
     note: str = ""
+    schema: SchemaName | None = None
 
 
 class Misfit(Exception):
@@ -94,6 +98,7 @@ CHOICES = {
     "double": "Double, 8 bytes",
     "hex": "Hexadecimal",
     "msgpack": "MessagePack",
+    "registry": "By the schema registry",
 }
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from console.rules.records.decoding import DECODERS
 from console.rules.records.matching import JSON_TESTED_BYTES_MAX, Headers, compile_path, compile_pattern
-from console.rules.records.readings import msgpack_with, readings
+from console.rules.records.readings import json_with, msgpack_with, readings
 
 Part = Literal["value", "key", "field", "header", "pattern"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -61,6 +61,15 @@ def covers(topics: str, topic: str) -> bool:
     return fnmatch.fnmatchcase(topic, topics)
 
 
+class Stored(Struct, frozen=True):
+    """What a value that is seen decoded was: `encoded` where some of its bytes are shown otherwise than they are, `unread` where it could
+    not be decoded, so that nobody knows what it holds."""
+
+    raw: bytes
+    encoded: bool = False
+    unread: bool = False
+
+
 Masked = tuple[bytes | None, bytes | None, Headers]
 Bounded = Callable[[Callable[[bytes], bytes]], Callable[[bytes], bytes]]
 
@@ -80,13 +89,17 @@ class Veil:
         paths = [compile_path(rule.expression) for rule in rules if rule.part == "field"]
         self._fields = bounded(lambda raw: without_fields(raw, paths)) if paths else None
 
-    def cover(self, key: bytes | None, value: bytes | None, headers: Headers) -> Masked:
-        return self._key(key), self._value(value), [(name, self._header(name, raw)) for name, raw in headers]
+    def cover(
+        self, key: bytes | None, value: bytes | None, headers: Headers, stored: tuple[Stored | None, Stored | None] = (None, None)
+    ) -> Masked:
+        """`stored` is of key and value, where they were to be decoded before."""
+        of_key, of_value = stored
+        return self._key(key, of_key), self._value(value, of_value), [(name, self._header(name, raw)) for name, raw in headers]
 
-    def _key(self, raw: bytes | None) -> bytes | None:
-        return RAW if "key" in self._whole and raw is not None else self._text(raw, self._key_form)
+    def _key(self, raw: bytes | None, stored: Stored | None) -> bytes | None:
+        return RAW if "key" in self._whole and raw is not None else self._text(raw, self._key_form, stored)
 
-    def _value(self, raw: bytes | None) -> bytes | None:
+    def _value(self, raw: bytes | None, stored: Stored | None) -> bytes | None:
         if raw is None or "value" in self._whole:
             return None if raw is None else RAW
         if self._fields is not None:
@@ -94,20 +107,29 @@ class Veil:
                 raw = self._fields(raw)
             except Exception:  # whatever it is: a value that a rule could not be applied to is not shown
                 return RAW
-        return self._text(raw, self._value_form)
+        return self._text(raw, self._value_form, stored)
 
     def _header(self, name: str, raw: bytes | None) -> bytes | None:
         hidden = any(fnmatch.fnmatchcase(name, wanted) for wanted in self._headers)
         return RAW if hidden and raw is not None else self._text(raw)
 
-    def _text(self, raw: bytes | None, form: str = "auto") -> bytes | None:
+    def _text(self, raw: bytes | None, form: str = "auto", stored: Stored | None = None) -> bytes | None:
         if not raw or not self._patterns:
             return raw
+        if stored is not None:
+            return self._decoded(raw, stored)
         packed = msgpack_with(raw, self._substituted)
         if packed is not None:
             return RAW if self._finds(DECODERS["msgpack"](packed).encode()) else packed
         raw = self._substituted(plain(raw))
         return RAW if any(self._finds(reading) for reading in readings(raw, form)) else raw
+
+    def _decoded(self, shown: bytes, stored: Stored) -> bytes:
+        """JSON stays JSON, with what is hidden in its place; bytes that are shown encoded are looked for as they were written."""
+        if stored.unread or (stored.encoded and self._finds(stored.raw)):
+            return RAW
+        changed = json_with(shown, self._substituted)
+        return RAW if changed is None or self._finds(changed) or self._finds(DECODERS["json"](changed).encode()) else changed
 
     def _substituted(self, raw: bytes) -> bytes:
         for pattern in self._patterns:

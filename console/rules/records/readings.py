@@ -43,6 +43,14 @@ def msgpack_with(raw: bytes, change: Callable[[bytes], bytes]) -> bytes | None:
         return None
 
 
+def json_with(raw: bytes, change: Callable[[bytes], bytes]) -> bytes | None:
+    """The same of JSON."""
+    try:
+        return msgspec.json.encode(_changed(msgspec.json.decode(raw), change))
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):
+        return None
+
+
 def _changed(value: Any, change: Callable[[bytes], bytes]) -> Any:
     match value:
         case dict():

@@ -1,0 +1,84 @@
+"""One answer of an HTTP server that an admin named: no redirect is followed, no proxy asked, and size and time are limited as a whole."""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import socket
+import ssl
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
+
+
+class NotHad(Exception):
+    """There is no answer; the words say what the server does instead."""
+
+
+def get(url: str, path: str, headers: Mapping[str, str], ca_pem: str, *, within_s: float, bytes_max: int) -> tuple[int, bytes]:
+    """Status and body of the path at the url's server."""
+    try:
+        with _cut_off(_connection(url, ca_pem, within_s), within_s) as connection:
+            connection.connect()
+            _refuse_own_link(connection.sock)
+            connection.request("GET", path, headers=dict(headers))
+            answer = connection.getresponse()
+            status, raw = answer.status, answer.read(bytes_max + 1)
+    except ssl.SSLCertVerificationError as error:
+        raise NotHad(f"shows a certificate that is not trusted: {error.verify_message}") from None
+    except ssl.SSLError as error:
+        raise NotHad(f"cannot be spoken to by TLS: {error.reason or 'the handshake failed'}") from None
+    except socket.gaierror:
+        raise NotHad("has a name that no address is known of") from None
+    except TimeoutError:
+        raise NotHad(f"does not answer within {within_s:.0f} s") from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise NotHad(f"does not answer: {getattr(error, 'strerror', None) or type(error).__name__}") from None
+    if len(raw) > bytes_max:
+        raise NotHad(f"answers with more than {bytes_max // 1024**2} MiB")
+    return status, raw
+
+
+def _connection(url: str, ca_pem: str, within_s: float) -> http.client.HTTPConnection:
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme == "https":
+        return http.client.HTTPSConnection(
+            host, parts.port or 443, timeout=within_s, context=ssl.create_default_context(cadata=ca_pem or None)
+        )
+    return http.client.HTTPConnection(host, parts.port or 80, timeout=within_s)
+
+
+def _refuse_own_link(sock: socket.socket) -> None:
+    """Clouds tell a machine's secrets there to whoever asks from it; looked at once the name has become an address."""
+    address = ipaddress.ip_address(sock.getpeername()[0].partition("%")[0])
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    if mapped.is_link_local or mapped.is_multicast or mapped.is_unspecified:
+        raise NotHad("is at a link-local address, which is not asked")
+
+
+@contextmanager
+def _cut_off(connection: http.client.HTTPConnection, within_s: float) -> Iterator[http.client.HTTPConnection]:
+    """A socket's own limit begins anew with every byte: who drips them is cut off by a timer, and raises `TimeoutError`."""
+    is_over = threading.Event()
+
+    def cut() -> None:
+        is_over.set()
+        with suppress(OSError, AttributeError):
+            connection.sock.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(within_s, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield connection
+    except (OSError, http.client.HTTPException):
+        if is_over.is_set():
+            raise TimeoutError from None
+        raise
+    finally:
+        timer.cancel()
+        connection.close()
+    if is_over.is_set():
+        raise TimeoutError
