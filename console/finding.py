@@ -60,6 +60,7 @@ PLACES = (
     Place("clusters", "Clusters", "switch", of_console=True),
     Place("settings", "Settings", "tokens schedules"),
     Place("masking", "Masking rules", "hide fields of records", ADMIN),
+    Place("schema_registry", "Schema registry", "avro protobuf json decode", ADMIN),
     Place("audit", "Audit", "who did what", ADMIN),
     Place("topic_create", "Create a topic", "new", OPERATOR, "do"),
     Place("cluster_new", "Register a cluster", "add connect", ADMIN, "do", of_console=True),

@@ -26,6 +26,7 @@ from console.views.record_copy import topic_records_copy
 from console.views.record_deletion import topic_records_delete
 from console.views.records import audit, events
 from console.views.reports import analytics, health, health_run
+from console.views.schemas import schema, schema_registry, schema_registry_remove
 from console.views.session import login, logout
 from console.views.settings import settings, token_create, token_revoke
 from console.views.settings_form import broker_defaults, broker_settings, topic_settings
@@ -122,6 +123,9 @@ urlpatterns = [
     path("settings/masking/new", mask_rule_new, name="mask_rule_new"),
     path("settings/masking/<int:rule_id>", mask_rule, name="mask_rule"),
     path("settings/masking/<int:rule_id>/delete", mask_rule_remove, name="mask_rule_remove"),
+    path("settings/schema-registry", schema_registry, name="schema_registry"),
+    path("settings/schema-registry/delete", schema_registry_remove, name="schema_registry_remove"),
+    path("schemas/<int:number>", schema, name="schema"),
     path("settings/tokens/new", token_create, name="token_create"),
     path("settings/tokens/<int:token_id>/revoke", token_revoke, name="token_revoke"),
     path("api/v1/", api.urls),

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from console.actions.audit import audited
 from console.errors import Invalid
-from console.gateway.schema_registry import SchemaRegistry, Unavailable
+from console.gateway.schema_registry import Schema, SchemaRegistry, Unavailable, registry_of
 from console.gateway.sealing import SecretsUnreadable, seal, unseal
 from console.models import Cluster
 from console.models import SchemaRegistry as Row
@@ -47,6 +47,19 @@ def test_registry(actor: Actor, cluster: Cluster, given: Mapping[str, Any]) -> t
             ok, said = False, f"{error.message}."
         entry.after = {"url": values["url"], "ok": ok, "sentence": said[:400]}
         return ok, said
+
+
+def read_schema(cluster: Cluster, number: int) -> tuple[str, Schema]:
+    """The registry's address, and what it says of the schema; takes up to 4 s an answer. `NotFound`, `Unavailable`."""
+    row = registry_row(cluster)
+    if row is None:
+        raise NotFound(f"No schema registry is set for {cluster.pk}.")
+    try:
+        return row.url, registry_of(row).schema(number)
+    except Unavailable as error:
+        if error.is_missing:
+            raise NotFound(f"{row.url} has no schema {number}.") from None
+        raise
 
 
 def remove_registry(actor: Actor, cluster: Cluster) -> None:

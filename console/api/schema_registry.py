@@ -6,17 +6,18 @@ from typing import Annotated, Any
 
 from django.http import HttpResponse
 from msgspec import Struct
-from ninja import Router
+from ninja import Path, Router
 from pydantic import Field
 
 from console import queries
-from console.actions.schema_registry import registry_row, remove_registry, set_registry, test_registry
+from console.actions.schema_registry import read_schema, registry_row, remove_registry, set_registry, test_registry
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Strict
 from console.models import SchemaRegistry as Row
 from console.queries import NotFound
 from console.roles import ADMIN
+from console.rules.records.schemas import Kind
 
 router = Router(tags=["records"])
 ONE = "/clusters/{cluster_id}/schema-registry"
@@ -50,6 +51,26 @@ class SchemaRegistrySet(Strict):
     ca_pem: Annotated[str, Field(max_length=50_000)] = ""
 
 
+class NamedText(Struct):
+    name: str
+    text: str
+
+
+class SubjectVersion(Struct):
+    subject: str
+    version: int
+
+
+class SchemaText(Struct):
+    """`references` has each text that it refers to, those before which others need."""
+
+    id: int
+    type: Kind
+    text: str
+    references: list[NamedText]
+    subjects: list[SubjectVersion]
+
+
 def _value(row: Row) -> SchemaRegistry:
     return SchemaRegistry(row.url, row.username, bool(row.secrets), row.ca_pem, row.set_by)
 
@@ -81,3 +102,12 @@ def trial(request: Any, cluster_id: str, payload: SchemaRegistrySet) -> Registry
 def remove(request: Any, cluster_id: str) -> HttpResponse:
     remove_registry(request.auth, queries.cluster_of(cluster_id))
     return HttpResponse(status=204)
+
+
+@router.get("/clusters/{cluster_id}/schemas/{number}")
+@answers(SchemaText)
+def schema(request: Any, cluster_id: str, number: Annotated[int, Path(ge=0, lt=2**31)]) -> SchemaText:
+    """As the schema registry has it now."""
+    _, found = read_schema(queries.cluster_of(cluster_id), number)
+    references = [NamedText(*one) for one in found.references]
+    return SchemaText(found.id, found.type, found.text, references, [SubjectVersion(*one) for one in found.subjects])

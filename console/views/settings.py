@@ -8,6 +8,7 @@ from django.conf import settings as django_settings
 from django.http import HttpResponse
 from django.urls import reverse
 
+from console.actions.schema_registry import registry_row
 from console.actions.tokens import create_token, revoke_token
 from console.live.browser.consumer import end_sockets, token_group
 from console.models import ApiToken, MaskRule
@@ -26,8 +27,10 @@ def _context(request: Any) -> dict[str, Any]:
         "data_folder": str(django_settings.DATA_DIR),
     }
     rules = MaskRule.objects.filter(cluster=request.cluster).count() if actor.may(ADMIN) else 0
+    registry = registry_row(request.cluster) if actor.may(ADMIN) else None
     days = {"days": ApiToken.DAYS, "days_max": ApiToken.DAYS_MAX}
-    return {"mask_rules": rules, "tokens": tokens, "roles": ROLES, "addresses": where, **days}
+    of_records = {"mask_rules": rules, "registry_url": registry.url if registry else ""}
+    return {**of_records, "tokens": tokens, "roles": ROLES, "addresses": where, **days}
 
 
 @page()

@@ -53,6 +53,7 @@ PATHS = {
     "settings": "/settings",
     "masking": "/settings/masking",
     "mask_rule": "/settings/masking/1",
+    "schema_registry": "/settings/schema-registry",
     "topic_records_delete": f"/topics/{TOPIC}/records/delete",
     "topic_records_copy": f"/topics/{TOPIC}/records/copy",
     "clusters": "/clusters",
@@ -61,6 +62,7 @@ PATHS = {
 """By the names of their addresses."""
 ELSEWHERE = {
     "cluster_change": "the form of cluster_new",
+    "schema": "needs a registry that answers",
     "topic_records_found": "a part of topic_records",
     "topic_records_download": "a file",
     "wanted_mend": "needs a wanted state that differs",

@@ -2,85 +2,38 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import struct
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.schema_registry.json_schema import JSONSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
 
 from console.models import Cluster, SchemaRegistry
 from console.rules.records.masking import Rule
 from console.rules.records.schemas import SchemaName
 from tests.reader.conftest import Topic
+from tests.support.schema_registry import Registry, running_registry
 
 CARD = 4111_1111_1111_1111
 PAID = {"type": "record", "name": "Paid", "fields": [{"name": "card", "type": "long"}, {"name": "note", "type": "bytes"}]}
 PROTO = 'syntax = "proto3"; package shop; message Other {} message Order { message Line { string sku = 1; int64 card = 2; } }'
 
 
-class Registry(ThreadingHTTPServer):
-    """The part of Confluent's REST that serializers and readers use."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Asked)
-        self.schemas: list[dict[str, Any]] = []
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
-
-    def add(self, subject: str, schema: dict[str, Any]) -> int:
-        self.schemas.append({"subject": subject, "version": 1, **schema})
-        return len(self.schemas)
-
-
-class Asked(BaseHTTPRequestHandler):
-    server: Registry
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        subject = self.path.split("/")[2].partition("?")[0]
-        number = self.server.add(subject, body)
-        self._tell(200, {"id": number, "version": 1, "subject": subject, **body})
-
-    def do_GET(self) -> None:
-        parts = self.path.partition("?")[0].strip("/").split("/")
-        number = int(parts[2]) if parts[:2] == ["schemas", "ids"] else 0
-        if not 0 < number <= len(self.server.schemas):
-            self._tell(404, {"error_code": 40403, "message": "Schema not found"})
-        elif parts[3:] == ["versions"]:
-            self._tell(200, [{"subject": self.server.schemas[number - 1]["subject"], "version": 1}])
-        else:
-            self._tell(200, {name: text for name, text in self.server.schemas[number - 1].items() if name.startswith("schema")})
-
-    def _tell(self, status: int, found: Any) -> None:
-        raw = json.dumps(found).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing."""
-
-
 @pytest.fixture
 def registry(registered: Cluster) -> Iterator[Registry]:
-    server = Registry()
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    SchemaRegistry.objects.create(cluster=registered, url=server.url, set_by="somebody")
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running_registry() as server:
+        SchemaRegistry.objects.create(cluster=registered, url=server.url, set_by="somebody")
+        yield server
 
 
 def framed(number: int, body: bytes) -> bytes:
@@ -112,6 +65,30 @@ def test_values_of_each_kind_are_shown_decoded(topic: Topic, registry: Registry)
     assert values[3] and "schema 99 could not be had" in values[3].note and "Schema not found" in values[3].note
     assert values[4] and "schema 1 does not fit" in values[4].note
     assert len(topic.search(start="oldest", path="$.card", equals=str(CARD))[1]) == 1
+
+
+def test_a_message_within_others_is_the_one_that_protobufs_serializer_names(topic: Topic, registry: Registry) -> None:
+    file = described()
+    registry.texts[base64.b64encode(file.SerializeToString()).decode()] = PROTO
+    pool = DescriptorPool()
+    pool.Add(file)
+    line = GetMessageClass(pool.FindMessageTypeByName("shop.Order.Line"))
+    with SchemaRegistryClient({"url": registry.url}) as client:
+        raw = ProtobufSerializer(line, client)(line(sku="a", card=7), SerializationContext(topic.name, MessageField.VALUE))
+    topic.write({"value": raw})
+    _, (one,) = topic.search(start="oldest")
+    assert one.value and one.value.schema and one.value.schema.message == "shop.Order.Line"
+    assert one.value.schema.subject == f"{topic.name}-value"
+    assert json.loads(one.value.text) == {"sku": "a", "card": "7"}
+
+
+def described() -> FileDescriptorProto:
+    """What PROTO says, as its compiler tells it."""
+    line = DescriptorProto(name="Line")
+    line.field.add(name="sku", number=1, type=FieldDescriptorProto.TYPE_STRING, label=FieldDescriptorProto.LABEL_OPTIONAL)
+    line.field.add(name="card", number=2, type=FieldDescriptorProto.TYPE_INT64, label=FieldDescriptorProto.LABEL_OPTIONAL)
+    messages = [DescriptorProto(name="Other"), DescriptorProto(name="Order", nested_type=[line])]
+    return FileDescriptorProto(name="shop.proto", package="shop", syntax="proto3", message_type=messages)
 
 
 @pytest.mark.parametrize("form", ["auto", "registry", "hex", "string", "long", "msgpack"])

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import Struct
 
 from console.errors import Invalid
@@ -48,6 +49,16 @@ def likeliest(found: list[tuple[str, int]], topic: str, part: str) -> tuple[str,
     named = dict(sorted(found))
     subject = f"{topic}-{part}" if f"{topic}-{part}" in named else next(iter(named), "")
     return subject, named.get(subject)
+
+
+def shown_text(kind: Kind, text: str) -> str:
+    """As people read it: JSON on lines of its own, what is no JSON as it is."""
+    if kind == "PROTOBUF":
+        return text
+    try:
+        return msgspec.json.format(text, indent=2)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return text
 
 
 def checked(now: Mapping[str, str], given: Mapping[str, Any]) -> Values:
