@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from broker_core.contract import feed
-from broker_core.contract.sentences import Level, Piece, Verdict
+from broker_core.contract.sentences import Level, Line, Piece, Verdict
 
 FolderState = Literal["folder_offline", "folder_filling", "folder_low", "folder_serves"]
 Freshness = Literal["live", "stale", "lost"]
@@ -81,6 +81,8 @@ class Cluster(Struct, frozen=True, kw_only=True, gc=False):
     deleting: Count = None
     groups: Count = None
     groups_behind: Annotated[Count, Meta(description="groups whose lag is out of their own rhythm")] = None
+    topics_line: Annotated[Line | None, Meta(description="of all topics; null where there is none")] = None
+    groups_line: Annotated[Line | None, Meta(description="of all groups; null where there is none")] = None
     produce_bytes_per_s: Figure = None
     fetch_bytes_per_s: Figure = None
     messages_per_s: Figure = None

@@ -28,6 +28,13 @@ class Part(Struct, frozen=True, gc=False):
     pieces: tuple[Piece, ...]
 
 
+class Line(Struct, frozen=True, gc=False):
+    """One sentence that a list opens with."""
+
+    level: Level
+    text: str
+
+
 class Verdict(Struct, frozen=True, gc=False):
     """What a page opens with; `level` is the worst of its parts'. `last_known_ms`: of a cluster that nobody tells of any more."""
 

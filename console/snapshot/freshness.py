@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from broker_core.contract.live import Age, AsOf, Cluster, Freshness
 from broker_core.contract.sentences import Verdict
+from console.rules.list_lines import last_known
 from console.rules.pieces import part, said
 from console.rules.words import duration
 
@@ -69,7 +70,14 @@ def read_cluster(written: Cluster, beat_ms: int | None, now_ms: int) -> Cluster:
     if silent_ms is not None and silent_ms <= STALE_MS:
         return replace(written, feed=feed, questions=asked)
     state = "lost" if silent_ms is None else level(silent_ms)
-    return replace(written, feed=replace(feed, state=state), questions=asked, verdict=_last_known(written.verdict, beat_ms, now_ms))
+    return replace(
+        written,
+        feed=replace(feed, state=state),
+        questions=asked,
+        verdict=_last_known(written.verdict, beat_ms, now_ms),
+        topics_line=last_known(written.topics_line),
+        groups_line=last_known(written.groups_line),
+    )
 
 
 def _last_known(verdict: Verdict, beat_ms: int | None, now_ms: int) -> Verdict:

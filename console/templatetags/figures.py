@@ -9,7 +9,7 @@ from django import template
 
 from broker_core.contract.feed import StagesMs
 from broker_core.contract.groups import Group, Lag
-from broker_core.contract.live import Broker
+from broker_core.contract.live import Broker, Cluster
 from broker_core.contract.partitions import Topic
 from console.rules import words as say
 from console.rules.states import SURE
@@ -31,6 +31,14 @@ def of_noun(value: Any, noun: str) -> str:
     """`1 topic`, `3 000 topics`; an unknown number of them is `– topics`."""
     number = number_of(value)
     return f"{DASH} {noun}s" if number is None else say.counted(round(number), noun)
+
+
+@register.filter
+def of_brokers(cluster: Cluster | None) -> str:
+    """How many run of those that are known; with none known, nobody can say."""
+    if cluster is None or not cluster.brokers_total:
+        return "unknown"
+    return f"{whole(cluster.brokers_online)} of {whole(cluster.brokers_total)}"
 
 
 @register.filter

@@ -27,6 +27,7 @@ function paintField(element, value) {
   const found = read(value, element.dataset.field);
   const way = element.dataset.as || "text";
   if (way === "state") return paintState(element, found);
+  if (way === "ofBrokers") { mark(element, value.brokers_online < value.brokers_total ? "warn" : ""); setText(element, format.ofBrokers(value)); return; }
   if (way === "counted") { setText(element, format.counted(found, element.dataset.noun)); return; }
   if (OF_ALL[way]) return setText(element, OF_ALL[way](value));
   if (way === "ofReplica") return setText(element, format.ofReplica(value, Number(element.dataset.broker), element.dataset.field));
@@ -38,9 +39,9 @@ function paintField(element, value) {
   if (way === "present") { element.dataset.present = found ? "yes" : ""; return; }
   if (way === "process") { element.dataset.process = found ?? ""; return; }
   if (way === "level") return paintLevel(element, found);
+  if (way === "line") return paintLine(element, found);
   const words = (WAYS[way] || format.text)(found);
   if (element.dataset.badAbove !== undefined) level(element, found, "badAbove", "bad");
-  else if (element.dataset.warnBelow !== undefined) mark(element, found < read(value, element.dataset.warnBelow) ? "warn" : "");
   else if (element.dataset.warnAbove !== undefined) level(element, found, "warnAbove", "warn");
   setText(element, words);
 }
@@ -97,6 +98,17 @@ function paintLevel(element, found) {
   element.dataset.level = levelName;
   const sign = element.querySelector(".sign");
   if (sign) sign.textContent = format.sign(levelName);
+}
+
+// A sentence of its own, {level, text}.
+function paintLine(box, line) {
+  box.hidden = !line;
+  if (!line) return;
+  box.dataset.level = line.level;
+  for (const [part, text] of [[".sign", format.sign(line.level)], [".words", line.text]]) {
+    const found = box.querySelector(part);
+    if (found.textContent !== text) found.textContent = text;
+  }
 }
 
 // A verdict is {level, text, parts: [{pieces}]}.

@@ -23,6 +23,9 @@ function scaled(value, units, base) {
   return value.toFixed(digits) + THIN + units[unit];
 }
 
+// How many brokers run of those that are known; with none known, nobody can say.
+export const ofBrokers = ({ brokers_online: online, brokers_total: total }) => (total ? `${whole(online)} of ${whole(total)}` : "unknown");
+
 export function bytes(value) {
   return value === null || value === undefined ? DASH : scaled(value, ["B", "KiB", "MiB", "GiB", "TiB"], 1024);
 }

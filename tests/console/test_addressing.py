@@ -191,7 +191,8 @@ def test_all_clusters_on_one_page(people: dict[str, Client], north: Cluster) -> 
     ]
     assert rows[2].sentence.startswith("All 3 partitions are safe.")
     page = answer.content.decode()
-    assert page.count("not known</td>") == 4
+    assert page.count("not known</td>") == 3
+    assert page.count('data-label="brokers">unknown</td>') == 1
     assert "never seen" in page
     assert "Change…" not in page
     assert "Change…" in people["admin"].get("/clusters").content.decode()

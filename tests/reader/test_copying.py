@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from console.actions.jobs import cancel_job, create_job
 from console.gateway.connection import connection_of
@@ -109,6 +110,31 @@ def test_a_step_whose_worker_died_writes_nothing_twice(new_topic: Callable[..., 
     assert sorted(value for value in values if value != b"of somebody else") == sorted(str(n).encode() for n in range(450))
     assert job.result["copied"] + job.result["already_there"] == 450 and job.result["already_there"] >= 100
     assert "were there already" in job.message
+
+
+@pytest.mark.parametrize("which", ["source", "target"])
+def test_a_copy_of_a_topic_that_was_deleted_fails_soon_and_says_which(
+    new_topic: Callable[..., Topic], monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    source, target = new_topic(), new_topic()
+    source.write(*({"value": str(n)} for n in range(250)))
+    job = begun(source, target)
+    for _ in range(2):
+        runner.advance(job.pk)
+    gone = source if which == "source" else target
+    admin = AdminClient({"bootstrap.servers": source.cluster.bootstrap_servers})
+    admin.delete_topics([gone.name])[gone.name].result(30)
+    while record_copy.GONE_SINCE not in job.plan:
+        runner.advance(job.pk)
+        job.refresh_from_db()
+        assert job.active, job.message  # brokers may hear of the deletion one after another
+    later = record_copy._now() + record_copy.GONE_S
+    monkeypatch.setattr(record_copy, "_now", lambda: later)
+    runner.advance(job.pk)
+    job.refresh_from_db()
+    assert job.state == "failed", (job.message, job.plan)
+    assert f"topic {gone.name} is not there: it was deleted while it was copied" in job.message
+    assert job.plan["copied"] <= 200, "what was copied until then stays counted"
 
 
 def test_without_marks_only_what_was_not_told_is_written_again(new_topic: Callable[..., Topic]) -> None:

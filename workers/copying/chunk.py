@@ -28,6 +28,7 @@ from workers.reader.wanted import wanted
 
 CHUNK_S, CHUNK_RECORDS, CHUNK_BYTES = 3.0, 20_000, 64 * 1024 * 1024
 MARK = "highwater-copied-from"
+GONE = "UNKNOWN_TOPIC_OR_PARTITION"
 Place = tuple[int, int]
 
 
@@ -125,22 +126,26 @@ def mark_of(order: Order, partition: int, offset: int) -> Header:
 def begin(connection: Connection, order: Order) -> Told:
     """Which offsets of which partitions are to be copied, and where the target ends."""
     with RecordLog(connection, order.source, committed=True) as log:
+        _refuse_gone(log, order.source)
         found = [span for span in spans_of(order.query, log) if order.partitions is None or span.partition in order.partitions]
     for span in found:
         last = span.last or 0
         span.last = last if order.to_offset is None else max(min(last, order.to_offset), span.first)
     with RecordLog(connection, order.target) as log:
+        _refuse_gone(log, order.target)
         return Told(spans=found, target_at=log.offsets(log.partitions(), LATEST))
 
 
 def piece(connection: Connection, order: Order) -> Told:
     """The next piece of the copy; or, where the target got much since the last one was told, a piece of looking through that."""
     with RecordLog(connection, order.target) as log:
+        _refuse_gone(log, order.target)
         if order.mark and not _looked_through(log, order):
             return Told(spans=order.spans, target_at=order.target_at, written=order.written)
     run = Run(order.source, order.query, order.spans)
     copier = Copier(connection, order.target)
     with RecordLog(connection, order.source, committed=True) as log:
+        _refuse_gone(log, order.source)
         copying = Copying(run, log, order, copier)
         _until_over(copying)
     copier.settle()
@@ -156,6 +161,16 @@ def piece(connection: Connection, order: Order) -> Told:
         bytes=copying.bytes,
         unfit=run.progress.unfit,
     )
+
+
+def _refuse_gone(log: RecordLog, topic: str) -> None:
+    """Whoever reads a topic that was deleted is told nothing, and waits."""
+    try:
+        log.partitions()
+    except GatewayError as error:
+        if error.name != GONE:
+            raise
+        raise GatewayError(GONE, f"topic {topic} is not there", error.code, retriable=True) from error
 
 
 def _looked_through(log: RecordLog, order: Order) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from django.utils import timezone
 from msgspec import to_builtins
 from msgspec.structs import replace
 
@@ -18,17 +19,33 @@ from console.models import Job
 from console.rules.records.progress import Span
 from console.rules.words import counted, size, whole
 from workers.copying.apart import apart
-from workers.copying.chunk import Order, Told, begin, piece, told
+from workers.copying.chunk import GONE, Order, Told, begin, piece, told
 from workers.kinds.step import Step
 
 WITHIN_S = 11.0
 """Of a step: with the steps before it, it must end before the task's own limit."""
 COUNTS = ("copied", "already_there", "bytes", "unfit")
 UNIT = "offsets"
+GONE_S = 10.0
+"""A broker that has only just started may not know of a topic yet; one of which nobody knows for so long was deleted."""
+GONE_SINCE = "gone_since"
 
 
 def advance(job: Job) -> Step:
-    return _planned(job) if job.step == "start" else _copied(job)
+    since = job.plan.pop(GONE_SINCE, None) or _now()
+    try:
+        return _planned(job) if job.step == "start" else _copied(job)
+    except GatewayError as error:
+        if error.name != GONE:
+            raise
+        if _now() - since >= GONE_S:
+            raise GatewayError(error.name, f"{error.message}: it was deleted while it was copied", error.code) from error
+        plan = {**job.plan, GONE_SINCE: since}
+        return Step(job.step, plan, job.done, job.total, job.unit, f"Waiting: {error.message}")
+
+
+def _now() -> float:
+    return timezone.now().timestamp()
 
 
 def _order(job: Job) -> Order:

@@ -8,6 +8,7 @@ from broker_core.contract import feed, live, partitions
 from broker_core.contract.stored import Topic
 from console.rules.disk import judged
 from console.rules.imbalance import leader_skew, skew
+from console.rules.list_lines import groups_line, topics_line
 from console.rules.partitions import deletion_words, worst_state
 from console.rules.topic_words import topic_sentence
 from console.rules.verdict import Silence, unanswered, verdict
@@ -150,6 +151,7 @@ def cluster_value(state: ClusterState, now_ms: int) -> live.Cluster:
     heard, dead = alive & state.feeds.believed(), sorted(known - alive)
     counts = {counter: state.counts.get("cluster", None, counter) for counter in CLUSTER_COUNTS}
     counts |= {"brokers_online": len(alive), "brokers_total": len(known)}
+    silent = _silences(state, now_ms)
     behind = state.groups.values_behind()
     away = state.store_is_away(now_ms)
     found = verdict(
@@ -160,25 +162,34 @@ def cluster_value(state: ClusterState, now_ms: int) -> live.Cluster:
         {name: deletion(state, name) for name in state.deleting & state.topics.keys()},
         store_is_away=away and state.questions is None,
         folders=[folder for broker in sorted(alive) if (folder := log_dir(state, broker))],
-        silent=_silences(state, now_ms),
+        silent=silent,
     )
     asked = state.questions
+    if asked and (away or not known):
+        found = unanswered(found, asked.error("metadata"), asked.last_ms("metadata"))
+    topics = len(state.topics) or len({topic for topic, _ in state.values})
+    is_answered = found.level != "unknown"
+    groups = len(state.groups.groups)
+    told_behind = sum(group.attention is not None for group in behind)
+    seen = counts if known else {**counts, "brokers_online": None, "brokers_total": None}
     return live.Cluster(
         id=state.cluster_id,
         source="collector" if asked else "feed",
         questions=asked.value(now_ms) if asked else None,
         controller_id=state.controller[0],
         controller_epoch=state.controller[1],
-        **counts,
-        topics=len(state.topics) or len({topic for topic, _ in state.values}),
+        **seen,
+        topics=topics,
         troubled_topics=len(state.troubled),
-        groups=len(state.groups.groups),
-        groups_behind=sum(group.attention is not None for group in behind),
+        topics_line=topics_line(topics, len(state.troubled), counts, is_answered=is_answered, unheard=any(one.hosts for one in silent)),
+        groups=groups,
+        groups_behind=told_behind,
+        groups_line=groups_line(groups, told_behind, is_known=is_answered and not silent),
         produce_bytes_per_s=state.rates.sum("produced_bytes", heard),
         fetch_bytes_per_s=state.rates.sum("fetched_bytes", heard),
         messages_per_s=state.rates.sum("messages_in", heard) if asked is None else state.rates.sum("topic", state.topics),
         requests_per_s=state.rates.sum("requests", heard),
-        verdict=unanswered(found, asked.error("metadata"), asked.last_ms("metadata")) if asked and (away or not known) else found,
+        verdict=found,
         feed=state.parts(now_ms),
         at_ms=now_ms,
     )

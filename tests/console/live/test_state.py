@@ -8,12 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from broker_core.contract.feed import Purgatory
+from broker_core.contract.live import Cluster
 from broker_core.contract.partitions import Claim, Deletion, Reassigning
 from broker_core.contract.record_times import RecordTime
+from broker_core.contract.sentences import Line
 from console.live.merging.partition_book import LATER_MS
 from console.live.merging.replica_log import ReplicaLog
 from console.live.merging.state import ClusterState
 from console.rules.pieces import text_of
+from console.templatetags.figures import of_brokers
 from tests.support.console_world import BROKERS, add_topic, cluster_state, stored_topic
 from tests.support.feed_rows import batch, claim, group_claim, requests
 
@@ -25,6 +28,27 @@ def state() -> ClusterState:
     made = cluster_state(1000)
     made.take(1000)
     return made
+
+
+def test_of_brokers_that_nobody_has_told_of_the_number_is_unknown() -> None:
+    """Not 0 of 0, which a page would call all of them."""
+    cluster = ClusterState("local").take(1000)[0]["cluster"]
+    assert cluster is not None
+    assert (cluster.brokers_online, cluster.brokers_total, cluster.topics_line) == (None, None, None)
+    assert of_brokers(cluster) == of_brokers(None) == "unknown"
+
+
+def test_the_lists_open_with_a_sentence(state: ClusterState) -> None:
+    calm = state.everything(1000)["cluster"]
+    assert isinstance(calm, Cluster)
+    assert of_brokers(calm) == "3 of 3"
+    assert calm.topics_line == Line("ok", "All 2 topics are safe.")
+    state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)
+    state.set_partition("orders", 0, 2, 6, [2, 3])
+    worse = state.take(2000)[0]["cluster"]
+    assert worse is not None
+    assert worse.topics_line is not None
+    assert worse.topics_line.level != "ok"
 
 
 def leader_row(end: int = 100, **more: object) -> dict[str, object]:
