@@ -11,7 +11,7 @@ from broker_core.contract.partitions import Topic
 from console.actions.audit import judge_change
 from console.actions.settings import change_settings, preview_settings
 from console.actions.topics import delete_topic
-from console.errors import Conflict, Invalid
+from console.errors import Conflict, Invalid, Unconfirmed
 from console.gateway.errors import GatewayError
 from console.models import Cluster
 from console.roles import ADMIN, OPERATOR, Actor
@@ -45,11 +45,13 @@ class Change(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a change would do to each topic; `sentence` says it of all."""
+    """What a change would do to each topic; `sentence` says it of all. Where `loses`, records can be lost: the phrase is to be typed."""
 
     sentence: str
     topics: Sequence[Topic]
     changes: Sequence[Change]
+    risks: Sequence[str] = ()
+    loses: bool = False
 
 
 def checked_names(names: Sequence[str]) -> list[str]:
@@ -61,10 +63,10 @@ def checked_names(names: Sequence[str]) -> list[str]:
     return found
 
 
-def phrase(names: Sequence[str]) -> str:
-    """What is to be typed before these topics are deleted: their names, where that is not too much to ask."""
+def phrase(names: Sequence[str], doing: str = "delete") -> str:
+    """What is to be typed before records of these topics can be lost: their names, where that is not too much to ask."""
     named = ", ".join(names)
-    return named if len(named) <= PHRASE_MOST else f"delete {counted(len(names), 'topic')}".replace("\u202f", " ")
+    return named if len(named) <= PHRASE_MOST else f"{doing} {counted(len(names), 'topic')}".replace("\u202f", " ")
 
 
 # --- what would happen
@@ -73,7 +75,7 @@ def phrase(names: Sequence[str]) -> str:
 def plan_deletion(actor: Actor, cluster: Cluster, names: Sequence[str]) -> Plan:
     """The records, copies and readers that would be lost, as last seen."""
     judge_change(actor, ADMIN, "delete topics", phrase(names), cluster)
-    topics = _known(cluster, names)
+    topics = known(cluster, names)
     records = sum(topic.messages or 0 for topic in topics)
     least = "at least " if any(topic.messages is None or topic.unmeasured for topic in topics) else ""
     read = sum(topic.groups > 0 for topic in topics)
@@ -86,19 +88,21 @@ def plan_setting(actor: Actor, cluster: Cluster, names: Sequence[str], key: str,
     """An empty value takes the topics' own away. The brokers check each without doing it."""
     judge_change(actor, OPERATOR, "change topic settings", phrase(names), cluster)
     _check_setting(key, value)
-    topics = _known(cluster, names)
-    changes = [_change(cluster, topic.topic, key, value or None) for topic in topics]
+    topics = known(cluster, names)
+    found = [_change(cluster, topic.topic, key, value or None) for topic in topics]
+    changes = [change for change, _ in found]
     same = sum(not change.error and change.before == change.after for change in changes)
     sentence = f"{key} of {counted(len(topics), 'topic')} would be {value or 'the default again'}."
-    return Plan(sentence + (f" {whole(same)} have it so already." if same else ""), topics, changes)
+    return Plan(sentence + (f" {whole(same)} have it so already." if same else ""), topics, changes, loses=any(loses for _, loses in found))
 
 
-def _change(cluster: Cluster, topic: str, key: str, value: str | None) -> Change:
+def _change(cluster: Cluster, topic: str, key: str, value: str | None) -> tuple[Change, bool]:
+    """And whether records of it can be lost."""
     try:
         found = preview_settings(cluster, Owner("topic", topic), {key: value})
     except GatewayError as error:
-        return Change(topic, None, value, (), str(error))
-    return Change(topic, found.changes[0].before, value, tuple(found.risks))
+        return Change(topic, None, value, (), str(error)), False
+    return Change(topic, found.changes[0].before, value, tuple(found.risks)), found.loses
 
 
 def _check_setting(key: str, value: str) -> None:
@@ -108,7 +112,7 @@ def _check_setting(key: str, value: str) -> None:
         raise Invalid("value", f"A value has at most {whole(VALUE_MAX)} characters here.")
 
 
-def _known(cluster: Cluster, names: Sequence[str]) -> list[Topic]:
+def known(cluster: Cluster, names: Sequence[str]) -> list[Topic]:
     """`Invalid` names those that are not there."""
     found = {topic.topic: topic for topic in Snapshot(cluster.pk).topics(names)}
     if gone := [name for name in names if name not in found]:
@@ -128,22 +132,23 @@ def delete_topics(actor: Actor, cluster: Cluster, names: Sequence[str], *, confi
         job = delete_topic(actor, cluster, name, confirm=name, settle=False)
         return Result(name, "done", "is being deleted", None if job is None else job.pk)
 
-    return _each(names, delete)
+    return each(names, delete)
 
 
-def set_configs(actor: Actor, cluster: Cluster, names: Sequence[str], key: str, value: str) -> list[Result]:
-    """The plan has told the risks, so they are taken."""
-    judge_change(actor, OPERATOR, "change topic settings", phrase(names), cluster)
-    _check_setting(key, value)
+def set_configs(actor: Actor, cluster: Cluster, names: Sequence[str], key: str, value: str, *, confirm: str = "") -> list[Result]:
+    """The plan has told the risks, so they are taken; what can lose records wants the phrase as `confirm`."""
+    loses = plan_setting(actor, cluster, names, key, value).loses
+    if loses and confirm.strip() != (wanted := phrase(names, "change")):
+        raise Unconfirmed("confirm", f"Type {wanted}: records of {counted(len(names), 'topic')} can be lost.")
 
     def change(name: str) -> Result:
         change_settings(actor, cluster, Owner("topic", name), {key: value or None}, confirm=True)
         return Result(name, "done", f"{key} is {value}" if value else f"{key} is the default again")
 
-    return _each(names, change)
+    return each(names, change)
 
 
-def _each(names: Sequence[str], act: Callable[[str], Result]) -> list[Result]:
+def each(names: Sequence[str], act: Callable[[str], Result]) -> list[Result]:
     end, found = time.monotonic() + TIME_S, list[Result]()
     for name in names:
         if time.monotonic() >= end:

@@ -10,7 +10,7 @@ from django.test import Client
 
 from console.actions import topics_bulk as bulk
 from console.gateway.errors import from_code
-from console.models import AuditEntry, Favourite
+from console.models import AuditEntry, Favourite, Job
 from tests.support.console_world import FakeKafka
 
 pytestmark = pytest.mark.spec("O1")
@@ -124,9 +124,47 @@ def test_the_preview_of_a_setting_names_its_risks(people: dict[str, Client], kaf
     assert [one.error for one in refused.changes if "no such setting" in one.error] and not kafka.changes("alter_topic_config")
 
 
+def test_a_setting_that_loses_records_wants_a_phrase(people: dict[str, Client], kafka: FakeKafka) -> None:
+    kafka.configs = {"orders": {"retention.ms": "900000000"}}
+    asked = {"action": "set", "topic": ["orders", "clicks"], "key": "retention.ms", "value": "1000"}
+    page = people["operator"].post(AT_ONCE, asked).content.decode()
+    assert 'data-must-be="orders, clicks"' in page
+    wrong = people["operator"].post(AT_ONCE, {**asked, "do": "1"})
+    assert wrong.status_code == 422
+    assert 'id="wrong-bulk-confirm"' in wrong.content.decode() and not kafka.changes("alter_topic_config")
+    people["operator"].post(AT_ONCE, {**asked, "do": "1", "confirm": "orders, clicks"})
+    assert kafka.configs["orders"]["retention.ms"] == "1000"
+
+
+def test_partitions_of_several_are_shown_first_and_then_added(people: dict[str, Client], kafka: FakeKafka) -> None:
+    """`orders` has 3 and `clicks` 2."""
+    kafka.topics_ = {"orders": {p: [1] for p in range(3)}, "clicks": {p: [1] for p in range(2)}}
+    asked = {"action": "grow", "topic": ["orders", "clicks"]}
+    assert 'name="count"' in people["operator"].post(AT_ONCE, asked).content.decode()
+    plan = people["operator"].post(AT_ONCE, {**asked, "count": "3"}).context["plan"]
+    assert [(one.topic, one.before, one.after) for one in plan.changes] == [("orders", "3", "3"), ("clicks", "2", "3")]
+    assert "give a larger number" in plan.changes[0].error and not plan.changes[1].error
+    assert "1 topic would get 1 partition more" in plan.sentence.replace("\u202f", " ")
+    done = people["operator"].post(AT_ONCE, {**asked, "count": "3", "do": "1"})
+    assert [(one.topic, one.outcome) for one in done.context["results"]] == [("orders", "failed"), ("clicks", "done")]
+    assert AuditEntry.objects.filter(action="add partitions", target="clicks", outcome="done").count() == 1
+    wrong = people["operator"].post(AT_ONCE, {**asked, "count": "many"})
+    assert wrong.status_code == 422 and 'id="wrong-bulk-count"' in wrong.content.decode()
+
+
+def test_leaders_of_several_are_elected_by_one_job(people: dict[str, Client], sent: Any) -> None:
+    asked = {"action": "elect", "topic": ["orders", "clicks"]}
+    plan = people["operator"].post(AT_ONCE, asked).context["plan"]
+    assert [(one.topic, one.before, one.after) for one in plan.changes] == [("orders", "3", "0"), ("clicks", "2", "0")]
+    assert not Job.objects.exists()
+    people["operator"].post(AT_ONCE, {**asked, "do": "1"})
+    job = Job.objects.get()
+    assert (job.kind, job.params) == ("preferred_leader_election", {"topics": ["orders", "clicks"]})
+
+
 def test_time_that_is_up_leaves_the_rest(people: dict[str, Client], kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "TIME_S", 0.0)
-    asked = {"action": "set", "topic": ["orders"], "key": "retention.ms", "value": "5000", "do": "1"}
+    asked = {"action": "set", "topic": ["orders"], "key": "retention.ms", "value": "5000", "do": "1", "confirm": "orders"}
     (result,) = people["operator"].post(AT_ONCE, asked).context["results"]
     assert result.outcome == "not begun" and not kafka.changes("alter_topic_config")
 
@@ -138,6 +176,9 @@ def test_time_that_is_up_leaves_the_rest(people: dict[str, Client], kafka: FakeK
         ("operator", {"action": "delete", "topic": ["orders"], "do": "1", "confirm": "orders"}, 403),
         ("viewer", {"action": "set", "topic": ["orders"], "key": "retention.ms", "value": "1"}, 403),
         ("viewer", {"action": "set", "topic": ["orders"], "key": "retention.ms", "value": "1", "do": "1"}, 403),
+        ("viewer", {"action": "grow", "topic": ["orders"], "count": "9", "do": "1"}, 403),
+        ("viewer", {"action": "elect", "topic": ["orders"], "do": "1"}, 403),
+        ("admin", {"action": "grow", "topic": ["orders"], "count": "10001"}, 422),
         ("admin", {"action": "delete"}, 422),
         ("admin", {"action": "explode", "topic": ["orders"]}, 422),
         ("admin", {"action": "delete", "topic": ["orders", "gone"]}, 422),
