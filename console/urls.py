@@ -31,6 +31,7 @@ from console.views.session import login, logout
 from console.views.settings import settings, token_create, token_revoke
 from console.views.settings_form import broker_defaults, broker_settings, topic_settings
 from console.views.topic import topic, topic_delete, topic_partitions, topic_unclean
+from console.views.topic_create import topic_create
 from console.views.topic_records import (
     topic_record,
     topic_records,
@@ -39,7 +40,7 @@ from console.views.topic_records import (
     topic_records_go_on,
     topic_records_stop,
 )
-from console.views.topics import topic_create, topics
+from console.views.topics import topics
 from console.views.topics_bulk import topics_bulk
 from console.views.wanted import wanted, wanted_mend
 from console.views.write_records import topic_records_new

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
@@ -18,6 +19,9 @@ from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import known
 from console.jobs.topics import Creation, Deletion, Growth
 from console.models import Cluster, Job
+from console.move_plans import hosts_of
+from console.planning.new_topic import PLACED_MOST, placed
+from console.planning.placing import Unreachable
 from console.roles import ADMIN, OPERATOR, Actor
 from console.rules.load import Load, load_after, load_risks
 from console.rules.risks import MIN_ISR, setting_risks
@@ -59,15 +63,22 @@ def create_topic(
         check_topic(name, partitions, replication_factor)
         kafka = KafkaCluster(connection_of(cluster))
         if not confirm:
-            copies = replication_factor if replication_factor != DEFAULT or MIN_ISR not in configs else _default_copies(kafka)
-            _refuse([*setting_risks(name, configs, copies), *_load_risks(cluster, kafka, name, partitions, copies)])
+            _refuse(_creation_risks(cluster, kafka, name, (partitions, replication_factor), configs))
+        numbers = (DEFAULT, DEFAULT) if assignment else (partitions, replication_factor)
         try:
-            kafka.create_topic(name, partitions, replication_factor, configs, assignment=assignment)
+            kafka.create_topic(name, *numbers, configs, assignment=assignment)
         except Unfinished:
             return follow(actor, cluster, Creation.name, name, partitions)
     ask_now(cluster.pk, "metadata")
     await_snapshot(lambda: _serves(Snapshot(cluster.pk).topic(name), max(partitions, 1)))
     return None
+
+
+def _creation_risks(cluster: Cluster, kafka: KafkaCluster, name: str, numbers: tuple[int, int], configs: Mapping[str, str]) -> list[str]:
+    """`numbers`: of partitions, and of replicas of each."""
+    partitions, replication_factor = numbers
+    copies = replication_factor if replication_factor != DEFAULT or MIN_ISR not in configs else _default_copies(kafka)
+    return [*setting_risks(name, configs, copies), *_load_risks(cluster, kafka, name, partitions, copies)]
 
 
 def _refuse(risks: list[str]) -> None:
@@ -108,10 +119,17 @@ def _serves(topic: Topic | None, partitions: int) -> bool:
     return topic is not None and (topic.partitions or 0) >= partitions and not topic.offline and not topic.starting
 
 
-def preview_topic(
-    cluster: Cluster, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """What creating it would do, checked by the broker without doing it: `[{label, before, after}]`."""
+class NewTopic(NamedTuple):
+    """What creating a topic would do: `rows` are `{label, before, after}`; `placement` has each partition's replicas, the preferred
+    leader first, and is empty where the controller is to place them."""
+
+    rows: list[dict[str, Any]]
+    risks: list[str]
+    placement: list[tuple[int, ...]]
+
+
+def preview_topic(cluster: Cluster, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]) -> NewTopic:
+    """Checked by the broker without doing it."""
     check_topic(name, partitions, replication_factor)
     kafka = KafkaCluster(connection_of(cluster))
     kafka.create_topic(name, partitions, replication_factor, configs, validate_only=True)
@@ -120,10 +138,29 @@ def preview_topic(
         {"label": "partitions", "before": None, "after": partitions},
         {"label": "replicas of each", "before": None, "after": replication_factor},
     ]
+    placement: list[tuple[int, ...]] = []
     if DEFAULT not in (partitions, replication_factor):
-        load: Load = load_after(replicas_by_broker(cluster, kafka), partitions, replication_factor)
-        rows += [{"label": f"replicas on broker {broker}, about", "before": then[0], "after": then[1]} for broker, then in load.items()]
-    return rows + [{"label": key, "before": known(key)["default"], "after": value} for key, value in configs.items()]
+        now, placement = replicas_by_broker(cluster, kafka), _placement(cluster, name, partitions, replication_factor)
+        load = _load_of(now, placement) if placement else load_after(now, partitions, replication_factor)
+        about = "" if placement else ", about"
+        rows += [{"label": f"replicas on broker {broker}{about}", "before": then[0], "after": then[1]} for broker, then in load.items()]
+    rows += [{"label": key, "before": known(key)["default"], "after": value} for key, value in configs.items()]
+    return NewTopic(rows, _creation_risks(cluster, kafka, name, (partitions, replication_factor), configs), placement)
+
+
+def _placement(cluster: Cluster, name: str, partitions: int, replication_factor: int) -> list[tuple[int, ...]]:
+    """None for a topic that is too large to be shown, or where brokers are not known."""
+    if partitions > PLACED_MOST:
+        return []
+    try:
+        return placed(hosts_of(Snapshot(cluster.pk).brokers()), name, partitions, replication_factor)
+    except (SnapshotUnavailable, Unreachable):
+        return []
+
+
+def _load_of(now: Mapping[int, int], placement: Sequence[Sequence[int]]) -> Load:
+    added = Counter(broker for row in placement for broker in row)
+    return {broker: (count, count + added[broker]) for broker, count in sorted(now.items())}
 
 
 def delete_topic(actor: Actor, cluster: Cluster, name: str, *, confirm: str, settle: bool = True) -> Job | None:

@@ -77,7 +77,7 @@ def create(request: Any, cluster_id: str, payload: NewTopic) -> Status[Any]:
     check_topic(payload.name, payload.partitions, payload.replication_factor)
     asked: dict[str, Any] = payload.dict(include={"partitions", "replication_factor", "configs"})
     if payload.validate_only:
-        return Status(200, {"topic": payload.name, "changes": preview_topic(cluster, payload.name, **asked)})
+        return Status(200, {"topic": payload.name, "changes": preview_topic(cluster, payload.name, **asked).rows})
     job = create_topic(request.auth, cluster, payload.name, **asked, confirm=payload.confirm)
     if job is not None:
         return Status(202, job_value(job))

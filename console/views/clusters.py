@@ -93,9 +93,10 @@ def _refused(request: Any, found: Cluster | None, error: Exception) -> HttpRespo
 
 
 def _form(request: Any, found: Cluster | None, status: int = 200, *, trial: Trial | None = None, **more: Any) -> HttpResponse:
-    """What was typed stays, but for secrets: those are never sent back. With htmx only the answer is sent, and the form stays as it is."""
+    """What was typed stays, but for secrets: those are never sent back. With htmx only the answer is sent, and the form stays as it is;
+    the form alone where it is asked for, for a dialog."""
     values = _public(request) if request.method == "POST" else {**blank(), "id": ""} if found is None else _kept(found)
-    name = "cluster_answer" if is_htmx(request) else "cluster_form"
+    name = "cluster_answer" if is_htmx(request) and request.method == "POST" else "cluster_form"
     return show(request, name, {**_context(found, values), "trial": trial, **more}, status)
 
 

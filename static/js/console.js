@@ -1,6 +1,7 @@
 // Entry of every page: theme, feed, live values, ladders, plots, confirmations.
 
 import { Feed } from "./feed.js";
+import { checked } from "./checked.js";
 import { eventItem, paint, paintBrief, paintVerdict, read } from "./bind.js";
 import { Ladder } from "./ladder.js";
 import { draw, grow, seriesOf, shownIn } from "./charts.js";
@@ -275,6 +276,7 @@ confirmations();
 expanders();
 checkAll();
 htmxHooks();
+checked();
 const url = document.body.dataset.wsUrl;
 if (url) {
   feed = new Feed(url);
