@@ -13,7 +13,9 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import get_script_prefix, set_script_prefix
 
 ADDRESS = re.compile(r"/at/(?P<at>\d{1,15})(?P<rest>/.*)?", re.DOTALL)
-PAGES = frozenset({"overview", "find", "brokers", "broker", "controller", "topics", "topic", "partition", "groups", "group", "events"})
+PAGES = frozenset(
+    {"overview", "find", "brokers", "broker", "controller", "topics", "topic", "partition", "groups", "group", "over_time", "events"}
+)
 """Those that show nothing but what is recorded."""
 
 

@@ -15,10 +15,11 @@ from django.db.models import QuerySet
 from broker_core.contract import live
 from broker_core.contract.groups import Group, Lag, Member
 from broker_core.contract.jobs import Job as JobValue
-from broker_core.contract.moments import Differences, Kept
+from broker_core.contract.moments import Differences, Kept, Track
 from broker_core.contract.partitions import Partition, Topic
 from broker_core.contract.sentences import KeptEvent, Level
 from console.addressing import base_of
+from console.clock import now_ms
 from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import CREATE_KEYS, known
@@ -27,7 +28,7 @@ from console.rules.controller_words import controller_sentence
 from console.rules.schedule import next_due
 from console.rules.states import CLUSTER_WORDS
 from console.rules.words import spans, whole
-from console.snapshot import moments
+from console.snapshot import keys, moments
 from console.snapshot.freshness import as_of
 from console.snapshot.glances import Glance, glances
 from console.snapshot.read import Snapshot, SnapshotUnavailable
@@ -39,6 +40,9 @@ Row = TypeVar("Row")
 TROUBLE_SHOWN = 20
 GROUPS_SHOWN = 10
 READERS_SHOWN = 50
+TRACK_MOST = 300
+NAME_MAX = 300
+"""Characters of what may be asked for by name."""
 
 
 class BadQuery(Exception):
@@ -110,6 +114,14 @@ def changes(cluster: Cluster, from_ms: int | None, to_ms: int | None) -> Differe
     if first > last:
         raise BadQuery("from_ms", "The first moment is later than the second.")
     return moments.compare(cluster.pk, first, last).differences or Differences(from_ms=first, to_ms=last)
+
+
+def track(cluster: Cluster, kind: str, name: str, *, minutes: int, most: int = TRACK_MOST) -> Track:
+    """Figures of a group, a topic or a broker in the last minutes, before the moment that the cluster is shown at."""
+    until = cluster.moment_ms if cluster.moment_ms is not None else now_ms()
+    key = keys.group(name) if kind == "group" else f"{kind}/{name}"
+    found = moments.track(cluster.pk, key, max(until - minutes * 60_000, 0), until, most).track
+    return found or Track(from_ms=until, to_ms=until, every_ms=0)
 
 
 def cluster_ids() -> list[str]:

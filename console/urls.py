@@ -19,6 +19,7 @@ from console.views.groups import groups
 from console.views.jobs import job, job_cancel, job_create, job_form, jobs
 from console.views.masking import mask_rule, mask_rule_new, mask_rule_remove, masking
 from console.views.moves import moves
+from console.views.over_time import over_time
 from console.views.overview import overview
 from console.views.partition import partition
 from console.views.partition_log import partition_log
@@ -97,6 +98,7 @@ urlpatterns = [
     path("topics/<topic:name>/records/go-on", topic_records_go_on, name="topic_records_go_on"),
     path("topics/<topic:name>/records/<int:partition>/<int:offset>", topic_record, name="topic_record"),
     path("topics/<topic:name>", topic, name="topic"),
+    path("over-time", over_time, name="over_time"),
     path("groups", groups, name="groups"),
     path("group-offsets/<group:group_id>", group_offsets, name="group_offsets"),
     path("group-delete/<group:group_id>", group_delete, name="group_delete"),

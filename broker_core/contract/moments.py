@@ -12,6 +12,12 @@ from msgspec import Meta, Struct
 from broker_core.contract.sentences import Level, Piece
 
 Change = Literal["came", "went", "changed"]
+FIGURES: dict[str, tuple[str, ...]] = {
+    "group": ("lag", "lag_s"),
+    "topic": ("messages_per_s", "size_bytes", "lag"),
+    "broker": ("bytes_in_per_s", "bytes_out_per_s", "messages_in_per_s", "idle_percent"),
+}
+"""What is kept over time of each, by the names that the live values have for them."""
 
 
 class Gap(Struct, frozen=True, gc=False):
@@ -53,13 +59,27 @@ class Differences(Struct, frozen=True, kw_only=True, gc=False):
     more: int = 0
 
 
+class Track(Struct, frozen=True, kw_only=True, gc=False):
+    """Figures of one thing over time: `figures` has of each as many values as `at_ms` has times. Null is what was not known then; where
+    nothing was recorded for a while, there is a time of nulls."""
+
+    from_ms: int
+    to_ms: int
+    every_ms: Annotated[int, Meta(description="about so far apart are two samples that follow each other")]
+    at_ms: tuple[int, ...] = ()
+    figures: dict[str, tuple[float | None, ...]] = {}
+
+
 class Question(Struct, frozen=True, gc=False):
-    """What the recorder is asked: to lay a moment out, or with `until_ms` to compare two."""
+    """What the recorder is asked: to lay a moment out, with `until_ms` to compare two, and with a `key` for its figures between them,
+    at most so many."""
 
     id: str
     cluster: str
     at_ms: int
     until_ms: int | None = None
+    key: str | None = None
+    most: int = 0
 
 
 class Reply(Struct, frozen=True, kw_only=True, gc=False):
@@ -68,5 +88,6 @@ class Reply(Struct, frozen=True, kw_only=True, gc=False):
 
     known_ms: int | None = None
     differences: Differences | None = None
+    track: Track | None = None
     error: str | None = None
     is_missing: bool = False

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse
 from ninja import Router, Status
+from pydantic import Field
 
 from broker_core.contract import live
-from broker_core.contract.moments import Differences, Kept
+from broker_core.contract.moments import Differences, Kept, Track
 from broker_core.contract.sentences import KeptEvent
 from console import queries
 from console.actions.clusters import change, delete, register, test
@@ -22,6 +23,10 @@ from console.roles import ADMIN
 from console.rules.trial import Trial
 
 router = Router(tags=["clusters"])
+Tracked = Literal["group", "topic", "broker"]
+TrackedName = Annotated[str, Field(min_length=1, max_length=queries.NAME_MAX)]
+Minutes = Annotated[int, Field(ge=1, le=7 * 1440)]
+TrackMost = Annotated[int, Field(ge=1, le=500, description="Samples of the answer: the last of so many equal parts of the time")]
 SHOWN = (
     *("name", "bootstrap_servers", "is_local", "read_only", "colour", "zookeeper"),
     *("security_protocol", "sasl_mechanism", "sasl_username", "check_hostname"),
@@ -96,6 +101,14 @@ def changes(request: Any, cluster_id: str, from_ms: Moment | None = None, to_ms:
     """What was otherwise at the second moment than at the first: states, not figures. The oldest that is kept and the
     newest where none are given."""
     return queries.changes(queries.cluster_of(cluster_id), from_ms, to_ms)
+
+
+@router.get("/clusters/{cluster_id}/figures")
+@answers(Track)
+def figures(request: Any, cluster_id: str, *, kind: Tracked, name: TrackedName, minutes: Minutes = 60, most: TrackMost = 300) -> Track:
+    """Of a group (`lag`, `lag_s`), a topic (`messages_per_s`, `size_bytes`, `lag`) or a broker (`bytes_in_per_s`, `bytes_out_per_s`,
+    `messages_in_per_s`, `idle_percent`), by its name, over the last minutes. What is not known was not known then."""
+    return queries.track(queries.cluster_at(cluster_id), kind, name, minutes=minutes, most=most)
 
 
 @router.get("/clusters/{cluster_id}/events")

@@ -12,9 +12,10 @@ from typing import Any
 import redis
 
 from broker_core.contract.moments import Kept, Question, Reply
+from console.clock import now_ms
 from console.snapshot.connect import sync_client
 from console.snapshot.encoding import decode, encode
-from console.snapshot.keys import prefix
+from console.snapshot.keys import RECORDER, prefix
 
 QUESTIONS = "hw:history:questions"
 QUESTIONS_LIMIT = 100
@@ -24,6 +25,8 @@ GAP_MS = 10_000
 """Two times recorded lie so far apart at most, unless there is a gap; what was last known so long before a moment is the moment's."""
 MOMENT_S = 600
 REPLY_S = 30
+SILENT_MS = 15_000
+"""A recorder that has said nothing for so long is not waited for."""
 WAIT_S = 12.0
 WAIT_STEP_S = 2.0
 
@@ -72,16 +75,22 @@ def lay_out(cluster_id: str, at_ms: int) -> Reply:
             return Reply(known_ms=int(known))
     except redis.RedisError as error:
         raise HistoryUnavailable(f"Redis does not answer: {error}") from error
-    return _ask(cluster_id, at_ms, None)
+    return _ask(Question(uuid.uuid4().hex, cluster_id, at_ms))
 
 
 def compare(cluster_id: str, at_ms: int, until_ms: int) -> Reply:
-    return _ask(cluster_id, at_ms, until_ms)
+    return _ask(Question(uuid.uuid4().hex, cluster_id, at_ms, until_ms))
 
 
-def _ask(cluster_id: str, at_ms: int, until_ms: int | None) -> Reply:
-    question = Question(uuid.uuid4().hex, cluster_id, at_ms, until_ms)
+def track(cluster_id: str, key: str, from_ms: int, to_ms: int, most: int) -> Reply:
+    """Figures of the value with this key."""
+    return _ask(Question(uuid.uuid4().hex, cluster_id, from_ms, to_ms, key, most))
+
+
+def _ask(question: Question) -> Reply:
     try:
+        if now_ms() - int(_client().get(RECORDER) or 0) > SILENT_MS:
+            raise HistoryUnavailable("The recorder of the past does not run.")
         if _client().lpush(QUESTIONS, encode(question)) > QUESTIONS_LIMIT:
             _client().lrem(QUESTIONS, 1, encode(question))
             raise HistoryUnavailable("Too many moments are being asked for: try again in a minute.")

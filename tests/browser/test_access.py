@@ -40,6 +40,7 @@ PATHS = {
     "topic_record": f"/topics/{TOPIC}/records/0/0",
     "groups": "/groups",
     "group": f"/groups/{GROUP}",
+    "over_time": f"/over-time?kind=group&name={GROUP}",
     "jobs": "/jobs",
     "job": "/jobs/1",
     "job_form": "/jobs/new/move",

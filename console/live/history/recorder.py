@@ -104,6 +104,8 @@ class Recorder:
             self._written_bytes, self._weighed_ms = 0, at_ms
 
     def _write(self, at_ms: int) -> int:
+        if self._store.tracks.is_due(at_ms):
+            self._store.tracks.add(at_ms, self._recording.everything())
         if self._store.is_due(at_ms):
             written = self._store.begin(at_ms, self._recording.everything())
             self._recording.all_written()
@@ -181,3 +183,7 @@ class Recorder:
             return NOT_RECORDED
         found = await asyncio.to_thread(differences, before.values, after.values, before.known_ms, after.known_ms)
         return Reply(known_ms=after.known_ms, differences=found)
+
+    async def track(self, key: str, from_ms: int, to_ms: int, most: int) -> Reply:
+        async with self._using:
+            return Reply(track=await asyncio.to_thread(self._store.tracks.read, key, from_ms, to_ms, most))

@@ -19,6 +19,7 @@ import msgspec
 from cramjam import DecompressionError, zstd
 
 from broker_core.contract.moments import Gap
+from console.live.history.tracks import Tracks
 from console.snapshot.moments import GAP_MS
 
 log = logging.getLogger(__name__)
@@ -26,6 +27,8 @@ FRAME_MS = 600_000
 FRAME_WEIGHT = 4
 GAPS_LIMIT = 200
 LEVEL = 3
+TRACKS_SHARE = 0.1
+"""Of what the file may have, for figures over time."""
 UNREADABLE = (sqlite3.Error, msgspec.MsgspecError, DecompressionError)
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS frames (
@@ -55,10 +58,11 @@ class HistoryStore:
 
     def __init__(self, path: Path, limit_bytes: int, keep_ms: int) -> None:
         self._path = path
-        self._limit_bytes = limit_bytes
+        self._limit_bytes = limit_bytes * (1 - TRACKS_SHARE)
         self._keep_ms = keep_ms
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._db = _open(path)
+        self.tracks = Tracks(self._db, int(limit_bytes * TRACKS_SHARE), keep_ms)
         self._frame: int | None = None
         """The frame that is being written; none goes on after a restart, since what happened meanwhile is not known."""
         self._began_ms = 0
@@ -119,7 +123,7 @@ class HistoryStore:
         return tuple(Gap(before[1], after[0]) for before, after in pairs if after[0] - before[1] > GAP_MS)[:GAPS_LIMIT]
 
     def size_bytes(self) -> int:
-        return int(self._db.execute("SELECT coalesce(sum(bytes), 0) FROM frames").fetchone()[0])
+        return int(self._db.execute("SELECT coalesce(sum(bytes), 0) FROM frames").fetchone()[0]) + self.tracks.size_bytes()
 
     def close(self) -> None:
         self._db.close()

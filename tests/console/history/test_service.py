@@ -15,7 +15,7 @@ from console.live.history.layout import MOMENTS_LIMIT
 from console.live.history.service import History, only_one
 from console.live.merging.state import ClusterState
 from console.live.owner.cancelling import end_all
-from console.snapshot import moments, write
+from console.snapshot import keys, moments, write
 from console.snapshot.connect import async_client
 from console.snapshot.encoding import encode
 from console.snapshot.read import Snapshot
@@ -116,6 +116,15 @@ async def test_two_moments_are_compared(world: World) -> None:
     assert again.differences is not None and again.differences.rows == ()
 
 
+async def test_figures_over_time_are_had_by_name(world: World) -> None:
+    await world.recorded()
+    now = time.time_ns() // 1_000_000
+    found = (await asyncio.to_thread(moments.track, "local", "broker/1", now - 60_000, now, 100)).track
+    assert found is not None and len(found.at_ms) >= 1
+    live = Snapshot("local").broker(1)
+    assert live is not None and found.figures["bytes_in_per_s"][0] == live.bytes_in_per_s
+
+
 async def test_while_the_owner_is_silent_nothing_is_recorded(world: World) -> None:
     newest = await world.recorded()
     world.redis.set("hw:{local}:beat", newest)
@@ -159,6 +168,7 @@ async def test_only_so_many_moments_are_laid_out(world: World) -> None:
 def test_nobody_answers(redis: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moments, "WAIT_S", moments.WAIT_STEP_S)
     assert moments.kept("local").error == "The recorder does not run"
+    redis.set(keys.RECORDER, time.time_ns() // 1_000_000)
     with pytest.raises(moments.HistoryUnavailable, match="did not answer"):
         moments.lay_out("local", 1_000)
     assert redis.llen(moments.QUESTIONS) == 0

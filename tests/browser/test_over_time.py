@@ -1,0 +1,33 @@
+"""Figures over time on a topic's page: drawn once the page is there, for as long as one asks for."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+from playwright.sync_api import Page, expect
+
+from tests.support.clients import make
+from tests.support.cluster import eventually
+from tests.support.console_system import ConsoleSystem
+from tests.support.pages import until_known, visit
+from tests.support.rest import Visitor
+
+pytestmark = pytest.mark.spec("O1")
+TOPIC = "over-time"
+
+
+def test_a_topics_figures_are_drawn_for_the_time_that_is_chosen(page: Page, system: ConsoleSystem) -> None:
+    make(AdminClient({"bootstrap.servers": system.bootstrap_servers}), NewTopic(TOPIC, 1, 3))
+    until_known(system, [f"/topics/{TOPIC}"])
+    path = f"/over-time?kind=topic&name={TOPIC}"
+    visitor = Visitor(system.layout.console_port, system.password)
+    eventually(lambda: "As a table" in visitor.get(path).body, 120, "a sample of its figures")
+    visit(page, system, f"/topics/{TOPIC}")
+    part = page.get_by_role("region", name="Over time")
+    expect(part.locator(".js-plotly-plot")).to_have_count(3)
+    expect(part.get_by_role("img", name="On disk, one copy")).to_be_visible()
+    part.get_by_role("link", name="6 h").click()
+    expect(part.get_by_role("link", name="6 h")).to_have_attribute("aria-current", "true")
+    expect(part.locator(".chart .main-svg").first).to_be_visible()
+    part.get_by_text("As a table").click()
+    expect(part.get_by_role("row").nth(1)).to_be_visible()
