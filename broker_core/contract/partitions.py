@@ -147,3 +147,6 @@ class Topic(Struct, frozen=True, kw_only=True, gc=False):
     leader_skew: Annotated[
         Figure, Meta(description="percent of its partitions whose leader would have to move for brokers to lead evenly many of them")
     ]
+    own_settings: Annotated[
+        dict[str, str] | None, Meta(description="set for the topic itself, secrets hidden, long values cut; null where that is not known")
+    ] = None

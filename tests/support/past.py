@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from msgspec.structs import replace
+
 from console.snapshot import moments, write
 from tests.support.console_world import BROKERS, add_topic, cluster_state
 
@@ -16,6 +18,7 @@ def lay_out(redis: Any) -> str:
     state = cluster_state(THEN_MS)
     state.set_brokers({b: BROKERS[b] for b in (1, 2)}, THEN_MS)
     add_topic(state, "before", 1, THEN_MS)
+    state.set_topic("before", replace(state.topics["before"], settings={"retention.ms": "60000"}), THEN_MS)
     state.take(THEN_MS)
     name = moments.name_of("local", THEN_MS)
     pipe = redis.pipeline(transaction=True)

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from broker_core.contract import feed
 from broker_core.contract.stored import Topic
 from console.live.events.happened import Happened
+from console.rules.settings.kept import changed
+from console.rules.settings.model import without_secrets
 from console.rules.words import counted, whole
 
 SETTINGS_NAMED = 5
 TEXT_CHARS_LIMIT = 60
-THROTTLED = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
-"""Set and taken away by a reassignment, which tells of itself."""
 Offsets = Mapping[tuple[str, int], int]
 
 
@@ -24,16 +24,16 @@ def topic_changes(name: str, before: Topic, after: Topic, at_ms: int) -> list[Ha
         text = f"topic {name} grew from {whole(was)} to {counted(now, 'partition')}; records with a key may go to another one from now on."
         told.append(Happened("topic_grew", "notice", text, at_ms, topic=name))
     old, new = before.settings, after.settings
-    changed = [] if old is None or new is None else [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
-    changed = [key for key in changed if key not in THROTTLED]
-    if changed and old is not None and new is not None:
-        said = [_setting(key, old.get(key), new.get(key)) for key in changed[:SETTINGS_NAMED]]
-        said += [f"{whole(len(changed) - SETTINGS_NAMED)} more"] if len(changed) > SETTINGS_NAMED else []
+    names = changed(old, new)
+    if names and old is not None and new is not None:
+        said = [_setting(key, old.get(key), new.get(key)) for key in names[:SETTINGS_NAMED]]
+        said += [f"{whole(len(names) - SETTINGS_NAMED)} more"] if len(names) > SETTINGS_NAMED else []
         told.append(Happened("topic_settings", "notice", f"settings of topic {name} were changed: {'; '.join(said)}.", at_ms, topic=name))
     return told
 
 
 def _setting(key: str, old: str | None, new: str | None) -> str:
+    old, new = (without_secrets({key: value})[key] for value in (old, new))
     if new is None:
         return f"{key} is the broker's own again (was {_short(old)})"
     return f"{key} is {_short(new)}" + (f" (was {_short(old)})" if old is not None else "")

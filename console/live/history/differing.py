@@ -16,6 +16,7 @@ from broker_core.contract.moments import Change, Difference, Differences
 from broker_core.contract.partitions import Partition, Topic
 from broker_core.contract.sentences import Level, Piece
 from console.rules.pieces import link, said, text_of
+from console.rules.settings.kept import changed, sentences
 from console.rules.states import STATES
 from console.rules.words import counted, whole
 from console.snapshot.encoding import decode
@@ -25,6 +26,8 @@ ROWS_LIMIT = 500
 ALONE = 5
 """More partitions than so many that changed alike are one sentence, which has the names of the first."""
 NAMED = 3
+SETTINGS_MOST = 20
+"""Of one topic that are told one by one."""
 GRAVITY: dict[str, int] = {"bad": 0, "warn": 1, "notice": 2, "ok": 3, "unknown": 4}
 ORDER = ("cluster", "broker", "topic", "partition", "group")
 T = TypeVar("T")
@@ -45,12 +48,12 @@ def differences(before: Mapping[str, bytes], after: Mapping[str, bytes], from_ms
 
 
 def _rows(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[Difference]:
-    changed = {kind: list(_pairs(kind, before, after)) for kind in ORDER}
+    pairs = {kind: list(_pairs(kind, before, after)) for kind in ORDER}
     for kind, tell in TELL.items():
-        for pair in changed[kind]:
+        for pair in pairs[kind]:
             yield from tell(pair)
-    whole_topics = {pair.name for pair in changed["topic"] if pair.before is None or pair.after is None}
-    yield from _partitions([pair for pair in changed["partition"] if pair.name.rpartition("/")[0] not in whole_topics])
+    whole_topics = {pair.name for pair in pairs["topic"] if pair.before is None or pair.after is None}
+    yield from _partitions([pair for pair in pairs["partition"] if pair.name.rpartition("/")[0] not in whole_topics])
 
 
 def _pairs(kind: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[Pair]:
@@ -119,9 +122,14 @@ def _topic_words(old: Topic, new: Topic) -> Iterator[str]:
         yield " was deleted and created anew."
     if old.partitions != new.partitions:
         yield f" had {counted(old.partitions or 0, 'partition')} and has {whole(new.partitions or 0)}."
-    if old.min_insync_replicas != new.min_insync_replicas:
+    own = list(sentences(old.own_settings, new.own_settings))
+    yield from (f": {words}." for words in own[:SETTINGS_MOST])
+    if len(own) > SETTINGS_MOST:
+        yield f": {counted(len(own) - SETTINGS_MOST, 'setting')} more changed."
+    told = set(changed(old.own_settings, new.own_settings))
+    if old.min_insync_replicas != new.min_insync_replicas and "min.insync.replicas" not in told:
         yield f": min.insync.replicas was {_or_unknown(old.min_insync_replicas)} and is {_or_unknown(new.min_insync_replicas)}."
-    if old.unclean != new.unclean:
+    if old.unclean != new.unclean and "unclean.leader.election.enable" not in told:
         was, now = ("unknown" if one is None else "on" if one else "off" for one in (old.unclean, new.unclean))
         yield f": unclean leader election was {was} and is {now}."
 

@@ -33,6 +33,7 @@ class _Facts(Struct, frozen=True):
     brokers_online: int | None = None
     partitions: int | None = None
     generation: int | None = None
+    own_settings: dict[str, str] | None = None
 
 
 _decoder = json.Decoder(_Facts)

@@ -10,6 +10,7 @@ from console.rules.disk import judged
 from console.rules.imbalance import leader_skew, skew
 from console.rules.list_lines import groups_line, topics_line
 from console.rules.partitions import deletion_words, worst_state
+from console.rules.settings.kept import kept
 from console.rules.topic_words import topic_sentence
 from console.rules.verdict import Silence, unanswered, verdict
 
@@ -44,6 +45,7 @@ def topic_value(state: ClusterState, name: str) -> partitions.Topic:
         groups=state.groups.reading(name),
         lag=state.groups.unread.of(name),
         leader_skew=_leader_skew(state, name),
+        own_settings=kept(topic.settings),
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from msgspec.structs import replace
+
 from console.live.history.differing import ALONE, ROWS_LIMIT, differences
 from console.live.merging.state import ClusterState
 from console.snapshot.encoding import encode
@@ -50,6 +52,28 @@ def test_a_death_is_told_worst_first() -> None:
     assert found.rows[0].level == "bad"
     assert any("orders-0" in row.sentence and "broker 3 left the ISR" in row.sentence for row in found.rows)
     assert "".join(piece.text for piece in found.rows[0].pieces) == found.rows[0].sentence
+
+
+def test_settings_are_told_from_and_to() -> None:
+    now = now_ms()
+    state = cluster_state(now)
+
+    def told(settings: dict[str, str] | None) -> dict[str, bytes]:
+        state.set_topic("orders", replace(state.topics["orders"], settings=settings), now)
+        return recorded(state, now)
+
+    unknown, before = told(None), told({"retention.ms": "604800000", "cleanup.policy": "delete", "x.password": "one"})
+    after = told({"retention.ms": "3600000", "min.insync.replicas": "2", "x.password": "two"})
+    assert [said.replace("\u202f", " ") for said in sentences(before, after)] == [
+        "orders: cleanup.policy was delete and is the broker's own again.",
+        "orders: min.insync.replicas was the broker's own and is 2.",
+        "orders: retention.ms was 604 800 000 ms = 7 d and is 3 600 000 ms = 1 h.",
+    ]
+    assert b"one" not in before["topic/orders"] and b"hidden" in before["topic/orders"]
+    assert sentences(unknown, after) == [], "of what was not known nothing is said"
+    more = {"x.password": "two", "leader.replication.throttled.replicas": "*"}
+    throttled = told({"retention.ms": "3600000", "min.insync.replicas": "2", **more})
+    assert sentences(after, throttled) == []
 
 
 def test_a_topic_that_came_or_went_is_one_line_without_its_partitions() -> None:

@@ -51,6 +51,12 @@ def test_it_shows_what_was(people: dict[str, Client]) -> None:
     assert [page(people, path).count(">offline</span>") for path in (f"{AT}/brokers", "/brokers")] == [1, 0]
 
 
+def test_a_topic_has_the_settings_of_then(people: dict[str, Client]) -> None:
+    before = page(people, f"{AT}/topics/before").replace("\u202f", " ")
+    assert "retention.ms" in before and "60 000 ms = 1 min" in before
+    assert "What was set then is not kept." in page(people, f"{AT}/topics/orders")
+
+
 def test_what_happened_later_is_not_shown(people: dict[str, Client]) -> None:
     for name, at_ms in (("earlier", THEN_MS - 60_000), ("later", THEN_MS + 60_000)):
         Event.objects.create(cluster_id="local", at_ms=at_ms, kind="broker_died", level="bad", sentence=f"It happened {name}.")

@@ -27,6 +27,14 @@ def test_a_change_of_state_is_due_at_once() -> None:
     assert made.due(1_000_002) == {}
 
 
+def test_a_changed_setting_is_due_at_once() -> None:
+    made = recording()
+    take(made, topic__t='{"state":"safe","own_settings":{"retention.ms":"1"},"messages":5}')
+    made.due(1_000_001)
+    take(made, topic__t='{"state":"safe","own_settings":{"retention.ms":"2"},"messages":6}')
+    assert list(made.due(1_000_002)) == ["topic/t"]
+
+
 def test_figures_wait_for_their_time_and_only_the_last_is_kept() -> None:
     made = recording()
     for offset in (6, 7, 8):
