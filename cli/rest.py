@@ -56,9 +56,9 @@ class Rest:
             if cursor is None:
                 return
 
-    def change(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        """The answer; None where it has no body."""
-        key = {"Idempotency-Key": uuid.uuid4().hex}
+    def change(self, method: str, path: str, body: Any = None, *, match: str = "", **query: Any) -> Any:
+        """The answer; None where it has no body. `match` is the ETag of what it rests on."""
+        key = {"Idempotency-Key": uuid.uuid4().hex} | ({"If-Match": match} if match else {})
         for left in reversed(range(TRIES)):
             try:
                 return self._ask(method, path, query, body, key)

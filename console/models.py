@@ -351,6 +351,34 @@ class WantedDrift(models.Model):
         return f"{self.object} {self.state}"
 
 
+class OffsetChange(models.Model):
+    """A change of a group's committed offsets and what was committed before, so that it can be put back. `rows` is
+    `{topic: [[partition, before, after]]}`, null where nothing is committed; `undone_by` is the change that put it back."""
+
+    KEEP = 500
+    KINDS = ("reset", "put back", "delete offsets", "delete group")
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    group = NameField(max_length=255)
+    at = models.DateTimeField(default=timezone.now)
+    actor = NameField(max_length=150)
+    kind = NameField(max_length=20)
+    how = NameField(max_length=200, blank=True)
+    rows = AnyJSONField(default=dict)
+    outcome = NameField(max_length=10, default="begun")
+    undone_by = models.BigIntegerField(null=True)
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["cluster", "group", "-id"])]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.group}"
+
+    @property
+    def partitions(self) -> int:
+        return sum(map(len, self.rows.values()))
+
+
 class HealthReport(models.Model):
     """A health report as the rules gave it, with what changed since the one before."""
 

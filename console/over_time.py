@@ -89,6 +89,8 @@ def _sentence(measure: Measure, track: Track, values: list[float | None]) -> str
     last, last_ms = found[-1]
     (high, high_ms), (low, low_ms) = max(found), min(found)
     at = f"{measure.say(last)} at {clock(last_ms)}"
+    if len(found) == 1:
+        return f"{at}, the only sample."
     if high == low:
         return f"{at}, as all the time."
     return f"{at}; highest {measure.say(high)} at {clock(high_ms)}, lowest {measure.say(low)} at {clock(low_ms)}."

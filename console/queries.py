@@ -23,7 +23,18 @@ from console.clock import now_ms
 from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import CREATE_KEYS, known
-from console.models import AuditEntry, Cluster, Event, HealthReport, Job, LagSummary, ThroughputSummary, event_value, job_value
+from console.models import (
+    AuditEntry,
+    Cluster,
+    Event,
+    HealthReport,
+    Job,
+    LagSummary,
+    OffsetChange,
+    ThroughputSummary,
+    event_value,
+    job_value,
+)
 from console.rules.controller_words import controller_sentence
 from console.rules.schedule import next_due
 from console.rules.states import CLUSTER_WORDS
@@ -366,6 +377,21 @@ def job_or_fail(job_id: int, cluster: Cluster | None = None) -> Job:
     found = Job.objects.select_related("cluster").filter(pk=job_id).first()
     if found is None or (cluster is not None and found.cluster_id != cluster.pk):
         raise NotFound(f"There is no job {job_id}.")
+    return found
+
+
+def offset_changes(cluster: Cluster, group: str, before: int | None = None, count: int = 10) -> list[OffsetChange]:
+    """Newest first; none on a page of the past, which they are not part of."""
+    if cluster.moment_ms is not None:
+        return []
+    rows = OffsetChange.objects.filter(cluster=cluster, group=group).order_by("-id")
+    return list((rows.filter(id__lt=before) if before is not None else rows)[:count])
+
+
+def offset_change_or_fail(cluster: Cluster, change_id: int, group: str | None = None) -> OffsetChange:
+    found = OffsetChange.objects.filter(cluster=cluster, pk=change_id if change_id < 2**63 else -1).first()
+    if found is None or group not in (None, found.group):
+        raise NotFound(f"No change {change_id} of {'a group' if group is None else group} is kept: only the last ones of this console are.")
     return found
 
 

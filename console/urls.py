@@ -14,11 +14,13 @@ from console.views.clusters import cluster_change, cluster_delete, cluster_new, 
 from console.views.controller import controller, znodes
 from console.views.favourites import favourite
 from console.views.find import find
-from console.views.group import group, group_delete, group_offsets
+from console.views.group import group, group_delete, group_export, group_offsets
+from console.views.group_taken import group_forget, group_members
 from console.views.groups import groups
 from console.views.jobs import job, job_cancel, job_create, job_form, jobs
 from console.views.masking import mask_rule, mask_rule_new, mask_rule_remove, masking
 from console.views.moves import moves
+from console.views.offset_change import offset_change
 from console.views.over_time import over_time
 from console.views.overview import overview
 from console.views.partition import partition
@@ -101,7 +103,11 @@ urlpatterns = [
     path("over-time", over_time, name="over_time"),
     path("groups", groups, name="groups"),
     path("group-offsets/<group:group_id>", group_offsets, name="group_offsets"),
+    path("group-offsets-file/<group:group_id>", group_export, name="group_export"),
+    path("group-members/<group:group_id>", group_members, name="group_members"),
+    path("group-forget/<group:group_id>", group_forget, name="group_forget"),
     path("group-delete/<group:group_id>", group_delete, name="group_delete"),
+    path("offset-changes/<int:change_id>", offset_change, name="offset_change"),
     path("groups/<group:group_id>", group, name="group"),
     path("jobs", jobs, name="jobs"),
     path("jobs/new", job_create, name="job_create"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from console.errors import Invalid
@@ -24,8 +24,20 @@ class Shift(NamedTuple):
     by: int
 
 
-Where = str | AtTime | Shift
-"""`earliest`, `latest` or an offset as text, a time, or a shift."""
+class Lines(NamedTuple):
+    """An offset for each place by itself; `field` is where they were given."""
+
+    offsets: Mapping[tuple[str, int], int]
+    field: str = "csv"
+
+
+Where = str | AtTime | Shift | Lines
+"""`earliest`, `latest`, `current` or an offset as text, a time, a shift, or each by itself."""
+
+
+def field_of(to: Where) -> str:
+    """The input that a wrong offset stands in."""
+    return to.field if isinstance(to, Lines) else "shift" if isinstance(to, Shift) else "to"
 
 
 def parse_partitions(text: str) -> list[tuple[int, int]] | None:
@@ -60,7 +72,9 @@ def chosen(topic: str, there: Iterable[int], spans: Sequence[tuple[int, int]] | 
     return [n for n in numbers if any(first <= n <= last for first, last in spans)]
 
 
-def target(to: Where, first: int, end: int, *, committed: int | None = None, at_time: int | None = None) -> tuple[int, str | None]:
+def target(
+    to: str | AtTime | Shift, first: int, end: int, *, committed: int | None = None, at_time: int | None = None
+) -> tuple[int, str | None]:
     """The offset that `to` means in a log from `first` to `end`, and what is to be said where that is not what was asked for. `at_time`
     is the offset that the log has for the time, None where no record is so new."""
     if isinstance(to, AtTime):
@@ -68,17 +82,21 @@ def target(to: Where, first: int, end: int, *, committed: int | None = None, at_
     if isinstance(to, Shift):
         if committed is None:
             raise Invalid("shift", "Nothing is committed there that could be shifted: give earliest, latest, an offset or a time.")
-        return _within(committed + to.by, first, end)
+        return within(committed + to.by, first, end)
+    if to == "current":
+        return (end if committed is None else committed), None
     if to in ("earliest", "latest"):
         return (first, None) if to == "earliest" else (end, None)
     if not (to.isascii() and to.isdigit() and len(to) < 20):
         raise Invalid(
-            "to", f"{to[:40]!r} is no offset: give earliest, latest or a whole number." if to else "Give earliest, latest or an offset."
+            "to",
+            f"{to[:40]!r} is no offset: give earliest, latest, current or a whole number." if to else "Give earliest, latest or an offset.",
         )
-    return _within(int(to), first, end)
+    return within(int(to), first, end)
 
 
-def _within(asked: int, first: int, end: int) -> tuple[int, str | None]:
+def within(asked: int, first: int, end: int) -> tuple[int, str | None]:
+    """The nearest offset that the log has, and what is to be said where that is another: as Kafka's own tool does."""
     if asked > end:
         return end, f"{asked} is beyond the end {end}: it would be set to {end}"
     if asked < first:

@@ -109,17 +109,58 @@ class Mending(Strict):
     confirm: Confirm = False
 
 
-class OffsetMove(Strict):
-    """One of `to`, `time` and `shift` says where to; without `partition` and `partitions` all of the topic move."""
+class OffsetOf(Strict):
+    topic: Name
+    partition: Id
+    offset: Offset
+
+
+class SomeOf(Strict):
+    """Of a topic these partitions; all where they are left out."""
 
     topic: Name
+    partitions: list[Id] | None = Field(default=None, min_length=1, max_length=1000)
+
+
+class OffsetMove(Strict):
+    """Which: `topic` (with `partition` or `partitions`, else all of it), several `topics`, or neither: all it has committed.
+    Where to: one of `to`, `time`, `shift` and `back`; or `offsets` or `csv`, which say both."""
+
+    model_config = Strict.model_config | {"json_schema_extra": {"examples": [{"topic": "orders", "to": "earliest", "dry_run": True}]}}
+
+    topic: Name | None = None
     partition: Id | None = None
     partitions: list[Id] | None = Field(default=None, min_length=1, max_length=1000)
-    to: Literal["earliest", "latest"] | Offset | None = None
+    topics: Annotated[list[SomeOf] | None, Field(min_length=1, max_length=100)] = None
+    to: Literal["earliest", "latest", "current"] | Offset | None = None
     time: Annotated[AwareDatetime | None, Field(description="to the first record that is not older; needs a time zone")] = None
     shift: Annotated[int | None, Field(strict=True, gt=-(2**63), lt=2**63, description="so many records on, or back")] = None
+    back: Annotated[str | None, Field(max_length=100, description="so long before now: 2h, 30 min or P1DT2H")] = None
+    offsets: Annotated[list[OffsetOf] | None, Field(min_length=1, max_length=10_000)] = None
+    csv: Annotated[str | None, Field(max_length=1_000_000, description="as `kafka-consumer-groups --export` writes it")] = None
     dry_run: DryRun = False
     confirm: Confirm = False
+
+
+class OffsetUndo(Strict):
+    dry_run: DryRun = False
+    confirm: Confirm = False
+
+
+class OffsetDeletion(SomeOf):
+    model_config = Strict.model_config | {"json_schema_extra": {"examples": [{"topic": "orders", "partitions": [0], "dry_run": True}]}}
+
+    dry_run: DryRun = False
+
+
+class MemberRemoval(Strict):
+    """`members` are member ids or static names (group.instance.id); `all` says all that there are."""
+
+    model_config = Strict.model_config | {"json_schema_extra": {"examples": [{"members": ["billing-1"], "dry_run": True}]}}
+
+    members: Annotated[list[Annotated[str, Field(min_length=1, max_length=400)]] | None, Field(min_length=1, max_length=1000)] = None
+    all: Annotated[bool, Field(strict=True)] = False
+    dry_run: DryRun = False
 
 
 class ClusterChange(Strict):

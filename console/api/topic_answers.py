@@ -60,12 +60,3 @@ class TopicSize(Struct):
     topic: str
     partitions: int
     changes: Annotated[list[Change] | None, Meta(description="of a dry run: what would change")] = None
-
-
-class OffsetMoved(Struct):
-    topic: str
-    partition: int
-    before: int | None
-    after: int
-    lag_after: int
-    note: Annotated[str | None, Meta(description="where `after` is not what was asked for: why")]

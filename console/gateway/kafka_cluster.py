@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import kafka.errors
 from kafka import TopicPartition
-from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
 from kafka.protocol.consumer import OffsetSpec
 from kafka.structs import OffsetAndMetadata
 
@@ -215,6 +215,23 @@ class KafkaCluster:
                 raise from_code(
                     error.errno, f"{tp.topic}-{tp.partition}: the group's offset was not changed; only a group without members takes one."
                 )
+
+    def delete_group_offsets(self, group: str, places: Sequence[tuple[str, int]]) -> None:
+        """Forgets them; of a topic that a member is subscribed to the group refuses (GROUP_SUBSCRIBED_TO_TOPIC)."""
+        with self._admin(group, change=True) as admin:
+            answers = admin.delete_group_offsets(group, [TopicPartition(*place) for place in places])
+        for tp, error in answers.items():
+            if error is not kafka.errors.NoError:
+                raise from_code(error.errno, f"{tp.topic}-{tp.partition}: the group's offset was not deleted.")
+
+    def remove_members(self, group: str, members: Sequence[tuple[str, str | None]]) -> dict[str, GatewayError]:
+        """Each `(member_id, instance_id)` leaves; the refusals by member id. A static member is named by both, so that nobody who took its
+        name meanwhile goes in its stead."""
+        wanted = [MemberToRemove(member_id, instance_id, "removed by an operator") for member_id, instance_id in members]
+        with self._admin(group, change=True) as admin:
+            answers = admin.remove_group_members(group, wanted)
+        refused = {name: error for name, error in answers.items() if error is not kafka.errors.NoError}
+        return {name: from_code(error.errno, f"member {name} was not removed") for name, error in refused.items()}
 
     def delete_group(self, group: str) -> None:
         with self._admin(group, change=True) as admin:

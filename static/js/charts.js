@@ -40,8 +40,9 @@ export function cutAt(values) {
   return usual > 0 && sorted.at(-1) > BURST * usual ? usual * 1.5 : null;
 }
 
-// The largest unit that fits: 1024 for bytes and 1000 for the rest.
+// The largest unit that fits: 1024 for bytes, 60 for time and 1000 for the rest.
 function scale(high, unit) {
+  if (unit === "s") return high >= 7_200 ? { factor: 3_600, prefix: "h" } : high >= 120 ? { factor: 60, prefix: "min" } : { factor: 1, prefix: "s" };
   const base = unit.startsWith("B") ? 1024 : 1000;
   const prefixes = base === 1024 ? ["", "Ki", "Mi", "Gi", "Ti"] : ["", "k", "M", "G", "T"];
   let power = 0;
@@ -61,6 +62,7 @@ export function ticks(high, unit) {
 
 function words(value, prefix, unit) {
   if (Number(value) === 0) return "0";
+  if (unit === "s") return `${value}\u202f${prefix}`;
   return unit.startsWith("B") || unit.startsWith("/") ? `${value}\u202f${prefix}${unit}` : `${value}${prefix ? "\u202f" + prefix : ""}`;
 }
 
@@ -128,13 +130,20 @@ function load(element, then) {
   loading.then(() => { if (element.isConnected) then(); });
 }
 
+// A line, and a dot for what has nothing known beside it and would not be seen.
+function modeOf(values) {
+  const known = (at) => values[at] !== null && values[at] !== undefined;
+  const size = values.map((_, at) => (known(at) && !known(at - 1) && !known(at + 1) ? 6 : 0));
+  return size.some(Boolean) ? { mode: "lines+markers", marker: { size } } : { mode: "lines" };
+}
+
 // series: [{name, t: [ms], y: [number|null], trace: further properties}]
 export function draw(element, series, unit) {
   if (!window.Plotly) return void load(element, () => draw(element, series, unit));
   const look = looks(series.map(({ name }) => name));
   if (element.dataset.grow) growing.set(element, series);
   const traces = series.map(({ name, t, y, trace }) => ({
-    type: "scatter", mode: t.length < 3 ? "markers" : "lines", ...trace, name, x: t.map((ms) => new Date(ms).toISOString().slice(0, 23)), y, line: { ...look.get(name), width: 2 }, marker: { color: look.get(name).color }, connectgaps: false,
+    type: "scatter", ...modeOf(y), ...trace, name, x: t.map((ms) => new Date(ms).toISOString().slice(0, 23)), y, line: { ...look.get(name), width: 2 }, marker: { ...modeOf(y).marker, color: look.get(name).color }, connectgaps: false,
   }));
   window.Plotly.react(element, traces, themed(series.layout, layout(element, series, unit)), { displayModeBar: false, responsive: true });
   element.setAttribute("role", "img");

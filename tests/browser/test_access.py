@@ -41,6 +41,7 @@ PATHS = {
     "groups": "/groups",
     "group": f"/groups/{GROUP}",
     "over_time": f"/over-time?kind=group&name={GROUP}",
+    "offset_change": "/offset-changes/1",
     "jobs": "/jobs",
     "job": "/jobs/1",
     "job_form": "/jobs/new/move",
@@ -66,6 +67,7 @@ ELSEWHERE = {
     "schema": "needs a registry that answers",
     "topic_records_found": "a part of topic_records",
     "topic_records_download": "a file",
+    "group_export": "a file",
     "wanted_mend": "needs a wanted state that differs",
 }
 CONTROLS = """() => {
@@ -106,6 +108,7 @@ def heard(shared_system: ConsoleSystem) -> Iterator[None]:
     eventually(lambda: committed(consumer), what="an offset is committed")
     consumer.close()
     visitor = Visitor(shared_system.layout.console_port, shared_system.password)
+    eventually(lambda: visitor.post(f"/group-offsets/{GROUP}", how="earliest").status == 303, what="offsets are moved")
     visitor.post("/settings/tokens/new", name="by-ear", role="viewer")
     visitor.post("/settings/masking/new", topics="no-*", below="operator", part="value")
     for words in ("as of", "Earlier reports"):

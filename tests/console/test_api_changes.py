@@ -77,9 +77,9 @@ def test_offsets_go_to_a_time(ask: Asked) -> None:
 def test_offsets_are_shifted(ask: Asked) -> None:
     asked = {"topic": "orders", "shift": -15, "partitions": [0, 1]}
     assert moves(ask("POST", OFFSETS, asked)) == [(0, 25), (1, 75)]
-    far = ask("POST", OFFSETS, {**asked, "shift": 20})
+    far = ask("POST", OFFSETS, {**asked, "shift": 30})
     assert "beyond the end" in assert_problem(far, 422)["detail"]
-    assert moves(ask("POST", OFFSETS, {**asked, "shift": 20, "confirm": True})) == [(0, 60), (1, 100)]
+    assert moves(ask("POST", OFFSETS, {**asked, "shift": 30, "confirm": True})) == [(0, 55), (1, 100)]
     assert assert_problem(ask("POST", OFFSETS, {"topic": "orders", "shift": 1}), 422)["field"] == "shift", "nothing is committed on 2"
 
 

@@ -16,6 +16,8 @@ CHANGES = {
     "/topics/orders/delete": ({"confirm": "orders"}, "admin"),
     "/group-offsets/billing": ({"topic": "orders", "partition": "0", "to": "earliest"}, "operator"),
     "/group-delete/billing": ({"confirm": "billing"}, "admin"),
+    "/group-members/others": ({"member": "m", "confirm": "others"}, "operator"),
+    "/group-forget/billing": ({"topic": "clicks", "confirm": "billing"}, "admin"),
     "/jobs/new": ({"kind": "health_report"}, "operator"),
     "/health/run": ({}, "operator"),
     "/brokers/1/kill": ({"confirm": "1"}, "admin"),
@@ -28,6 +30,7 @@ RANK = {"viewer": 0, "operator": 1, "admin": 2}
 @pytest.fixture(autouse=True)
 def stage(shown: Any, kafka: Any, sent: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     kafka.topics_ = {"orders": {p: [1, 2, 3] for p in range(3)}}
+    kafka.committed, kafka.members = {"billing": {("clicks", 0): 5}}, {"others": [{"member_id": "m"}]}
     acted: list[tuple[str, int]] = []
     for action in ("start", "stop", "restart", "kill", "pause", "resume"):
         monkeypatch.setitem(_actions(), action, lambda _data, broker, action=action: acted.append((action, broker)))
@@ -168,9 +171,10 @@ def test_an_empty_setting_goes_back_to_the_default(people: dict[str, Client], ka
 
 
 def test_offsets_of_a_group_with_members_do_not_move(people: dict[str, Client], kafka: Any) -> None:
-    kafka.members["billing"] = [{"member_id": "m"}]
+    kafka.members["billing"] = [{"member_id": "m", "client_id": "app", "client_host": "/10.0.0.7"}]
     answer = people["operator"].post("/group-offsets/billing", CHANGES["/group-offsets/billing"][0])
     assert answer.status_code == 409
+    assert "has 1 member: app (10.0.0.7)" in answer.context["form_error"]["detail"]
     assert not kafka.changes("set_group_offsets")
 
 
@@ -178,7 +182,9 @@ def test_offsets_move_within_the_log(people: dict[str, Client], kafka: Any) -> N
     kafka.committed["billing"] = {("orders", 0): 50}
     form = {"topic": "orders", "to": "80"}
     preview = people["operator"].post("/group-offsets/billing", {**form, "preview": "1"})
-    assert preview.context["plan"][0] == {"topic": "orders", "partition": 0, "before": 50, "after": 80, "lag_after": 20, "note": None}
+    first, second, _ = preview.context["plan"].moves
+    assert (first.place, first.before, first.after, first.lag_after, first.skipped, first.again) == ("orders-0", 50, 80, 20, 30, 0)
+    assert (second.before, second.after, second.skipped, second.again) == (None, 80, None, None), "nothing was committed there"
     assert not kafka.changes("set_group_offsets")
     people["operator"].post("/group-offsets/billing", form)
     assert kafka.changes("set_group_offsets") == [("set_group_offsets", "billing", {("orders", p): 80 for p in range(3)})]

@@ -9,7 +9,7 @@ from msgspec import convert
 
 from broker_core.contract.stored import Assignment, Registration, Topic
 from console.gateway.described_settings import settings_of
-from console.gateway.errors import ClusterUnreachable, from_code
+from console.gateway.errors import ClusterUnreachable, GatewayError, from_code
 from console.live.merging.state import ClusterState
 from console.rules.rhythm import Rhythm
 from console.rules.settings.model import Owner, Setting
@@ -142,6 +142,18 @@ class FakeKafka:
 
     def set_group_offsets(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
         self._called("set_group_offsets", group, dict(offsets))
+        self.committed.setdefault(group, {}).update(offsets)
+
+    def delete_group_offsets(self, group: str, places: Sequence[tuple[str, int]]) -> None:
+        self._called("delete_group_offsets", group, list(places))
+        for place in places:
+            self.committed[group].pop(place, None)
+
+    def remove_members(self, group: str, members: Sequence[tuple[str, str | None]]) -> dict[str, GatewayError]:
+        self._called("remove_members", group, list(members))
+        gone = {member_id for member_id, _ in members}
+        self.members[group] = [one for one in self.members.get(group, []) if one["member_id"] not in gone]
+        return {}
 
     def delete_group(self, group: str) -> None:
         self._called("delete_group", group)
