@@ -39,7 +39,8 @@ def _apply(shell: Shell) -> None:
     o = shell.options
     files = read_folder(o.folder)
     plan = _planned(shell, files)
-    unwanted = {drift["object"].removeprefix("topic/") for drift in plan["drifts"] if drift["state"] == "unmanaged"}
+    of_topics = (drift for drift in plan["drifts"] if drift["state"] == "unmanaged" and drift["object"].startswith("topic/"))
+    unwanted = {drift["object"].removeprefix("topic/") for drift in of_topics}
     if wrong := [name for name in o.prune if name not in unwanted]:
         raise Usage(f"--prune {wrong[0]}: that is not a topic which is there and which no file wants.")
     if o.dry_run:

@@ -28,9 +28,11 @@ from console.roles import ADMIN, OPERATOR, Actor
 from console.rules.settings.model import Owner
 from console.wanted.model import BROKERS, Drift, Wanted
 from console.wanted.planning import plan
+from console.wanted.quotas import OBJECT as QUOTA
 from console.wanted.reading import read
 
 TOPIC = "topic/"
+OF_ADMINS = (BROKERS, QUOTA)
 HEARD_WITHIN_S, LOOK_S = 10.0, 0.2
 STATES = ("missing", "differs", "impossible", "unmanaged")
 
@@ -81,7 +83,7 @@ def look(state: WantedState) -> None:
 def _plan(cluster: Cluster, wanted: Wanted) -> list[Drift]:
     kafka = KafkaCluster(connection_of(cluster))
     load = replicas_by_broker(cluster, kafka)
-    return plan(wanted, read_actual(kafka, wanted.topics, load, all_topics=True, brokers=wanted.broker_configs is not None))
+    return plan(wanted, read_actual(kafka, wanted, load, everything=True))
 
 
 def _note(state: WantedState, drifts: Sequence[Drift]) -> None:
@@ -120,8 +122,7 @@ def preview_mend(cluster: Cluster, name: str) -> Drift | None:
     wanted = _part(read(_state_of(cluster).files), name)
     kafka = KafkaCluster(connection_of(cluster))
     load = replicas_by_broker(cluster, kafka)
-    actual = read_actual(kafka, wanted.topics, load, all_topics=False, brokers=name == BROKERS)
-    return next(iter(plan(wanted, actual)), None)
+    return next(iter(plan(wanted, read_actual(kafka, wanted, load, everything=False))), None)
 
 
 def _state_of(cluster: Cluster) -> WantedState:
@@ -135,6 +136,9 @@ def _part(wanted: Wanted, name: str) -> Wanted:
     """The wanted state with this object alone."""
     if name == BROKERS and wanted.broker_configs is not None:
         return Wanted({}, wanted.broker_configs)
+    entity = name.removeprefix(QUOTA)
+    if name.startswith(QUOTA) and entity in (wanted.quotas or {}):
+        return Wanted({}, None, {entity: (wanted.quotas or {})[entity]})
     topic = name.removeprefix(TOPIC)
     if not name.startswith(TOPIC) or topic not in wanted.topics:
         raise Invalid("object", f"{name[:300]} is not wanted: there is nothing that it could be mended to.")
@@ -144,7 +148,7 @@ def _part(wanted: Wanted, name: str) -> Wanted:
 def mend(actor: Actor, cluster: Cluster, name: str, *, seen: str | None = None, confirm: bool = False) -> Mended:
     """Makes the object as it is wanted; what is so already is left alone. `seen` is of the drift that was shown: `Outdated` where it is
     something else by now. Without `confirm` what could lose data is refused (`Risky`)."""
-    with audited(actor, ADMIN if name == BROKERS else OPERATOR, "mend", name, cluster=cluster) as entry:
+    with audited(actor, ADMIN if name.startswith(OF_ADMINS) else OPERATOR, "mend", name, cluster=cluster) as entry:
         drift = preview_mend(cluster, name)
         if drift is None:
             _settle(cluster, name, None)
@@ -173,6 +177,9 @@ def _settle(cluster: Cluster, name: str, drift: Drift | None) -> None:
 def _carry_out(actor: Actor, cluster: Cluster, drift: Drift, *, confirm: bool) -> list[Job | None]:
     if drift.object == BROKERS:
         KafkaCluster(connection_of(cluster)).alter_broker_defaults(drift.steps.configs)
+        return []
+    if drift.object.startswith(QUOTA):
+        KafkaCluster(connection_of(cluster)).alter_quota(drift.object.removeprefix(QUOTA), drift.steps.quota)
         return []
     topic = drift.object.removeprefix(TOPIC)
     if drift.steps.create:

@@ -81,7 +81,7 @@ def _read_cursor(text: str | None) -> tuple[int, str] | None:
     if text is None:
         return None
     rank, _, name = queries.read_cursor(text).partition(" ")
-    if rank not in ("0", "1", "2"):
+    if rank not in ("0", "1", "2", "3"):
         raise queries.BadCursor
     return int(rank), name
 
@@ -119,7 +119,7 @@ def drift(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None 
 @answers(Mended)
 def mend(request: Any, cluster_id: str, payload: Mending) -> Mended:
     """Makes one object as it is wanted. With `seen` 412 where it differs otherwise than was shown; without `confirm` what could lose
-    data is refused. Brokers' defaults need the role admin."""
+    data is refused. Brokers' defaults and quotas need the role admin."""
     cluster = queries.cluster_of(cluster_id)
     if payload.dry_run:
         found = actions.preview_mend(cluster, payload.object)

@@ -17,7 +17,7 @@ from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
 from kafka.protocol.consumer import OffsetSpec
 from kafka.structs import OffsetAndMetadata
 
-from console.gateway import admin_clients
+from console.gateway import admin_clients, quotas
 from console.gateway.connection import Connection
 from console.gateway.described_settings import fill_inherited, settings_of
 from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError, from_code, from_kafka
@@ -131,6 +131,19 @@ class KafkaCluster:
         with self._admin() as admin:
             name = _every_broker(admin)
         self._alter(ConfigResourceType.BROKER, name, changes)
+
+    def quotas(self) -> quotas.Quotas | None:
+        """Limits of clients by entity (`console/wanted/quotas.py`); None where the brokers have none to tell of."""
+        with self._admin() as admin:
+            try:
+                return quotas.describe(admin)
+            except kafka.errors.IncompatibleBrokerVersion:
+                return None
+
+    def alter_quota(self, entity: str, changes: Mapping[str, float | None]) -> None:
+        """Sets the limits of one entity; None takes one away."""
+        with self._admin(entity, change=True) as admin:
+            quotas.alter(admin, entity, changes)
 
     def settings(self, owner: Owner) -> list[Setting]:
         """All settings by name, with what is set here and what would be in force otherwise; of all brokers those that can be set so."""

@@ -13,6 +13,8 @@ from console.models import WantedDrift, WantedState
 from console.queries import NotFound
 from console.roles import OPERATOR, actor_of
 from console.views.support import KNOWN, choice, done, explain, number, page, pages, show
+from console.wanted.quotas import OBJECT as QUOTA
+from console.wanted.quotas import in_words
 from console.wanted.words import STATES, verdict
 
 PAGE_ROWS = 50
@@ -38,7 +40,8 @@ def wanted(request: Any) -> HttpResponse:
 
 def _row(row: WantedDrift) -> dict[str, Any]:
     level, words = STATES[row.state]  # type: ignore[index]
-    return {**row.value, "level": level, "words": words, "topic": row.object.removeprefix("topic/") if "/" in row.object else ""}
+    topic = row.object.removeprefix("topic/") if row.object.startswith("topic/") else ""
+    return {**row.value, "level": level, "words": words, "topic": topic, "title": _title(row.object)}
 
 
 @page("GET", "HEAD", "POST", role=OPERATOR, doing="mend", query=("object",))
@@ -76,4 +79,6 @@ def _preview(request: Any, name: str, error: Exception | None = None) -> HttpRes
 
 
 def _title(name: str) -> str:
+    if name.startswith(QUOTA):
+        return f"Quota of {in_words(name.removeprefix(QUOTA))}"
     return f"Topic {name.removeprefix('topic/')}" if name.startswith("topic/") else "The brokers' defaults"

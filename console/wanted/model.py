@@ -9,6 +9,8 @@ from msgspec import Meta, Struct
 
 Assignment = tuple[tuple[int, ...], ...]
 """The replicas of partition 0, 1, …, the preferred leader first."""
+Limits = Mapping[str, float]
+"""By Kafka's name: `producer_byte_rate` in bytes a second of each broker, and so on."""
 DriftState = Literal["missing", "differs", "impossible", "unmanaged"]
 BROKERS = "brokers"
 """The object that the default settings of all brokers are."""
@@ -38,11 +40,20 @@ class WantedTopic(Struct, frozen=True):
         return self.partitions if self.assignment is None else len(self.assignment)
 
 
+class WantedQuota(Struct, frozen=True):
+    """A limit that is not named is none."""
+
+    place: Place
+    limits: Limits
+
+
 class Wanted(Struct, frozen=True):
-    """`broker_configs` are the defaults of all brokers that are set while they run; None: they are nobody's business here."""
+    """`broker_configs` are the defaults of all brokers that are set while they run, `quotas` those of clients by entity (quotas.py); None:
+    they are nobody's business here."""
 
     topics: Mapping[str, WantedTopic]
     broker_configs: Mapping[str, str] | None = None
+    quotas: Mapping[str, WantedQuota] | None = None
 
 
 class ActualTopic(Struct, frozen=True):
@@ -54,11 +65,12 @@ class ActualTopic(Struct, frozen=True):
 
 
 class Actual(Struct, frozen=True):
-    """`load` has the replicas of each broker that is online."""
+    """`load` has the replicas of each broker that is online; `quotas` is None where the cluster has none to tell of."""
 
     topics: Mapping[str, ActualTopic]
     broker_configs: Mapping[str, str] = {}
     load: Mapping[int, int] = {}
+    quotas: Mapping[str, Limits] | None = None
 
 
 class Change(Struct, frozen=True):
@@ -75,15 +87,16 @@ class Steps(Struct, frozen=True):
     grow_to: int | None = None
     grown: Assignment | None = None
     moves: Mapping[int, tuple[int, ...]] = {}
+    quota: Mapping[str, float | None] = {}
 
     def __bool__(self) -> bool:
-        return bool(self.create or self.configs or self.grow_to or self.moves)
+        return bool(self.create or self.configs or self.grow_to or self.moves or self.quota)
 
 
 class ToldDrift(Struct, frozen=True):
     """One object that is not as it is wanted, as pages and REST have it. `impossible` says what no mending can do."""
 
-    object: Annotated[str, Meta(description="topic/NAME, or brokers: the default settings of all of them")]
+    object: Annotated[str, Meta(description="topic/NAME, quota/ENTITY, or brokers: the default settings of all of them")]
     state: DriftState
     sentence: str
     place: Annotated[str | None, Meta(description="file:line where it is wanted")]

@@ -8,6 +8,7 @@
 5. An assignment is taken as it stands.
 6. A topic that nobody wants is told of, unless it is internal; it is never deleted by mending.
 7. Brokers' default settings are like a topic's, where any are wanted.
+8. Quotas of clients (quotas.py) are like topics, where any are wanted.
 
 After its steps an object shows no drift but what is told to be impossible.
 """
@@ -23,11 +24,14 @@ from msgspec.structs import replace
 from console.rules.risks import MIN_ISR, config_risks, setting_risks
 from console.rules.settings.changes import same
 from console.rules.words import counted
+from console.wanted import quotas
 from console.wanted.model import BROKERS, Actual, ActualTopic, Assignment, Change, Drift, DriftState, Place, Steps, Wanted, WantedTopic
 
 THROTTLES = frozenset(("leader.replication.throttled.replicas", "follower.replication.throttled.replicas"))
 BROKER_THROTTLES = frozenset(("leader.replication.throttled.rate", "follower.replication.throttled.rate"))
 MOVES_SHOWN = 20
+UNWANTED = 3
+"""The last part of a plan."""
 NOWHERE = Place("", 0)
 
 
@@ -38,12 +42,16 @@ def plan(wanted: Wanted, actual: Actual) -> list[Drift]:
     brokers = broker_drift(wanted, actual)
     others = sorted(name for name, topic in actual.topics.items() if name not in wanted.topics and not topic.internal)
     unwanted = [_unmanaged(name, actual.topics[name]) for name in others]
-    return [*found, *([brokers] if brokers else []), *unwanted]
+    limits = [] if wanted.quotas is None else list(quotas.drifts(wanted.quotas, actual.quotas))
+    unlimited = [] if wanted.quotas is None else list(quotas.unwanted(wanted.quotas, actual.quotas))
+    return [*found, *([brokers] if brokers else []), *limits, *unlimited, *unwanted]
 
 
 def place_of(drift: Drift) -> tuple[int, str]:
     """Where the drift stands in the plan, whatever else is in it: what comes after it can be asked for when the cluster has changed."""
-    return (2 if drift.state == "unmanaged" else int(drift.object == BROKERS)), drift.object
+    if drift.state == "unmanaged":
+        return UNWANTED, drift.object
+    return (1 if drift.object == BROKERS else 2 if drift.object.startswith(quotas.OBJECT) else 0), drift.object
 
 
 def topic_drift(name: str, wanted: WantedTopic, actual: ActualTopic | None, load: dict[int, int]) -> Drift | None:

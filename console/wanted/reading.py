@@ -9,10 +9,14 @@
         assignment: [[1, 2, 3], [2, 3, 1]]     # replicas of each partition, instead of the two numbers
     brokers:
       configs: {log.retention.ms: 604800000}   # the defaults of all brokers
+    quotas:
+      - {user: alice, limits: {producer_byte_rate: 1048576}}
+      - {user: <default>, client-id: batch, limits: {request_percentage: 50}}
+      - {ip: 192.0.2.7, limits: {connection_creation_rate: 10}}
 
-A topic is in one file. All that is wrong is told at once, with file and line. Values are taken as they are written: `yes` is no
-`true`. Aliases and tags are refused (a few lines of them can stand for gigabytes), and so are keys that come twice, which YAML's
-usual readers take the last of.
+A topic, and who has a quota, is in one file. All that is wrong is told at once, with file and line. Values are taken as they are written:
+`yes` is no `true`. Aliases and tags are refused (a few lines of them can stand for gigabytes), and so are keys that come twice, which
+YAML's usual readers take the last of.
 """
 
 from __future__ import annotations
@@ -23,7 +27,8 @@ from typing import Any
 
 import yaml
 
-from console.wanted.model import Assignment, Place, Wanted, WantedTopic
+from console.wanted import quotas
+from console.wanted.model import Assignment, Place, Wanted, WantedQuota, WantedTopic
 
 TOPICS_LIMIT = 5_000
 FILES_LIMIT = 1_000
@@ -35,6 +40,10 @@ PARTITIONS_MAX, COPIES_MAX = 10_000, 100
 NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 WHOLE = re.compile(r"[0-9]{1,9}")
 VALUE_CHARS_MAX = 10_000
+QUOTAS_LIMIT = 2_000
+ENTITY_CHARS_MAX = 290
+"""As it is written: addresses and rows have room for so much."""
+FIGURE = re.compile(r"[0-9]{1,15}(\.[0-9]{1,6})?")
 Reader = Callable[["Node"], Any]
 
 
@@ -87,6 +96,7 @@ class _Reading:
         self.topics: dict[str, WantedTopic] = {}
         self.broker_configs: dict[str, str] | None = None
         self.brokers_at: Place | None = None
+        self.quotas: dict[str, WantedQuota] | None = None
 
     def all_of(self, files: Mapping[str, str]) -> Wanted:
         for name, text in sorted(files.items()):
@@ -96,7 +106,7 @@ class _Reading:
             self.faults.append(Fault(Place("all files", 1), words))
         if self.faults:
             raise Unreadable(self.faults[:FAULTS_TOLD])
-        return Wanted(self.topics, self.broker_configs)
+        return Wanted(self.topics, self.broker_configs, self.quotas)
 
     def _try(self, read_it: Callable[[], None]) -> None:
         if len(self.faults) >= FAULTS_TOLD:
@@ -110,10 +120,13 @@ class _Reading:
         root = compose(name, text)
         if root is None:
             return
-        for key, value in _pairs(root, ("topics", "brokers")):
+        for key, value in _pairs(root, ("topics", "brokers", "quotas")):
             if key.value == "topics":
                 for topic, wanted in [] if _is_empty(value) else _pairs(value):
                     self._try(lambda topic=topic, wanted=wanted: self._topic(topic, wanted))  # type: ignore[misc]
+            elif key.value == "quotas":
+                for quota in self._quota_rows(value):
+                    self._try(lambda quota=quota: self._quota(quota))  # type: ignore[misc]
             else:
                 self._try(lambda key=key, value=value: self._brokers(key, value))  # type: ignore[misc]
 
@@ -135,6 +148,31 @@ class _Reading:
             raise Fault(key.place, f"brokers are described at {self.brokers_at} already.")
         self.brokers_at = key.place
         self.broker_configs = None if _is_empty(value) else _fields(value, {"configs": _configs}).get("configs")
+
+    def _quota_rows(self, value: Node) -> list[Node]:
+        self.quotas = self.quotas or {}
+        if _is_empty(value):
+            return []
+        if not isinstance(value.value, list):
+            raise Fault(value.place, f"this is {value.kind}: quotas are a list of who is limited to what.")
+        if len(value.value) + len(self.quotas) > QUOTAS_LIMIT:
+            raise Fault(value.place, f"there are more than {QUOTAS_LIMIT} quotas.")
+        return value.value
+
+    def _quota(self, node: Node) -> None:
+        found = _fields(node, QUOTA_FIELDS)
+        limits = found.pop("limits", {})
+        if not found or ("ip" in found and len(found) > 1):
+            raise Fault(node.place, "a quota is of a user, of a client-id, of both together, or of an ip alone.")
+        if wrong := sorted(limits.keys() - set(quotas.keys_of(found))):
+            raise Fault(node.place, f"{wrong[0][:60]!r} is no limit of such a client: {', '.join(quotas.keys_of(found))}.")
+        entity = quotas.written(found)
+        if len(entity) > ENTITY_CHARS_MAX:
+            raise Fault(node.place, "these names are too long for one quota.")
+        known = self.quotas or {}
+        if entity in known:
+            raise Fault(node.place, f"the quota of {quotas.in_words(entity)} is wanted at {known[entity].place} already.")
+        self.quotas = {**known, entity: WantedQuota(node.place, limits)}
 
 
 # --- fields
@@ -203,6 +241,27 @@ def _is_id(node: Node) -> bool:
     return isinstance(node.value, str) and node.plain and WHOLE.fullmatch(node.value) is not None
 
 
+def _name(node: Node) -> str | None:
+    """None for `<default>`."""
+    if not isinstance(node.value, str) or not node.value:
+        raise Fault(
+            node.place, f"this is {node.kind if not isinstance(node.value, str) else 'empty'}: a name is wanted, or {quotas.DEFAULT}."
+        )
+    return None if node.plain and node.value == quotas.DEFAULT else node.value
+
+
+def _limits(node: Node) -> dict[str, float]:
+    return {key.value: _figure(key, value) for key, value in ([] if _is_empty(node) else _pairs(node))}
+
+
+def _figure(key: Node, node: Node) -> float:
+    text = node.value
+    if not isinstance(text, str) or not node.plain or not FIGURE.fullmatch(text) or float(text) <= 0:
+        raise Fault(node.place, f"{key.value[:60]}: a number above 0 is wanted, without a unit.")
+    return float(text)
+
+
+QUOTA_FIELDS: dict[str, Reader] = {"user": _name, "client-id": _name, "ip": _name, "limits": _limits}
 TOPIC_FIELDS: dict[str, Reader] = {
     "partitions": _number(PARTITIONS_MAX),
     "replication_factor": _number(COPIES_MAX),

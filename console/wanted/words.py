@@ -20,7 +20,7 @@ def verdict(counts: Mapping[str, int], topics: int) -> tuple[Level, str]:
     """Of what was seen at the last look; `topics` are those that are wanted."""
     drifting = sum(counts.get(state, 0) for state in ("missing", "differs", "impossible"))
     others = counts.get("unmanaged", 0)
-    said = f" Beside them {counted(others, 'topic is', 'topics are')} there that no file wants." if others else ""
+    said = f" Beside them {counted(others, 'object is', 'objects are')} there that no file wants." if others else ""
     if not drifting:
         return "ok", f"The cluster is as it is wanted: {counted(topics, 'topic')}.{said}"
     stuck = counts.get("impossible", 0)

@@ -95,6 +95,33 @@ def test_topics_are_made_filled_and_read(both: list[Foreign]) -> None:
         member.close()
 
 
+def test_quotas_are_made_as_a_file_wants_them(both: list[Foreign]) -> None:
+    entities = ("user=alice", "user=<default>,client-id=batch", "ip=192.0.2.7")
+    text = """
+quotas:
+  - {user: alice, limits: {producer_byte_rate: 1048576, request_percentage: 12.5}}
+  - {user: <default>, client-id: batch, limits: {consumer_byte_rate: 100}}
+  - {ip: 192.0.2.7, limits: {connection_creation_rate: 10}}
+"""
+
+    def drift(one: Foreign, text: str) -> dict[str, str]:
+        plan = one.ask("PUT", "/wanted", {"files": {"quotas.yaml": text}})
+        assert plan.status == 200, plan
+        return {row["object"]: row["state"] for row in plan.body["drifts"] if row["object"].startswith("quota/")}
+
+    for one in both:
+        assert drift(one, text) == {f"quota/{name}": "missing" for name in entities}
+        for name in entities:
+            mended = one.ask("POST", "/wanted/mend", {"object": f"quota/{name}"})
+            assert mended.status == 200, mended
+        until(lambda: drift(one, text), lambda found: found == {}, one.name)  # noqa: B023 (asked at once)
+        changed = text.replace("1048576, request_percentage: 12.5", "5")
+        assert drift(one, changed) == {"quota/user=alice": "differs"}
+        assert one.ask("POST", "/wanted/mend", {"object": "quota/user=alice"}).status == 200
+        until(lambda: drift(one, changed), lambda found: found == {}, one.name)  # noqa: B023
+        assert drift(one, "quotas: []") == {f"quota/{name}": "unmanaged" for name in entities}
+
+
 @contextmanager
 def traffic(clusters: list[Foreign]) -> Iterator[None]:
     """Some 50 records a second into `orders` of each, read and committed every second by the group `follower`."""

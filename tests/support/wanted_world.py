@@ -26,6 +26,8 @@ class Cluster(FakeKafka):
     """It does what it is asked for."""
 
     defaults: dict[str, str]
+    limits: dict[str, dict[str, float]] | None = None
+    """Quotas by entity; None: the brokers have none to tell of."""
 
     def own_topic_configs(self, names: list[str]) -> dict[str, dict[str, str]]:
         return {name: dict(self.configs.get(name, {})) for name in names}
@@ -36,6 +38,15 @@ class Cluster(FakeKafka):
     def alter_broker_defaults(self, changes: dict[str, Any]) -> None:
         self._called("alter_broker_defaults", changes)
         self.defaults.update({k: v for k, v in changes.items() if v is not None})
+
+    def quotas(self) -> dict[str, dict[str, float]] | None:
+        return None if self.limits is None else {entity: dict(one) for entity, one in self.limits.items()}
+
+    def alter_quota(self, entity: str, changes: dict[str, float | None]) -> None:
+        self._called("alter_quota", entity, changes)
+        assert self.limits is not None
+        left = {key: value for key, value in (self.limits.get(entity, {}) | changes).items() if value is not None}
+        self.limits = {name: one for name, one in {**self.limits, entity: left}.items() if one}
 
     def create_topic(self, name: str, partitions: int, replication_factor: int, configs: Any, **more: Any) -> None:
         super().create_topic(name, partitions, replication_factor, configs, **more)

@@ -31,7 +31,7 @@ def test_where_nothing_is_wanted_the_page_teaches(people: dict[str, Client]) -> 
 
 def test_what_differs_is_told_object_by_object(people: dict[str, Client], kept: WantedState) -> None:
     text = people["operator"].get("/wanted").content.decode()
-    assert "4 objects differ from what is wanted, 1 of them in what cannot be mended. Beside them 1 topic is there" in text
+    assert "4 objects differ from what is wanted, 1 of them in what cannot be mended. Beside them 1 object is there" in text
     assert "small has 2 partitions, 1 are wanted" in text
     assert "topics.yaml:3" in text
     assert text.count("Mend…") == 3
@@ -86,4 +86,4 @@ def test_who_may_not_mends_nothing(people: dict[str, Client], kept: WantedState,
 def test_the_verdict() -> None:
     assert verdict({}, 2) == ("ok", "The cluster is as it is wanted: 2 topics.")
     assert verdict({"differs": 1}, 2) == ("warn", "1 object differs from what is wanted.")
-    assert verdict({"unmanaged": 2}, 1)[1].endswith("Beside them 2 topics are there that no file wants.")
+    assert verdict({"unmanaged": 2}, 1)[1].endswith("Beside them 2 objects are there that no file wants.")

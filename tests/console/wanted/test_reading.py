@@ -44,7 +44,7 @@ def test_a_topic_of_which_nothing_but_the_name_is_wanted() -> None:
         ("topics:\n  a: {partitions: 1}\n  a: {partitions: 2}", "a.yaml:3: 'a' comes twice: it is at line 2 already."),
         ("topics:\n  a:\n    partitions: 1\n    partitions: 1", "a.yaml:4: 'partitions' comes twice: it is at line 3 already."),
         ("topics:\n  a:\n    partition: 1", "a.yaml:3: 'partition' is nothing that is known here: partitions, replication_factor,"),
-        ("topic: {}", "a.yaml:1: 'topic' is nothing that is known here: topics, brokers."),
+        ("topic: {}", "a.yaml:1: 'topic' is nothing that is known here: topics, brokers, quotas."),
         ("topics: [a]", "a.yaml:1: this is a list: a mapping"),
         ("- a", "a.yaml:1: this is a list"),
         ("topics:\n  a: 3", "a.yaml:2: this is a text or number"),
