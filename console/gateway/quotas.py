@@ -14,7 +14,8 @@ Quotas = dict[str, dict[str, float]]
 
 
 def describe(admin: Any) -> Quotas:
-    """All that are set, by entity."""
+    """All that are set, by entity. `IncompatibleBrokerVersion` where none can be: a broker may tell of quotas and take none."""
+    admin._manager.broker_version_data.api_version(AlterClientQuotasRequest)
     answer = _send(admin, DescribeClientQuotasRequest(components=[], strict=False))
     if answer.error_code:
         raise from_code(answer.error_code, answer.error_message)

@@ -20,7 +20,7 @@ DEFAULT = "<default>"
 TYPES = ("user", "client-id", "ip")
 OF_CLIENTS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
 OF_ADDRESSES = ("connection_creation_rate",)
-NOT_AVAILABLE = "Quotas of clients are not available from this cluster: its brokers do not serve DescribeClientQuotas."
+NOT_AVAILABLE = "Quotas of clients are not available from this cluster: its brokers do not serve AlterClientQuotas."
 Entity = Mapping[str, str | None]
 """Names by type; None: the default."""
 
