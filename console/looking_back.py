@@ -14,7 +14,21 @@ from django.urls import get_script_prefix, set_script_prefix
 
 ADDRESS = re.compile(r"/at/(?P<at>\d{1,15})(?P<rest>/.*)?", re.DOTALL)
 PAGES = frozenset(
-    {"overview", "find", "brokers", "broker", "controller", "topics", "topic", "partition", "groups", "group", "over_time", "events"}
+    {
+        "overview",
+        "heat_map",
+        "find",
+        "brokers",
+        "broker",
+        "controller",
+        "topics",
+        "topic",
+        "partition",
+        "groups",
+        "group",
+        "over_time",
+        "events",
+    }
 )
 """Those that show nothing but what is recorded."""
 

@@ -17,6 +17,7 @@ from console.views.find import find
 from console.views.group import group, group_delete, group_export, group_offsets
 from console.views.group_taken import group_forget, group_members
 from console.views.groups import groups
+from console.views.heat_map import heat_map
 from console.views.jobs import job, job_cancel, job_create, job_form, jobs
 from console.views.masking import mask_rule, mask_rule_new, mask_rule_remove, masking
 from console.views.moves import moves
@@ -72,6 +73,7 @@ urlpatterns = [
     path("logout", logout, name="logout"),
     path("", overview, name="overview"),
     path("find", find, name="find"),
+    path("heat-map", heat_map, name="heat_map"),
     path("brokers", brokers, name="brokers"),
     path("brokers/<int:broker_id>", broker, name="broker"),
     path("brokers/<int:broker_id>/if-it-stops", broker_if_stopped, name="broker_if_stopped"),

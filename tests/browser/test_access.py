@@ -40,6 +40,7 @@ PATHS = {
     "topic_record": f"/topics/{TOPIC}/records/0/0",
     "groups": "/groups",
     "group": f"/groups/{GROUP}",
+    "heat_map": "/heat-map",
     "over_time": f"/over-time?kind=group&name={GROUP}",
     "offset_change": "/offset-changes/1",
     "jobs": "/jobs",
