@@ -77,7 +77,7 @@ CONTROLS = """() => {
   const stop = (one) => one.type !== "radio" || one.checked; // Tab comes to a group of radios once, arrows lead on within it
   const met = (one) => !one.disabled && one.tabIndex >= 0 && stop(one) && shown(one);
   const found = all.filter(met);
-  window.controls = found.map((one) => Boolean(one.closest("[data-verdict], #partial")));
+  window.controls = found.map((one) => Boolean(one.closest("[data-verdict], #partial, #heat-map")));
   return found.map((one, index) => { one.dataset.control = index; return one.outerHTML.slice(0, 120); });
 }"""
 FOCUSED = """() => {

@@ -54,9 +54,10 @@ def until_known(system: ConsoleSystem, paths: Iterable[str]) -> None:
 
 
 def visit(page: Page, system: ConsoleSystem, path: str) -> None:
-    """Opens a page and waits until its feed is live."""
+    """Opens a page and waits until its feed is live, and its parts that come later are there."""
     page.goto(system.url + path)
     expect(page.locator(".feed")).to_have_attribute("data-state", LIVE)
+    expect(page.locator("[data-awaited]")).to_have_count(0)
 
 
 def ladder(page: Page, topic: str, partition: int) -> Locator:
