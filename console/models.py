@@ -317,6 +317,24 @@ class SchemaRegistry(models.Model):
         return f"schema registry of {self.cluster_id}"
 
 
+class ConsoleSetting(models.Model):
+    """What was set of the console itself while it runs (`console/rules/settings/of_console.py`), in place of what it started with."""
+
+    name = NameField(max_length=60, primary_key=True)
+    value = NameField(max_length=20)
+    set_by = NameField(max_length=150)
+    set_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.value}"
+
+    @classmethod
+    def number(cls, name: str) -> int | None:
+        """None where nothing was set."""
+        found = cls.objects.filter(pk=name).values_list("value", flat=True).first()
+        return None if found is None else int(found)
+
+
 class WantedState(models.Model):
     """The files that say how a cluster is to be, and how the last look for drift went. `seen` is the digest of what that found."""
 

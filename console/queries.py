@@ -6,7 +6,7 @@ import base64
 import binascii
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.conf import settings
@@ -26,6 +26,7 @@ from console.gateway.topic_keys import CREATE_KEYS, known
 from console.models import (
     AuditEntry,
     Cluster,
+    ConsoleSetting,
     Event,
     HealthReport,
     Job,
@@ -37,6 +38,7 @@ from console.models import (
 )
 from console.rules.controller_words import controller_sentence
 from console.rules.schedule import next_due
+from console.rules.settings.of_console import ANALYTICS_MINUTES
 from console.rules.states import CLUSTER_WORDS
 from console.rules.words import spans, whole
 from console.snapshot import keys, moments
@@ -521,7 +523,9 @@ def analytics_due(cluster: Cluster) -> datetime | None:
     if cluster.pk != settings.LOCAL_CLUSTER:
         return None
     last = Job.objects.filter(cluster=cluster, kind="analytics").order_by("-id").first()
-    return next_due(last.created_at if last else None, cluster.created_at, settings.ANALYTICS_EVERY)
+    minutes = ConsoleSetting.number(ANALYTICS_MINUTES)
+    every = settings.ANALYTICS_EVERY if minutes is None else timedelta(minutes=minutes)
+    return next_due(last.created_at if last else None, cluster.created_at, every)
 
 
 def throughput_series(cluster: Cluster, since: Any) -> Value:

@@ -11,6 +11,7 @@ from console.views.broker import broker, broker_if_stopped
 from console.views.brokers import broker_action, brokers
 from console.views.changes import changes
 from console.views.clusters import cluster_change, cluster_delete, cluster_new, clusters
+from console.views.console_settings import console_settings
 from console.views.controller import controller, znodes
 from console.views.favourites import favourite
 from console.views.find import find
@@ -130,6 +131,7 @@ urlpatterns = [
     path("clusters/<slug:cluster_id>", cluster_change, name="cluster_change"),
     path("clusters/<slug:cluster_id>/delete", cluster_delete, name="cluster_delete"),
     path("settings", settings, name="settings"),
+    path("settings/console", console_settings, name="console_settings"),
     path("settings/masking", masking, name="masking"),
     path("settings/masking/new", mask_rule_new, name="mask_rule_new"),
     path("settings/masking/<int:rule_id>", mask_rule, name="mask_rule"),

@@ -18,13 +18,14 @@ from console.gateway.errors import GatewayError, Unfinished
 from console.gateway.kafka_cluster import KafkaCluster
 from console.gateway.topic_keys import known
 from console.jobs.topics import Creation, Deletion, Growth
-from console.models import Cluster, Job
+from console.models import Cluster, ConsoleSetting, Job
 from console.move_plans import hosts_of
 from console.planning.new_topic import PLACED_MOST, placed
 from console.planning.placing import Unreachable
 from console.roles import ADMIN, OPERATOR, Actor
 from console.rules.load import Load, load_after, load_risks
 from console.rules.risks import MIN_ISR, setting_risks
+from console.rules.settings.of_console import REPLICAS_WARN
 from console.rules.words import counted, whole
 from console.snapshot.asking import ask_now
 from console.snapshot.read import Snapshot, SnapshotUnavailable, await_snapshot
@@ -88,7 +89,7 @@ def _refuse(risks: list[str]) -> None:
 
 def _load_risks(cluster: Cluster, kafka: KafkaCluster, name: str, added: int, copies: int | None) -> list[str]:
     """Of so many new partitions; how many copies each gets is asked only where it matters."""
-    limit = settings.REPLICAS_WARN
+    limit = replicas_warn()
     if not limit or added <= 0:
         return []
     now = replicas_by_broker(cluster, kafka)
@@ -97,6 +98,12 @@ def _load_risks(cluster: Cluster, kafka: KafkaCluster, name: str, added: int, co
     copies = copies if copies not in (None, DEFAULT) else _default_copies(kafka)
     load = load_after(now, added, copies or 1)
     return load_risks(f"{name} with {counted(added, 'new partition')} of {counted(copies or 1, 'copy', 'copies')}", load, limit)
+
+
+def replicas_warn() -> int:
+    """From how many replicas of a broker on a change is asked about; 0: never."""
+    found = ConsoleSetting.number(REPLICAS_WARN)
+    return settings.REPLICAS_WARN if found is None else found
 
 
 def replicas_by_broker(cluster: Cluster, kafka: KafkaCluster) -> dict[int, int]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.conf import settings
-
 from broker_core.contract.partitions import Topic
 from console.actions.audit import judge_change
 from console.actions.jobs import create_job
-from console.actions.topics import PARTITIONS_LIMIT, add_partitions, preview_growth, replicas_by_broker
+from console.actions.topics import PARTITIONS_LIMIT, add_partitions, preview_growth, replicas_by_broker, replicas_warn
 from console.actions.topics_bulk import Change, Plan, Result, each, known, phrase
 from console.errors import Invalid
 from console.gateway.connection import connection_of
@@ -54,7 +52,7 @@ def _load(cluster: Cluster, topics: Sequence[Topic], changes: Sequence[Change], 
     wanted = [topic for topic, one in zip(topics, changes, strict=True) if not one.error]
     copies = sum((total - (topic.partitions or 0)) * (topic.replication_factor or 1) for topic in wanted)
     now = replicas_by_broker(cluster, KafkaCluster(connection_of(cluster)))
-    return load_risks("All of it together", load_after(now, copies, 1), settings.REPLICAS_WARN)
+    return load_risks("All of it together", load_after(now, copies, 1), replicas_warn())
 
 
 def _check(total: int) -> None:

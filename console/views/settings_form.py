@@ -86,7 +86,7 @@ def _placed(error: Exception | None) -> dict[str, str]:
     return {}
 
 
-def _typed(request: Any) -> Typed:
+def typed_of(request: Any) -> Typed:
     """`v:NAME` is what a field has, `w:NAME` what it was; `unset` names what is to be reset."""
     found = request.POST.items()
     return Typed(
@@ -96,7 +96,7 @@ def _typed(request: Any) -> Typed:
     )
 
 
-def _asked(request: Any) -> dict[str, str | None]:
+def asked_of(request: Any) -> dict[str, str | None]:
     """What the page with the difference sends again: `set:NAME` and `reset`."""
     changes: dict[str, str | None] = dict.fromkeys(request.POST.getlist("reset"))
     return changes | {name[4:]: value.strip() for name, value in request.POST.items() if name.startswith("set:")}
@@ -132,14 +132,14 @@ def _show_difference(request: Any, owner: Owner, changes: Mapping[str, str | Non
 
 
 def _as_typed(request: Any, changes: Mapping[str, str | None]) -> Typed:
-    typed = _typed(request)
+    typed = typed_of(request)
     values = {name: value for name, value in changes.items() if value is not None}
     return Typed({**values, **typed.values}, typed.was, typed.unset | {name for name, value in changes.items() if value is None})
 
 
 def _take(request: Any, owner: Owner) -> HttpResponse:
     """What the form asks for, as a difference."""
-    typed, settings = _typed(request), read_settings(request.cluster, owner)
+    typed, settings = typed_of(request), read_settings(request.cluster, owner)
     changes, wrong = typed_changes(settings, typed.values, typed.was, typed.unset)
     if unknown := next((name for name in typed.values if name not in {one.name for one in settings}), None):
         wrong[unknown] = f"There is no setting {unknown[:100]!r}."
@@ -151,7 +151,7 @@ def _take(request: Any, owner: Owner) -> HttpResponse:
 
 
 def _save(request: Any, owner: Owner) -> HttpResponse:
-    changes, seen = _asked(request), request.POST.get("seen")
+    changes, seen = asked_of(request), request.POST.get("seen")
     is_told, is_typed = request.POST.get("risks") == "taken", request.POST.get("confirm", "").strip() == _to_type(owner)
     try:
         if is_told and not is_typed and (preview := preview_settings(request.cluster, owner, changes)).loses:
@@ -173,7 +173,7 @@ def _answer(request: Any, owner: Owner) -> HttpResponse:
     if "save" in request.POST:
         return _save(request, owner)
     if "edit" in request.POST:
-        return _form(request, owner, _as_typed(request, _asked(request)))
+        return _form(request, owner, _as_typed(request, asked_of(request)))
     if "put_back" in request.POST:
         number = request.POST["put_back"]
         entry = int(number) if number.isascii() and number.isdigit() and len(number) < 16 else 0

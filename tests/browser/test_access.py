@@ -54,6 +54,7 @@ PATHS = {
     "changes": "/changes",
     "audit": "/audit",
     "settings": "/settings",
+    "console_settings": "/settings/console",
     "masking": "/settings/masking",
     "mask_rule": "/settings/masking/1",
     "schema_registry": "/settings/schema-registry",

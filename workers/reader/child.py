@@ -11,10 +11,11 @@ from console.gateway.connection import connection_of
 from console.gateway.errors import GatewayError
 from console.gateway.record_log import RecordLog
 from console.gateway.schema_registry import SchemaRegistry, registry_of
-from console.models import Cluster
+from console.models import Cluster, ConsoleSetting
 from console.models import SchemaRegistry as Row
 from console.rules.records.progress import Search, is_backward
 from console.rules.records.query import WrongQuery
+from console.rules.settings.of_console import RECORDS_RATE
 from console.searches import store
 from workers.reader.backward import Backward
 from workers.reader.bounds import TooLong
@@ -33,7 +34,8 @@ def read(search: Search) -> None:
     if progress is None:
         return
     try:
-        run = Run(search, progress, settings.RECORDS_BYTES_PER_S, _registry(search.cluster))
+        rate = ConsoleSetting.number(RECORDS_RATE) or settings.RECORDS_BYTES_PER_S
+        run = Run(search, progress, rate, _registry(search.cluster))
         try:
             _read(run)
         finally:

@@ -98,7 +98,10 @@ def in_words(name: str, kind: str, text: str | None) -> str:
     if not shown.exact and not shown.about:
         return text if text != "" else "(empty)"
     number = f"{whole(int(text))}{THIN}{unit}".strip() if 0 <= int(text) < INT_MAX or (unit and 0 <= int(text) < LONG_MAX) else text
-    return f"{number} = {shown.exact.replace(' ', THIN)}" if shown.exact else f"{number}, {shown.about}"
+    exact = shown.exact.replace(" ", THIN)
+    if exact == number:
+        return number
+    return f"{number} = {exact}" if exact else f"{number}, {shown.about}"
 
 
 def _without_limit(name: str, kind: str) -> str:

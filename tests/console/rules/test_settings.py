@@ -125,3 +125,8 @@ def test_a_reset_loses_where_the_default_keeps_less() -> None:
 def test_the_tag_is_of_what_is_set_here() -> None:
     one, other = setting("retention.ms", "5", own=True), setting("segment.ms", "6")
     assert etag([one, other]) == etag([one]) != etag([setting("retention.ms", "6", own=True)])
+
+
+def test_a_value_in_its_own_unit_is_said_once() -> None:
+    assert in_words("analytics.minutes", "long", "15").replace("\u202f", " ") == "15 min"
+    assert in_words("history.hours", "long", "24").replace("\u202f", " ") == "24 h = 1 d"
