@@ -15,7 +15,7 @@ from console import actions
 from console.actions.jobs import create_job
 from console.errors import ReadOnly
 from console.jobs.registry import KINDS
-from console.models import AuditEntry, Cluster, Job
+from console.models import AuditEntry, Cluster, Job, OffsetChange
 from console.roles import ADMIN, Actor
 from console.rules.settings.model import Owner
 from tests.console.test_api import BASE, WRITES, ask, assert_problem
@@ -34,6 +34,8 @@ NO_CHANGES = {
     "console.actions.jobs.refuse_hidden": "only refuses",
     "console.actions.record_copy.plan_copy": "changes nothing",
     "console.actions.jobs.follow": "goes with a change that was not refused",
+    "console.actions.offset_changes.committing": "goes with one, too",
+    "console.actions.schema_registry": "of what the console decodes records with",
 }
 ARGUMENTS: dict[str, Any] = {
     "name": "orders",
@@ -55,6 +57,7 @@ ARGUMENTS: dict[str, Any] = {
     "kind": "preferred_leader_election",
     "params": {},
     "confirm": "orders",
+    "change": OffsetChange(group="billing", rows={"orders": [[0, 1, 2]]}),
 }
 """What actions are asked with. Of what is not named here None: it is refused before it is looked at."""
 
