@@ -13,7 +13,7 @@ from console import queries
 from console.actions.schema_registry import read_schema, registry_row, remove_registry, set_registry, test_registry
 from console.api.bearer import Bearer
 from console.api.described import answers
-from console.api.shapes import Strict
+from console.api.shapes import Strict, example
 from console.models import SchemaRegistry as Row
 from console.queries import NotFound
 from console.roles import ADMIN
@@ -41,9 +41,7 @@ class RegistryTrial(Struct):
 class SchemaRegistrySet(Strict):
     """What is left out stays; the password must come along where it would be given to another server."""
 
-    model_config = Strict.model_config | {
-        "json_schema_extra": {"examples": [{"url": "https://registry.example.org:8081", "username": "reader", "password": "secret"}]}
-    }
+    model_config = example(url="https://registry.example.org:8081", username="reader", password="secret")
 
     url: Annotated[str, Field(max_length=500)]
     username: Annotated[str, Field(max_length=255)] = ""

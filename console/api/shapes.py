@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from ninja import Schema
 from pydantic import AwareDatetime, ConfigDict, Field, create_model
@@ -36,6 +36,11 @@ class Strict(Schema):
     model_config = ConfigDict(extra="forbid")
 
 
+def example(**body: Any) -> ConfigDict:
+    """The configuration of a body that shows this one in the description."""
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [body]})
+
+
 class ListQuery(Schema):
     """Of both lists: what may be left out is empty. Values are checked by `Wanted`, which names what is known."""
 
@@ -57,6 +62,8 @@ class GroupQuery(ListQuery):
 
 
 class NewTopic(Strict):
+    model_config = example(name="orders", partitions=6, replication_factor=3, configs={"min.insync.replicas": "2"}, validate_only=True)
+
     name: Name
     partitions: Annotated[int, Field(strict=True, ge=1, le=10_000)] = -1
     replication_factor: Annotated[int, Field(strict=True, ge=1, le=100)] = -1
@@ -66,17 +73,21 @@ class NewTopic(Strict):
 
 
 class TopicChange(Strict):
+    model_config = example(configs={"retention.ms": "86400000", "cleanup.policy": None}, dry_run=True)
+
     configs: dict[str, str | None] = Field(min_length=1, max_length=100)
     dry_run: DryRun = False
     confirm: Confirm = False
 
 
-class UncleanElection(Strict):
+class UncleanElectionAsked(Strict):
+    model_config = example(confirm=True)
+
     confirm: Confirm = False
 
 
 class RecordDeletion(Strict):
-    model_config = Strict.model_config | {"json_schema_extra": {"examples": [{"before": 1200, "dry_run": True}]}}
+    model_config = example(before=1200, dry_run=True)
 
     before: Offset
     dry_run: bool = False
@@ -87,7 +98,7 @@ class TopicRecordDeletion(Strict):
     """What is older than `time` goes, or what lies below the offset `before`; with neither all that there is. `partitions`: all where it is
     left out."""
 
-    model_config = Strict.model_config | {"json_schema_extra": {"examples": [{"time": "2026-01-31T09:00:00Z", "dry_run": True}]}}
+    model_config = example(time="2026-01-31T09:00:00Z", dry_run=True)
 
     partitions: Annotated[list[Id], Field(min_length=1, max_length=200)] | None = None
     before: Offset | None = None
@@ -97,12 +108,16 @@ class TopicRecordDeletion(Strict):
 
 
 class NewPartitions(Strict):
+    model_config = example(count=12, dry_run=True)
+
     count: Annotated[int, Field(strict=True, ge=1, le=10_000)]
     dry_run: DryRun = False
     confirm: Confirm = False
 
 
 class Mending(Strict):
+    model_config = example(object="topic/orders", dry_run=True)
+
     object: Annotated[str, Field(min_length=1, max_length=260, description="topic/NAME or brokers")]
     seen: Annotated[str | None, Field(max_length=64, description="of the drift that was shown")] = None
     dry_run: DryRun = False
@@ -126,7 +141,7 @@ class OffsetMove(Strict):
     """Which: `topic` (with `partition` or `partitions`, else all of it), several `topics`, or neither: all it has committed.
     Where to: one of `to`, `time`, `shift` and `back`; or `offsets` or `csv`, which say both."""
 
-    model_config = Strict.model_config | {"json_schema_extra": {"examples": [{"topic": "orders", "to": "earliest", "dry_run": True}]}}
+    model_config = example(topic="orders", to="earliest", dry_run=True)
 
     topic: Name | None = None
     partition: Id | None = None
@@ -143,12 +158,14 @@ class OffsetMove(Strict):
 
 
 class OffsetUndo(Strict):
+    model_config = example(dry_run=True)
+
     dry_run: DryRun = False
     confirm: Confirm = False
 
 
 class OffsetDeletion(SomeOf):
-    model_config = Strict.model_config | {"json_schema_extra": {"examples": [{"topic": "orders", "partitions": [0], "dry_run": True}]}}
+    model_config = example(topic="orders", partitions=[0], dry_run=True)
 
     dry_run: DryRun = False
 
@@ -156,7 +173,7 @@ class OffsetDeletion(SomeOf):
 class MemberRemoval(Strict):
     """`members` are member ids or static names (group.instance.id); `all` says all that there are."""
 
-    model_config = Strict.model_config | {"json_schema_extra": {"examples": [{"members": ["billing-1"], "dry_run": True}]}}
+    model_config = example(members=["billing-1"], dry_run=True)
 
     members: Annotated[list[Annotated[str, Field(min_length=1, max_length=400)]] | None, Field(min_length=1, max_length=1000)] = None
     all: Annotated[bool, Field(strict=True)] = False
@@ -165,6 +182,8 @@ class MemberRemoval(Strict):
 
 class ClusterChange(Strict):
     """Of a registered cluster; what is left out stays as it is. Secrets are taken and never answered."""
+
+    model_config = example(name="North", read_only=False)
 
     name: Annotated[str, Field(max_length=100)] = ""
     bootstrap_servers: Annotated[str, Field(max_length=1000, description="host:port with commas")] = ""
@@ -182,14 +201,20 @@ class ClusterChange(Strict):
 
 
 class ClusterTrial(ClusterChange):
+    model_config = example(id="north", bootstrap_servers="kafka1.example.org:9092")
+
     id: Annotated[str, Field(max_length=64, description="of a registered cluster, of which all that is left out is taken")] = ""
 
 
 class NewCluster(ClusterChange):
+    model_config = example(id="north", name="North", bootstrap_servers="kafka1.example.org:9092", colour="teal", read_only=True)
+
     id: Annotated[str, Field(max_length=64)]
 
 
 class _NewJob(Strict):
+    model_config = example(kind="preferred_leader_election")
+
     cluster: Annotated[str, Field(max_length=64)] = "local"
     kind: str
 

@@ -37,7 +37,7 @@ from console.api.shapes import (
     Place,
     TopicChange,
     TopicQuery,
-    UncleanElection,
+    UncleanElectionAsked,
     listed_live,
     listed_names,
     number_cursor,
@@ -168,7 +168,7 @@ def grow(request: Any, cluster_id: str, name: str, payload: NewPartitions) -> St
 
 @router.post(ONE + "/unclean-election", auth=Bearer(ADMIN, "elect unclean leaders"))
 @answers(Elected)
-def unclean_election(request: Any, cluster_id: str, name: str, payload: UncleanElection) -> dict[str, Any]:
+def unclean_election(request: Any, cluster_id: str, name: str, payload: UncleanElectionAsked) -> dict[str, Any]:
     """For every partition of the topic that has no leader: one that was not in sync leads, and acknowledged records that it does not have
     are lost. Without `confirm` 422 with the field `confirm` says what."""
     return elect_unclean(request.auth, queries.cluster_of(cluster_id), name, confirm=name if payload.confirm else None)

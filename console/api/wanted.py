@@ -38,6 +38,7 @@ BODY = {
                 "type": "object",
                 "required": ["files"],
                 "additionalProperties": False,
+                "examples": [{"files": {"orders.yaml": "topics:\n  orders:\n    partitions: 6\n"}, "dry_run": True}],
                 "properties": {
                     "files": {"type": "object", "description": "YAML by its file's name, 5 MB together", "additionalProperties": TEXT},
                     "dry_run": {"type": "boolean", "default": False, "description": "Only tell what would be done"},
