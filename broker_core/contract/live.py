@@ -144,6 +144,10 @@ class Broker(Struct, frozen=True, kw_only=True, gc=False):
     feed: Age
     since_ms: Count
     at_ms: int
+    own_settings: Annotated[
+        dict[str, str] | None,
+        Meta(description="set for it, or for all brokers, while they run; secrets hidden, long values cut; null where not known"),
+    ] = None
 
 
 class SilentClient(Struct, frozen=True, gc=False):

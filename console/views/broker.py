@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpResponse
 
+from broker_core.contract.live import Broker
 from console import hosting, queries
 from console.actions.settings import read_settings
 from console.context import live_needs
+from console.models import Cluster
 from console.rules.broker_words import broker_sentence
-from console.rules.settings.model import Owner
+from console.rules.settings.model import Owner, Setting
 from console.snapshot.read import Snapshot
 from console.views.lists import Head, heads_of, sorting_of
+from console.views.settings_then import ThenSetting, settings_then
 from console.views.support import (
     choice,
     note_query,
@@ -59,10 +63,18 @@ def _hosted(request: Any, snapshot: Snapshot, broker_id: int) -> dict[str, Any]:
     }
 
 
+def _settings(cluster: Cluster, broker: Broker) -> tuple[Sequence[Setting | ThenSetting], str]:
+    """What is, or at a moment of the past was, set for it while it runs; or why that cannot be told."""
+    if cluster.moment_ms is not None:
+        return settings_then(broker.own_settings, "")
+    found, error = settings_or_why(cluster, lambda: read_settings(cluster, Owner("broker", str(broker.broker_id))))
+    return [one for one in found if one.set_for in ("this broker", "all brokers")], error
+
+
 def _context(request: Any, broker_id: int) -> dict[str, Any]:
     snapshot = Snapshot(request.cluster.snapshot_id)
     found = hosting.broker_or_fail(snapshot, broker_id)
-    settings, error = settings_or_why(request.cluster, lambda: read_settings(request.cluster, Owner("broker", str(broker_id))))
+    settings, error = _settings(request.cluster, found)
     level, sentence = broker_sentence(found)
     return {
         "broker": found,
@@ -70,7 +82,7 @@ def _context(request: Any, broker_id: int) -> dict[str, Any]:
         "level": level,
         "sentence": sentence,
         **_hosted(request, snapshot, broker_id),
-        "configs": [one for one in settings if one.set_for in ("this broker", "all brokers")],
+        "configs": settings,
         "configs_error": error,
         "events": queries.events(request.cluster, queries.EventQuery(broker=broker_id), count=EVENTS_SHOWN),
     }

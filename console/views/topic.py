@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.http import HttpResponse
 from django.urls import reverse
@@ -15,16 +15,15 @@ from console.actions.settings import read_settings
 from console.actions.topics import add_partitions, delete_topic
 from console.context import live_needs
 from console.errors import Risky
-from console.gateway.topic_keys import known
 from console.models import Cluster
 from console.roles import ADMIN, OPERATOR, actor_of
 from console.rules.risks import unclean_risks
-from console.rules.settings.model import Owner, SetFor, Setting
-from console.rules.settings.units import in_words
+from console.rules.settings.model import Owner, Setting
 from console.rules.words import counted, ranges
 from console.snapshot.read import Snapshot
 from console.snapshot.sorting import RANK
 from console.views.lists import Head, heads_of, sorting_of
+from console.views.settings_then import ThenSetting, settings_then
 from console.views.support import (
     KNOWN,
     ask_first,
@@ -112,29 +111,12 @@ def _numbers(text: str) -> set[int]:
     return {int(one) for one in text.split(",")[:NUMBERS_MOST] if one.isascii() and one.isdigit() and len(one) < 7}
 
 
-class ThenSetting(NamedTuple):
-    """A setting of a topic's own as it was at a moment of the past."""
-
-    name: str
-    told: str
-    doc: str
-    set_for: SetFor = "topic"
-    sensitive: bool = False
-
-
 def _settings(cluster: Cluster, topic: Topic) -> tuple[Sequence[Setting | ThenSetting], str]:
     """The topic's own: of the past those that are kept with the moment; or why there are none."""
     if cluster.moment_ms is None:
         configs, error = settings_or_why(cluster, lambda: read_settings(cluster, Owner("topic", topic.topic)))
         return [one for one in configs if one.set_for == "topic"], error
-    if topic.own_settings is None:
-        return [], "What was set then is not kept."
-    return [_then(name, value) for name, value in topic.own_settings.items()], ""
-
-
-def _then(name: str, value: str) -> ThenSetting:
-    about = known(name)
-    return ThenSetting(name, in_words(name, about["type"], value) or "empty", about["doc"])
+    return settings_then(topic.own_settings, "topic")
 
 
 def _context(request: Any, name: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ def lay_out(redis: Any) -> str:
     state.set_brokers({b: BROKERS[b] for b in (1, 2)}, THEN_MS)
     add_topic(state, "before", 1, THEN_MS)
     state.set_topic("before", replace(state.topics["before"], settings={"retention.ms": "60000"}), THEN_MS)
+    state.broker_settings[1] = {"log.retention.ms": "120000"}
     state.take(THEN_MS)
     name = moments.name_of("local", THEN_MS)
     pipe = redis.pipeline(transaction=True)

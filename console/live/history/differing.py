@@ -27,7 +27,7 @@ ALONE = 5
 """More partitions than so many that changed alike are one sentence, which has the names of the first."""
 NAMED = 3
 SETTINGS_MOST = 20
-"""Of one topic that are told one by one."""
+"""Of one topic or broker that are told one by one."""
 GRAVITY: dict[str, int] = {"bad": 0, "warn": 1, "notice": 2, "ok": 3, "unknown": 4}
 ORDER = ("cluster", "broker", "topic", "partition", "group")
 T = TypeVar("T")
@@ -93,6 +93,10 @@ def _broker_words(old: Broker, new: Broker) -> Iterator[tuple[Level, str]]:
         yield "bad" if new.state == "offline" else "ok", f" was {old.state} and is {new.state}."
     elif old.broker_epoch != new.broker_epoch:
         yield "notice", " has registered anew (it was restarted, or its session had expired)."
+    own = list(sentences(old.own_settings, new.own_settings))
+    yield from (("notice", f": {words}.") for words in own[:SETTINGS_MOST])
+    if len(own) > SETTINGS_MOST:
+        yield "notice", f": {counted(len(own) - SETTINGS_MOST, 'setting')} more changed."
     was, now = old.log_dir, new.log_dir
     if was is not None and now is not None and was.state != now.state:
         yield now.level, f": its data folder {_folder(was.state, 'was')}, and {_folder(now.state, 'is')} now."

@@ -60,6 +60,8 @@ class ClusterState:
         self.rates = RateBook()
         self.said: dict[int, feed.Broker] = {}
         self.processes: dict[int, str] = {}
+        self.broker_settings: dict[int, dict[str, str]] = {}
+        """What is set for a broker while it runs, as it last told."""
         self.since_ms: dict[int, int] = {}
         self._dirty_topics: set[str] = set()
         self._dirty_brokers: set[int] = set()

@@ -100,6 +100,7 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> live.Broker:
         feed=state.feeds.age(broker, now_ms),
         since_ms=state.since_ms.get(broker),
         at_ms=now_ms,
+        own_settings=kept(state.broker_settings.get(broker)),
     )
 
 

@@ -22,6 +22,7 @@ from console.live.merging.summaries import cluster_value
 from console.live.owner.cancelling import end_all
 from console.live.owner.publisher import Publisher
 from console.live.sampling.samples import Record, samples
+from console.rules.settings.model import HIDDEN, Owner
 
 log = logging.getLogger(__name__)
 FEED_RETRY_S = 0.5
@@ -30,6 +31,8 @@ TICK_S = 1.0
 PROCESSES_S = 1.0
 POINT_S = 10.0
 DEFAULTS_S = 30.0
+ASKED_MOST = 100
+"""Brokers whose settings are asked for."""
 DEFAULT_KEYS = ("min.insync.replicas", "unclean.leader.election.enable")
 GC_THRESHOLD = (100_000, 20, 100)
 """Values are trees that replace each other: with Python's own threshold a change of 10 000 partitions is mostly collections."""
@@ -182,6 +185,7 @@ class LiveOwner:
             if found and found != self.broker_defaults:
                 self.broker_defaults = found
                 changed()
+            self.state.broker_settings |= await asyncio.to_thread(dynamic_settings, connection, self.state.alive())
             await asyncio.sleep(DEFAULTS_S if self.broker_defaults else 2.0)
 
     def tell(self, told: list[Happened]) -> None:
@@ -203,3 +207,17 @@ def broker_defaults(connection: Connection, alive: set[int]) -> dict[str, str]:
         return {}
     rows = KafkaCluster(connection).broker_configs(min(alive))
     return {row["name"]: row["value"] for row in rows if row["name"] in DEFAULT_KEYS and row["value"] is not None}
+
+
+def dynamic_settings(connection: Connection, alive: set[int]) -> dict[int, dict[str, str]]:
+    """What is set for each broker, or for all, while they run, without secrets; of those that answer."""
+    kafka, found = KafkaCluster(connection), {}
+    for broker in sorted(alive)[:ASKED_MOST]:
+        try:
+            told = kafka.settings(Owner("broker", str(broker)))
+        except GatewayError as error:
+            log.info("the settings of broker %d are not known: %s", broker, error)
+            continue
+        own = (one for one in told if one.set_for in ("this broker", "all brokers"))
+        found[broker] = {one.name: HIDDEN if one.sensitive else one.value or "" for one in own}
+    return found

@@ -1,4 +1,4 @@
-"""A topic's own settings as the live state has them, and with it the history: bounded, and without secrets. Pure."""
+"""What is set for a topic or a broker as the live state has it, and with it the history: bounded, and without secrets. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from console.rules.settings.units import in_words
 
 KEPT_MOST = 60
 VALUE_CHARS_MOST = 500
-THROTTLED = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+THROTTLED = tuple(f"{side}.replication.throttled.{what}" for side in ("leader", "follower") for what in ("replicas", "rate"))
 """Set and taken away by a reassignment, which tells of itself."""
 
 
@@ -36,8 +36,8 @@ def sentences(old: Mapping[str, str] | None, new: Mapping[str, str] | None) -> I
     """`retention.ms was 604 800 000 ms = 7 d and is 3 600 000 ms = 1 h`."""
     for name in changed(old, new):
         was, now = ((side or {}).get(name) for side in (old, new))
-        before = "was the broker's own" if was is None else f"was {_said(name, was)}"
-        after = "is the broker's own again" if now is None else f"is {_said(name, now)}"
+        before = "was not set" if was is None else f"was {_said(name, was)}"
+        after = "is not set any more" if now is None else f"is {_said(name, now)}"
         yield f"{name} {before} and {after}"
 
 

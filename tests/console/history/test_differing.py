@@ -65,8 +65,8 @@ def test_settings_are_told_from_and_to() -> None:
     unknown, before = told(None), told({"retention.ms": "604800000", "cleanup.policy": "delete", "x.password": "one"})
     after = told({"retention.ms": "3600000", "min.insync.replicas": "2", "x.password": "two"})
     assert [said.replace("\u202f", " ") for said in sentences(before, after)] == [
-        "orders: cleanup.policy was delete and is the broker's own again.",
-        "orders: min.insync.replicas was the broker's own and is 2.",
+        "orders: cleanup.policy was delete and is not set any more.",
+        "orders: min.insync.replicas was not set and is 2.",
         "orders: retention.ms was 604 800 000 ms = 7 d and is 3 600 000 ms = 1 h.",
     ]
     assert b"one" not in before["topic/orders"] and b"hidden" in before["topic/orders"]
@@ -74,6 +74,18 @@ def test_settings_are_told_from_and_to() -> None:
     more = {"x.password": "two", "leader.replication.throttled.replicas": "*"}
     throttled = told({"retention.ms": "3600000", "min.insync.replicas": "2", **more})
     assert sentences(after, throttled) == []
+
+
+def test_settings_of_brokers_are_told_too() -> None:
+    now = now_ms()
+    state = cluster_state(now)
+    unknown = recorded(state, now)
+    state.broker_settings[1] = {"log.retention.ms": "60000", "ssl.key.password": "hidden"}
+    before = recorded(state, now)
+    state.broker_settings[1] = {"log.retention.ms": "3600000", "ssl.key.password": "hidden", "leader.replication.throttled.rate": "9"}
+    said = [one.replace("\u202f", " ") for one in sentences(before, recorded(state, now))]
+    assert said == ["Broker 1: log.retention.ms was 60 000 ms = 1 min and is 3 600 000 ms = 1 h."]
+    assert sentences(unknown, before) == []
 
 
 def test_a_topic_that_came_or_went_is_one_line_without_its_partitions() -> None:

@@ -57,6 +57,12 @@ def test_a_topic_has_the_settings_of_then(people: dict[str, Client]) -> None:
     assert "What was set then is not kept." in page(people, f"{AT}/topics/orders")
 
 
+def test_a_broker_has_the_settings_of_then(people: dict[str, Client]) -> None:
+    first = page(people, f"{AT}/brokers/1").replace("\u202f", " ")
+    assert "log.retention.ms" in first and "120 000 ms = 2 min" in first
+    assert "What was set then is not kept." in page(people, f"{AT}/brokers/2")
+
+
 def test_what_happened_later_is_not_shown(people: dict[str, Client]) -> None:
     for name, at_ms in (("earlier", THEN_MS - 60_000), ("later", THEN_MS + 60_000)):
         Event.objects.create(cluster_id="local", at_ms=at_ms, kind="broker_died", level="bad", sentence=f"It happened {name}.")

@@ -12,10 +12,17 @@ from broker_core.contract.live import Cluster
 from broker_core.contract.partitions import Claim, Deletion, Reassigning
 from broker_core.contract.record_times import RecordTime
 from broker_core.contract.sentences import Line
+from console.gateway.connection import connection_of
+from console.gateway.described_settings import settings_of
+from console.gateway.errors import ClusterUnreachable
+from console.gateway.kafka_cluster import KafkaCluster
 from console.live.merging.partition_book import LATER_MS
 from console.live.merging.replica_log import ReplicaLog
 from console.live.merging.state import ClusterState
+from console.live.owner.owner import dynamic_settings
+from console.models import Cluster as Registered
 from console.rules.pieces import text_of
+from console.rules.settings.model import Owner, Setting
 from console.templatetags.figures import of_brokers
 from tests.support.console_world import BROKERS, add_topic, cluster_state, stored_topic
 from tests.support.feed_rows import batch, claim, group_claim, requests
@@ -757,3 +764,16 @@ def test_everything_is_what_a_new_reader_gets(state: ClusterState) -> None:
     kinds = {key.split("/")[0] for key in values}
     assert kinds == {"cluster", "broker", "topic", "partition", "group", "lag", "reader"}
     assert len([key for key in values if key.startswith("partition")]) == 5
+
+
+def test_brokers_settings_are_asked_of_each_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def settings(_self: KafkaCluster, owner: Owner) -> list[Setting]:
+        if owner.name == "2":
+            raise ClusterUnreachable("away")
+        entry = {"config_source": "DYNAMIC_BROKER_CONFIG", "synonyms": []}
+        told = {"log.retention.ms": {**entry, "value": "5"}, "ssl.key.password": {**entry, "value": None, "is_sensitive": True}}
+        return settings_of(told, owner, {})
+
+    monkeypatch.setattr(KafkaCluster, "settings", settings)
+    found = dynamic_settings(connection_of(Registered(pk="x", bootstrap_servers="127.0.0.1:1")), {1, 2})
+    assert found == {1: {"log.retention.ms": "5", "ssl.key.password": "hidden"}}
