@@ -8,7 +8,7 @@ DEMO ?= 1
 SEED ?= 1
 RUNS ?= 1
 
-.PHONY: up down test specification bench simulate chaos lint setup setup-dev tools lock clean
+.PHONY: up down test specification bench simulate chaos docs lint setup setup-dev tools lock clean
 
 up: setup
 	@$(BIN)/highwater --data "$(DATA)" up $(if $(filter 0,$(DEMO)),--no-demo)
@@ -31,6 +31,10 @@ simulate: setup-dev
 
 chaos: setup-dev
 	@$(BIN)/python -m tests.chaos --seed $(SEED) $(ARGS)
+
+# The documentation as a site, in build/docs.
+docs: setup-dev
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q && echo "build/docs/index.html"
 
 lint: setup-dev
 	$(BIN)/ruff check .
