@@ -8,7 +8,7 @@ DEMO ?= 1
 SEED ?= 1
 RUNS ?= 1
 
-.PHONY: up down test specification bench simulate chaos docs lint setup setup-dev tools lock clean
+.PHONY: up down test specification bench simulate chaos docs picture lint setup setup-dev tools lock clean
 
 up: setup
 	@$(BIN)/highwater --data "$(DATA)" up $(if $(filter 0,$(DEMO)),--no-demo)
@@ -35,6 +35,10 @@ chaos: setup-dev
 # The documentation as a site, in build/docs.
 docs: setup-dev
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q && echo "build/docs/index.html"
+
+# README's moving picture, of the system that `make up` runs; PASSWORD is its admin's.
+picture: setup-dev
+	@$(BIN)/python scripts/picture.py --password "$(PASSWORD)"
 
 lint: setup-dev
 	$(BIN)/ruff check .

@@ -58,7 +58,7 @@ export class Ladder {
     const past = replica.last_seen_ms !== null && replica.last_seen_ms !== undefined;
     // Where no log end is told at all: who is in the ISR has all that is committed, by what the high watermark is.
     const held = unknown && replica.in_isr && value.log_end_offset === null && value.leader !== null ? value.high_watermark ?? 0 : 0;
-    row.className = `rung${replica.in_isr && !past ? "" : " out"}${past ? " past" : ""}${unknown && !held ? " gone" : ""}`;
+    row.className = `rung${replica.in_isr && !past ? "" : " out"}${past ? " last-known" : ""}${unknown && !held ? " gone" : ""}`;
     part(row, "who").innerHTML = `<i aria-hidden="true">${replica.in_isr ? "●" : "○"}</i>`;
     part(row, "who").append(`${replica.broker_id}${replica.is_leader ? " leader" : ""}`);
     part(row, "in").textContent = replica.in_isr ? "ISR" : "out";

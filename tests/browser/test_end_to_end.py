@@ -71,6 +71,8 @@ def see_it_hurt(page: Page, system: ConsoleSystem) -> None:
     """The page that was safe says what is wrong: in its sentence, in the ladder and among the events; writes go on."""
     visit(page, system, f"/topics/{TOPIC}?open=all")
     gone = ladder(page, TOPIC, 0).locator(".rung.out")
+    for side in ("padding-left", "border-bottom-width"):
+        expect(gone.first).to_have_css(side, "0px")  # it lines up with the others, whose offsets it is compared with
     expect(gone).to_have_count(1)
     expect(gone.locator(".who")).to_contain_text(str(LOST))
     expect(gone.locator(".why")).to_have_text(LAST_SEEN)
