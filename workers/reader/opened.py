@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 from confluent_kafka import Message
@@ -15,6 +14,7 @@ from console.rules.records.masking import Stored
 from console.rules.records.schemas import SchemaName, likeliest, unframed
 from workers.decoding.frames import Answer
 from workers.reader.decoder import Decoder
+from workers.reader.wrapped import Wrapped
 
 SCHEMAS_MAX = 200
 """Of one search; bytes that only look like the format name many."""
@@ -106,11 +106,12 @@ def _json(body: bytes) -> Answer:
     return Answer(text=body)
 
 
-class Decoded:
+class Decoded(Wrapped):
     """A message with its key and value opened when they are first asked for."""
 
     def __init__(self, message: Message, open_part: Callable[[str, bytes], Opened | None]) -> None:
-        self._message, self._open = message, open_part
+        super().__init__(message)
+        self._raw, self._open = message, open_part
         self._parts: dict[str, Opened | None] = {}
 
     def opened(self, part: str) -> Opened | None:
@@ -120,7 +121,7 @@ class Decoded:
         return self._parts[part]
 
     def stored(self, part: str) -> bytes | None:
-        return self._message.key() if part == "key" else self._message.value()  # type: ignore[return-value, unused-ignore]
+        return self._raw.key() if part == "key" else self._raw.value()  # type: ignore[return-value, unused-ignore]
 
     def _seen(self, part: str) -> bytes | None:
         found = self.opened(part)
@@ -131,18 +132,3 @@ class Decoded:
 
     def value(self) -> bytes | None:
         return self._seen("value")
-
-    def headers(self) -> Any:
-        return self._message.headers()
-
-    def partition(self) -> int | None:
-        return self._message.partition()
-
-    def offset(self) -> int | None:
-        return self._message.offset()
-
-    def timestamp(self) -> tuple[int, int]:
-        return self._message.timestamp()
-
-    def leader_epoch(self) -> int | None:
-        return self._message.leader_epoch()

@@ -11,14 +11,15 @@ from console.rules.records.masking import Stored, Veil
 from console.rules.records.progress import Search
 from workers.reader.bounds import in_time
 from workers.reader.opened import Decoded, Opened, Schemas
+from workers.reader.wrapped import Wrapped
 
 
-class Veiled:
+class Veiled(Wrapped):
     """`masked` has those of `key`, `value` and the headers' places that are not as they were written."""
 
     def __init__(self, message: Message | Decoded, veil: Veil) -> None:
+        super().__init__(message)
         headers: list[Any] = list(message.headers() or ())
-        self._message = message
         stored = (_stored(message, "key"), _stored(message, "value"))
         self._key, self._value, self._headers = veil.cover(message.key(), message.value(), headers, stored)
         self.masked: set[str | int] = {n for n, (_, raw) in enumerate(headers) if raw != self._headers[n][1]}
@@ -33,18 +34,6 @@ class Veiled:
 
     def headers(self) -> Any:
         return self._headers
-
-    def partition(self) -> int | None:
-        return self._message.partition()
-
-    def offset(self) -> int | None:
-        return self._message.offset()
-
-    def timestamp(self) -> tuple[int, int]:
-        return self._message.timestamp()
-
-    def leader_epoch(self) -> int | None:
-        return self._message.leader_epoch()
 
     def opened(self, part: str) -> Opened | None:
         return self._message.opened(part) if isinstance(self._message, Decoded) else None
