@@ -15,6 +15,8 @@ from console.templatetags.times import clock
 
 STEPS_S = ((-600, "−10 min"), (-60, "−1 min"), (-10, "−10 s"), (10, "+10 s"), (60, "+1 min"), (600, "+10 min"))
 MARKS_LIMIT = 100
+MARKS_APART = 1.5
+"""Percent of the slider."""
 FIRST_LOOK_MS = 60_000
 
 
@@ -78,7 +80,7 @@ def past_of(request: Any, cluster: Cluster) -> Past | None:
         [Way(label, _within(request, at_ms + step * 1000, oldest, newest)) for step, label in STEPS_S],
         _event_way(request, "Event before", before),
         _event_way(request, "Event after", after),
-        [_mark(request, event, oldest, newest) for event in queries.marks(cluster, oldest, newest, MARKS_LIMIT)],
+        apart([_mark(request, event, oldest, newest) for event in queries.marks(cluster, oldest, newest, MARKS_LIMIT)]),
     )
 
 
@@ -93,3 +95,19 @@ def _event_way(request: Any, label: str, event: KeptEvent | None) -> Way:
 def _mark(request: Any, event: KeptEvent, oldest: int, newest: int) -> Mark:
     place = 100 * (event.at_ms - oldest) / max(newest - oldest, 1)
     return Mark(f"{place:.2f}", event.level, address_at(request, event.at_ms), f"{clock(event.at_ms)} {event.sentence}")
+
+
+def apart(marks: list[Mark]) -> list[Mark]:
+    """In the order of time; of those that would cover each other the gravest, which says how many more there are."""
+    groups: list[list[Mark]] = []
+    for one in sorted(marks, key=lambda mark: float(mark.place)):
+        if groups and float(one.place) - float(groups[-1][0].place) < MARKS_APART:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return [_gravest(group) for group in groups]
+
+
+def _gravest(marks: list[Mark]) -> Mark:
+    found = next((mark for mark in marks if mark.level == "bad"), marks[0])
+    return found._replace(sentence=f"{found.sentence} (and {len(marks) - 1} more)") if len(marks) > 1 else found

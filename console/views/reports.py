@@ -21,6 +21,9 @@ from console.roles import OPERATOR, actor_of
 from console.rules.spark import sentence, share
 from console.views.support import KNOWN, done, explain, number, page, show
 
+RANGES = ((1, "1 h"), (6, "6 h"), (24, "24 h"), (168, "7 days"))
+"""Hours that analytics can show."""
+
 
 def _last_job(request: Any, kind: str) -> JobValue | None:
     found = Job.objects.filter(cluster=request.cluster, kind=kind).order_by("-id").first()
@@ -78,6 +81,7 @@ def analytics(request: Any) -> HttpResponse:
                 *_summaries("lag", lag, "lag", "records"),
             ],
             "hours": hours,
+            "ranges": RANGES,
             "job_last": last,
             "due": queries.analytics_due(request.cluster),
             "spark": _spark_install(),

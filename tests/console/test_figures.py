@@ -55,6 +55,7 @@ def test_the_page_has_figures_and_sums(people: dict[str, Client], local: Any, sh
     assert [line["name"] for line in answer.context["figures"]["bytes"]["data"]] == ["orders"]
     assert [line["y"] for line in answer.context["figures"]["lag"]["data"]] == [[7]]
     page = answer.content.decode()
+    assert 'href="/analytics?hours=6" aria-current="true"' in page and 'href="/analytics?hours=168"' in page
     for name in ("figure-bytes", "figure-records", "figure-lag"):
         assert f'data-chart="{name}"' in page
         assert f'<script id="{name}" type="application/json">' in page

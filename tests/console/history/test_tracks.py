@@ -81,6 +81,13 @@ def test_samples_are_rarer_the_more_they_weigh_and_the_oldest_go(db: sqlite3.Con
     assert Tracks(db, 200_000, HOUR_MS).is_due(at_ms + 1) is False, "it goes on after a restart"
 
 
+def test_a_clock_that_is_set_back_stops_nothing(db: sqlite3.Connection) -> None:
+    tracks = Tracks(db, 10**9, 24 * HOUR_MS)
+    tracks.add(2 * HOUR_MS, {"group/g": group(1)})
+    assert not tracks.is_due(2 * HOUR_MS + 1)
+    assert tracks.is_due(HOUR_MS)
+
+
 def test_what_cannot_be_read_is_not_known(db: sqlite3.Connection) -> None:
     tracks = Tracks(db, 10**9, 24 * HOUR_MS)
     for at_ms in (10_000, 20_000, 30_000):
