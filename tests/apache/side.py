@@ -27,8 +27,10 @@ RANDOM = {"member_id": "member", "leader": "member", "producer_id": "producer", 
 NULL_IS_EMPTY = frozenset({"aborted_transactions"})
 NOBODY: tuple[Any, ...] = ("", None, 0)
 AN_HOUR_MS = 3_600_000
-TIME_MS = 1_700_000_000_000
-"""The timestamp of records made for comparisons."""
+A_DAY_MS = 24 * AN_HOUR_MS
+TIME_MS = (int(time.time() * 1000) // A_DAY_MS - 1) * A_DAY_MS
+"""The timestamp of records made for comparisons: the beginning of yesterday. Older than the brokers keep records, either could delete
+them in the midst of a case."""
 
 
 class Connection:
