@@ -101,9 +101,17 @@ class Partition(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def furthest_behind(self) -> int | None:
-        """Records that the follower lacks which lags the most; None where no follower's end is known."""
+        """Records that the follower lacks which lags the most. With `unmeasured` followers it is at least so many, and None where those
+        whose ends are known lack nothing."""
         ends = [r.log_end_offset for r in self.replicas if not r.is_leader and r.log_end_offset is not None]
-        return None if self.log_end_offset is None or not ends else max(self.log_end_offset - min(ends), 0)
+        if self.log_end_offset is None or not ends:
+            return None
+        return max(self.log_end_offset - min(ends), 0) or (None if self.unmeasured else 0)
+
+    @property
+    def unmeasured(self) -> int:
+        """Followers whose log ends are not known."""
+        return sum(not r.is_leader and r.log_end_offset is None for r in self.replicas)
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ import ipaddress
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
@@ -19,12 +20,11 @@ class NotHad(Exception):
 def get(url: str, path: str, headers: Mapping[str, str], ca_pem: str, *, within_s: float, bytes_max: int) -> tuple[int, bytes]:
     """Status and body of the path at the url's server."""
     try:
-        with _cut_off(_connection(url, ca_pem, within_s), within_s) as connection:
-            connection.connect()
-            _refuse_own_link(connection.sock)
+        with _cut_off(_connection(url), within_s) as connection:
+            _connect(connection, ca_pem, time.monotonic() + within_s)
             connection.request("GET", path, headers=dict(headers))
             answer = connection.getresponse()
-            status, raw = answer.status, answer.read(bytes_max + 1)
+            status, raw, lacking = answer.status, answer.read(bytes_max + 1), answer.length
     except ssl.SSLCertVerificationError as error:
         raise NotHad(f"shows a certificate that is not trusted: {error.verify_message}") from None
     except ssl.SSLError as error:
@@ -32,27 +32,54 @@ def get(url: str, path: str, headers: Mapping[str, str], ca_pem: str, *, within_
     except socket.gaierror:
         raise NotHad("has a name that no address is known of") from None
     except TimeoutError:
-        raise NotHad(f"does not answer within {within_s:.0f} s") from None
+        raise NotHad(f"does not answer within {within_s:g} s") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise NotHad(f"does not answer: {getattr(error, 'strerror', None) or type(error).__name__}") from None
     if len(raw) > bytes_max:
-        raise NotHad(f"answers with more than {bytes_max // 1024**2} MiB")
+        raise NotHad(f"answers with more than {bytes_max:,} bytes")
+    if lacking:
+        raise NotHad("breaks off in the middle of its answer")
     return status, raw
 
 
-def _connection(url: str, ca_pem: str, within_s: float) -> http.client.HTTPConnection:
+def _connection(url: str) -> http.client.HTTPConnection:
     parts = urlsplit(url)
-    host = parts.hostname or ""
-    if parts.scheme == "https":
-        return http.client.HTTPSConnection(
-            host, parts.port or 443, timeout=within_s, context=ssl.create_default_context(cadata=ca_pem or None)
-        )
-    return http.client.HTTPConnection(host, parts.port or 80, timeout=within_s)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    return kind(parts.hostname or "", parts.port)
 
 
-def _refuse_own_link(sock: socket.socket) -> None:
+def _connect(connection: http.client.HTTPConnection, ca_pem: str, end_s: float) -> None:
+    """Name, each of its addresses and the handshake share one limit; `connection.sock` is set before each wait: the timer finds it."""
+    refused: OSError | None = None
+    for family, kind, protocol, _, address in socket.getaddrinfo(connection.host, connection.port, type=socket.SOCK_STREAM):
+        _refuse_own_link(str(address[0]))
+        connection.sock = socket.socket(family, kind, protocol)
+        try:
+            connection.sock.settimeout(_left(end_s))
+            connection.sock.connect(address)
+            break
+        except OSError as error:
+            connection.sock.close()
+            refused = error
+    else:
+        raise refused or OSError("the name has no address")
+    if isinstance(connection, http.client.HTTPSConnection):
+        context = ssl.create_default_context(cadata=ca_pem or None)
+        connection.sock = context.wrap_socket(connection.sock, server_hostname=connection.host, do_handshake_on_connect=False)
+        connection.sock.do_handshake()
+    connection.sock.settimeout(_left(end_s))
+
+
+def _left(end_s: float) -> float:
+    left = end_s - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _refuse_own_link(host: str) -> None:
     """Clouds tell a machine's secrets there to whoever asks from it; looked at once the name has become an address."""
-    address = ipaddress.ip_address(sock.getpeername()[0].partition("%")[0])
+    address = ipaddress.ip_address(host.partition("%")[0])
     mapped = getattr(address, "ipv4_mapped", None) or address
     if mapped.is_link_local or mapped.is_multicast or mapped.is_unspecified:
         raise NotHad("is at a link-local address, which is not asked")
@@ -65,7 +92,7 @@ def _cut_off(connection: http.client.HTTPConnection, within_s: float) -> Iterato
 
     def cut() -> None:
         is_over.set()
-        with suppress(OSError, AttributeError):
+        with suppress(OSError, AttributeError):  # none yet, or not connected: `_connect` has the same limit
             connection.sock.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(within_s, cut)

@@ -10,7 +10,7 @@ from django import template
 from broker_core.contract.feed import StagesMs
 from broker_core.contract.groups import Group, Lag
 from broker_core.contract.live import Broker, Cluster
-from broker_core.contract.partitions import Topic
+from broker_core.contract.partitions import Partition, Topic
 from console.rules import words as say
 from console.rules.states import SURE
 from console.rules.words import THIN
@@ -92,7 +92,7 @@ def seconds(value: Any) -> str:
 
 
 @register.filter
-def without_unmeasured(words: str, value: Broker | Topic) -> str:
+def without_unmeasured(words: str, value: Broker | Topic | Partition) -> str:
     """A sum over the partitions whose leaders tell of their logs: where others do not, there is at least so much."""
     return f"≥{THIN}{words}" if value.unmeasured and words != DASH else words
 

@@ -59,8 +59,11 @@ export function kept({ log_end_offset: told, high_watermark: committed, log_star
   return end === null ? DASH : whole(end - (start ?? 0));
 }
 export function furthestBehind({ replicas, log_end_offset: end }) {
-  const ends = replicas.filter((one) => !one.is_leader && one.log_end_offset !== null).map((one) => one.log_end_offset);
-  return end === null || !ends.length ? DASH : whole(Math.max(end - Math.min(...ends), 0));
+  const followers = replicas.filter((one) => !one.is_leader);
+  const ends = followers.map((one) => one.log_end_offset).filter((told) => told !== null);
+  if (end === null || !ends.length) return DASH;
+  const unmeasured = followers.length - ends.length;
+  return measured(Math.max(end - Math.min(...ends), 0) || (unmeasured ? null : 0), "whole", { unmeasured });
 }
 export function preference({ leader, preferred_leader: preferred }) {
   if (leader === null || preferred === null) return "";

@@ -165,6 +165,9 @@ def test_what_is_counted_of_a_partition() -> None:
         some(Replica, broker_id=3, is_leader=False),
     )
     value = partition(log_start_offset=20, log_end_offset=100, replicas=replicas)
-    assert (value.kept, value.furthest_behind) == (80, 30)
+    assert (value.kept, value.furthest_behind, value.unmeasured) == (80, 30, 1)
+    all_told = (*replicas[:1], some(Replica, broker_id=2, is_leader=False, log_end_offset=100))
+    assert partition(log_end_offset=100, replicas=all_told).furthest_behind == 0
+    assert partition(log_end_offset=100, replicas=(*all_told, replicas[2])).furthest_behind is None, "the third may lack any number"
     assert (partition().kept, partition().furthest_behind) == (None, None)
     assert partition(log_end_offset=5, replicas=replicas[:1]).furthest_behind is None

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
+from urllib.parse import unquote
 
 
 class Registry(ThreadingHTTPServer):
@@ -51,6 +52,9 @@ class Asked(BaseHTTPRequestHandler):
             self._tell(401, {"error_code": 401, "message": "Unauthorized"})
         elif parts == ["subjects"]:
             self._tell(200, [schema["subject"] for schema in self.server.schemas])
+        elif parts[0] == "subjects":
+            found = [schema for schema in self.server.schemas if schema["subject"] == unquote(parts[1])]
+            self._tell(*(200, _told(found[0])) if found else (404, {"error_code": 40401, "message": "Subject not found"}))
         else:
             self._of_id(parts)
 
@@ -61,7 +65,7 @@ class Asked(BaseHTTPRequestHandler):
         elif parts[3:] == ["versions"]:
             self._tell(200, [{"subject": self.server.schemas[number - 1]["subject"], "version": 1}])
         else:
-            self._tell(200, {name: text for name, text in self.server.schemas[number - 1].items() if name.startswith("schema")})
+            self._tell(200, _told(self.server.schemas[number - 1]))
 
     def _tell(self, status: int, found: Any) -> None:
         raw = json.dumps(found).encode()
@@ -73,6 +77,10 @@ class Asked(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Nothing."""
+
+
+def _told(schema: dict[str, Any]) -> dict[str, Any]:
+    return {name: schema[name] for name in ("schema", "schemaType", "references") if name in schema}
 
 
 @contextmanager
