@@ -50,6 +50,7 @@ PLACES = (
     Place("heat_map", "Brokers and partitions", "heat map replicas"),
     Place("topics", "Topics"),
     Place("groups", "Groups", "consumer groups lag"),
+    Place("lag", "Lag over time", "groups behind chart"),
     Place("controller", "Controller"),
     Place("znodes", "ZooKeeper", "znodes tree", OPERATOR),
     Place("jobs", "Jobs", "reassignments moves"),

@@ -22,11 +22,13 @@ PAGES = frozenset(
         "broker",
         "controller",
         "topics",
+        "topics_lately",
         "topic",
         "partition",
         "groups",
         "group",
         "over_time",
+        "lag",
         "events",
     }
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from broker_core.contract.moments import Track
@@ -61,11 +61,17 @@ class OverTime(NamedTuple):
     """A time, ms since 1970, and what each figure was then."""
 
 
+def several(kind: str, field: str, names: Sequence[str], tracks: Sequence[Track]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """One figure of several of a kind: a series of each by its name, as the browser draws them, and each in words."""
+    series = {name: {"t": list(track.at_ms), field: track.figures.get(field, ())} for name, track in zip(names, tracks, strict=False)}
+    return series, [(name, sentence(kind, field, track)) for name, track in zip(names, tracks, strict=False)]
+
+
 def over_time(kind: str, track: Track) -> OverTime:
     measures = MEASURES[kind]
     known = {field: list(track.figures.get(field) or (None,) * len(track.at_ms)) for field in measures}
     charts = [
-        Chart(field, one.title, one.unit, _sentence(one, track, known[field]), _series(one, track, known[field]))
+        Chart(field, one.title, one.unit, sentence(kind, field, track), _series(one, track, known[field]))
         for field, one in measures.items()
     ]
     samples = [at for at in range(len(track.at_ms)) if any(known[field][at] is not None for field in measures)]
@@ -82,8 +88,10 @@ def _said(measure: Measure, value: float | None) -> str:
     return "unknown" if value is None else measure.say(value)
 
 
-def _sentence(measure: Measure, track: Track, values: list[float | None]) -> str:
-    found = [(value, at_ms) for value, at_ms in zip(values, track.at_ms, strict=True) if value is not None]
+def sentence(kind: str, field: str, track: Track) -> str:
+    """The last value of a figure, its highest and its lowest, each with its time."""
+    measure = MEASURES[kind][field]
+    found = [(value, at_ms) for value, at_ms in zip(track.figures.get(field, ()), track.at_ms, strict=False) if value is not None]
     if not found:
         return "Nothing is known of this time."
     last, last_ms = found[-1]

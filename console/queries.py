@@ -131,10 +131,14 @@ def changes(cluster: Cluster, from_ms: int | None, to_ms: int | None) -> Differe
 
 def track(cluster: Cluster, kind: str, name: str, *, minutes: int, most: int = TRACK_MOST) -> Track:
     """Figures of a group, a topic or a broker in the last minutes, before the moment that the cluster is shown at."""
+    return tracks(cluster, kind, [name], minutes=minutes, most=most)[0]
+
+
+def tracks(cluster: Cluster, kind: str, names: Sequence[str], *, minutes: int, most: int = TRACK_MOST) -> tuple[Track, ...]:
+    """The same of several of a kind."""
     until = cluster.moment_ms if cluster.moment_ms is not None else now_ms()
-    key = keys.group(name) if kind == "group" else f"{kind}/{name}"
-    found = moments.track(cluster.pk, key, max(until - minutes * 60_000, 0), until, most).track
-    return found or Track(from_ms=until, to_ms=until, every_ms=0)
+    known = [keys.group(name) if kind == "group" else f"{kind}/{name}" for name in names]
+    return moments.tracks(cluster.pk, known, max(until - minutes * 60_000, 0), until, most) if known else ()
 
 
 def cluster_ids() -> list[str]:

@@ -20,6 +20,7 @@ from console.views.group_taken import group_forget, group_members
 from console.views.groups import groups
 from console.views.heat_map import heat_map
 from console.views.jobs import job, job_cancel, job_create, job_form, jobs
+from console.views.lag import lag
 from console.views.masking import mask_rule, mask_rule_new, mask_rule_remove, masking
 from console.views.moves import moves
 from console.views.offset_change import offset_change
@@ -45,7 +46,7 @@ from console.views.topic_records import (
     topic_records_go_on,
     topic_records_stop,
 )
-from console.views.topics import topics
+from console.views.topics import lately, topics
 from console.views.topics_bulk import topics_bulk
 from console.views.wanted import wanted, wanted_mend
 from console.views.write_records import topic_records_new
@@ -84,6 +85,7 @@ urlpatterns = [
     path("controller", controller, name="controller"),
     path("controller/zookeeper", znodes, name="znodes"),
     path("topics", topics, name="topics"),
+    path("lately", lately, name="topics_lately"),
     path("topics-at-once", topics_bulk, name="topics_bulk"),
     path("favourites", favourite, name="favourite"),
     path("new-topic", topic_create, name="topic_create"),
@@ -104,6 +106,7 @@ urlpatterns = [
     path("topics/<topic:name>/records/<int:partition>/<int:offset>", topic_record, name="topic_record"),
     path("topics/<topic:name>", topic, name="topic"),
     path("over-time", over_time, name="over_time"),
+    path("lag", lag, name="lag"),
     path("groups", groups, name="groups"),
     path("group-offsets/<group:group_id>", group_offsets, name="group_offsets"),
     path("group-offsets-file/<group:group_id>", group_export, name="group_export"),

@@ -71,14 +71,14 @@ class Track(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Question(Struct, frozen=True, gc=False):
-    """What the recorder is asked: to lay a moment out, with `until_ms` to compare two, and with a `key` for its figures between them,
-    at most so many."""
+    """What the recorder is asked: to lay a moment out, with `until_ms` to compare two, and with `keys` for the figures of each
+    between them, at most so many."""
 
     id: str
     cluster: str
     at_ms: int
     until_ms: int | None = None
-    key: str | None = None
+    keys: tuple[str, ...] = ()
     most: int = 0
 
 
@@ -88,6 +88,6 @@ class Reply(Struct, frozen=True, kw_only=True, gc=False):
 
     known_ms: int | None = None
     differences: Differences | None = None
-    track: Track | None = None
+    tracks: tuple[Track, ...] = ()
     error: str | None = None
     is_missing: bool = False

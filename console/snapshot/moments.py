@@ -7,11 +7,12 @@ The recorder (`console/live/history`) lays them out; pages and REST ask it throu
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import redis
 
-from broker_core.contract.moments import Kept, Question, Reply
+from broker_core.contract.moments import Kept, Question, Reply, Track
 from console.clock import now_ms
 from console.snapshot.connect import sync_client
 from console.snapshot.encoding import decode, encode
@@ -82,9 +83,9 @@ def compare(cluster_id: str, at_ms: int, until_ms: int) -> Reply:
     return _ask(Question(uuid.uuid4().hex, cluster_id, at_ms, until_ms))
 
 
-def track(cluster_id: str, key: str, from_ms: int, to_ms: int, most: int) -> Reply:
-    """Figures of the value with this key."""
-    return _ask(Question(uuid.uuid4().hex, cluster_id, from_ms, to_ms, key, most))
+def tracks(cluster_id: str, keys: Sequence[str], from_ms: int, to_ms: int, most: int) -> tuple[Track, ...]:
+    """Figures of the values with these keys."""
+    return _ask(Question(uuid.uuid4().hex, cluster_id, from_ms, to_ms, tuple(keys), most)).tracks
 
 
 def _ask(question: Question) -> Reply:

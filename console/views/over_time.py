@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from msgspec import structs
 
-from broker_core.contract.moments import FIGURES
+from broker_core.contract.moments import FIGURES, Track
 from console import queries
 from console.over_time import over_time as shown_over_time
 from console.queries import NotFound
@@ -33,11 +33,18 @@ def over_time(request: Any) -> HttpResponse:
         track = queries.track(request.cluster, kind, name, minutes=minutes or FIRST)
     except (HistoryUnavailable, NotRecorded) as error:
         return show(request, "over_time", {**context, "why_not": str(error)})
-    if minutes is None and track.at_ms and track.at_ms[0] > (since := track.to_ms - YOUNG * 60_000):
-        track, context["minutes"] = structs.replace(track, from_ms=since), YOUNG
+    track, context["minutes"] = fitted(track, minutes)
     return show(
         request, "over_time", {**context, "track": track, "shown": shown_over_time(kind, track), "every": duration(track.every_ms / 1000)}
     )
+
+
+def fitted(track: Track, minutes: int | None) -> tuple[Track, int]:
+    """The time that is shown, and its minutes: less where none were asked for and nothing is kept of before."""
+    since = track.to_ms - YOUNG * 60_000
+    if minutes is None and track.at_ms and track.at_ms[0] > since:
+        return structs.replace(track, from_ms=since), YOUNG
+    return track, minutes or FIRST
 
 
 def _back(kind: str, name: str) -> str:

@@ -7,10 +7,14 @@ from typing import Any
 from django.http import HttpResponse
 from django.urls import reverse
 
+from console import queries
 from console.actions.favourites import favourites
 from console.context import live_needs
-from console.listing import page_of_names
+from console.listing import PAGE_ROWS, page_of_names
+from console.queries import NAME_MAX
+from console.snapshot.moments import HistoryUnavailable, NotRecorded
 from console.snapshot.read import Snapshot
+from console.sparklines import HEIGHT, WIDTH, sparkline
 from console.views.lists import LIST_QUERY, Head, elsewhere, list_context, wanted_of
 from console.views.support import (
     number,
@@ -21,6 +25,7 @@ from console.views.support import (
 
 CONFIG = "config."
 """What the fields of a new topic's settings begin with."""
+LATELY_MINUTES, SPARK_SAMPLES = 15, 30
 HEADS = (
     Head("name", "Topic", is_number=False),
     Head("state", "State", is_number=False),
@@ -36,6 +41,18 @@ HEADS = (
     Head("lag", "Their lag"),
     Head("leader_skew", "Leader skew"),
 )
+
+
+@page(query=("topic",))
+def lately(request: Any) -> HttpResponse:
+    """Of the topics that are named: what the list shows beside their rates."""
+    names = [name for name in request.GET.getlist("topic")[:PAGE_ROWS] if name and len(name) <= NAME_MAX]
+    try:
+        found = queries.tracks(request.cluster, "topic", names, minutes=LATELY_MINUTES, most=SPARK_SAMPLES)
+    except (HistoryUnavailable, NotRecorded) as error:
+        return show(request, "topics_lately", {"why_not": str(error), "minutes": LATELY_MINUTES})
+    lines = [sparkline(name, "topic", "messages_per_s", track) for name, track in zip(names, found, strict=False)]
+    return show(request, "topics_lately", {"lines": lines, "minutes": LATELY_MINUTES, "width": WIDTH, "height": HEIGHT})
 
 
 @page(query=LIST_QUERY)

@@ -9,6 +9,7 @@ import { palette } from "./palette.js";
 import { past } from "./past.js";
 import { regions } from "./regions.js";
 import { clock, duration } from "./format.js";
+import { sparks } from "./sparks.js";
 import { startTour } from "./tour.js";
 
 const MOST_EVENTS = 200;
@@ -217,6 +218,13 @@ function switcher() {
   document.addEventListener("click", (event) => { if (box?.open && !box.contains(event.target)) box.open = false; });
 }
 
+// On a narrow screen only the first filter is shown until the others are asked for.
+function folds() {
+  for (const button of document.querySelectorAll(".folds .fold")) {
+    button.addEventListener("click", () => button.setAttribute("aria-expanded", String(button.closest(".folds").classList.toggle("open"))));
+  }
+}
+
 function rail() {
   const toggle = document.querySelector(".more-nav button");
   toggle?.addEventListener("click", () => {
@@ -271,6 +279,7 @@ function repaint(root) {
 
 theme();
 rail();
+folds();
 switcher();
 confirmations();
 expanders();
@@ -287,6 +296,7 @@ if (url) {
 startLadders();
 plots();
 regions();
+sparks();
 palette();
 past();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => plots());

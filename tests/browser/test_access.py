@@ -41,6 +41,8 @@ PATHS = {
     "groups": "/groups",
     "group": f"/groups/{GROUP}",
     "heat_map": "/heat-map",
+    "topics_lately": f"/lately?topic={TOPIC}",
+    "lag": "/lag",
     "over_time": f"/over-time?kind=group&name={GROUP}",
     "offset_change": "/offset-changes/1",
     "jobs": "/jobs",

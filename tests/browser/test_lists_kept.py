@@ -45,6 +45,17 @@ def names(page: Page) -> list[str]:
     ]
 
 
+def unfold(page: Page) -> None:
+    """A phone shows but the first filter until the others are asked for."""
+    button = page.get_by_role("button", name="More filters")
+    if page.viewport_size == WIDTHS["desktop"]:
+        expect(button).to_be_hidden()
+        return
+    expect(page.get_by_label("Favourites", exact=True)).to_be_hidden()
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "true")
+
+
 def test_a_list_is_filtered_as_one_types_and_sorted_by_its_heads(wide: Page, system: ConsoleSystem) -> None:
     visit(wide, system, "/topics")
     wide.get_by_label("Name contains").press_sequentially("FJORD")
@@ -58,6 +69,7 @@ def test_a_list_is_filtered_as_one_types_and_sorted_by_its_heads(wide: Page, sys
         expect(wide.locator("th[aria-sort]")).to_have_attribute("aria-sort", "descending")
         expect(wide.locator("#sort-by-partitions")).to_be_focused()
     else:
+        unfold(wide)
         wide.get_by_label("Sort by").select_option("partitions")
     expect(wide).to_have_url(re.compile("sort=partitions"))
     expect(wide.locator("#partial tr[data-key]").first).to_have_attribute("data-key", f"topic/{LONG}")
@@ -93,6 +105,7 @@ def test_a_star_is_kept(wide: Page, system: ConsoleSystem) -> None:
     star.press("Enter")
     expect(star).to_have_attribute("aria-pressed", "true")
     expect(star).to_be_focused()
+    unfold(wide)
     wide.get_by_label("Favourites", exact=True).select_option("only")
     expect(wide.locator("#partial tr[data-key]")).to_have_count(1)
     assert names(wide) == ["fjord-two"]

@@ -17,6 +17,10 @@ WAIT_MS = 60_000
 expect.set_options(timeout=WAIT_MS)
 
 
+REPLACED = ("htmx:sendAbort,", "htmx:afterRequest,")
+"""What htmx says of a question that the next keystroke replaces; a failed one has a word of its own beside the second."""
+
+
 class Complaints:
     """Errors and warnings of a tab: of its scripts, its console, and its content policy (which Chromium reports there)."""
 
@@ -27,6 +31,8 @@ class Complaints:
         page.on("console", lambda message: self._on_console(page, message))
 
     def _on_console(self, page: Page, message: ConsoleMessage) -> None:
+        if message.text.startswith(REPLACED):
+            return
         if message.type in ("error", "warning") and (self._excused is None or self._excused not in message.text):
             self.heard.append(f"{page.url}: {message.text}")
 

@@ -184,6 +184,6 @@ class Recorder:
         found = await asyncio.to_thread(differences, before.values, after.values, before.known_ms, after.known_ms)
         return Reply(known_ms=after.known_ms, differences=found)
 
-    async def track(self, key: str, from_ms: int, to_ms: int, most: int) -> Reply:
+    async def tracks(self, keys: tuple[str, ...], from_ms: int, to_ms: int, most: int) -> Reply:
         async with self._using:
-            return Reply(track=await asyncio.to_thread(self._store.tracks.read, key, from_ms, to_ms, most))
+            return Reply(tracks=await asyncio.to_thread(self._store.tracks.read, keys, from_ms, to_ms, most))

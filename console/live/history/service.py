@@ -107,6 +107,6 @@ class History:
             return Reply(error="This cluster is not recorded.", is_missing=True)
         if question.until_ms is None:
             return await known[0].lay_out(question.at_ms)
-        if question.key is not None:
-            return await known[0].track(question.key, question.at_ms, question.until_ms, question.most)
+        if question.keys:
+            return await known[0].tracks(question.keys, question.at_ms, question.until_ms, question.most)
         return await known[0].compare(question.at_ms, question.until_ms)

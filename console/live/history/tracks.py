@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -78,24 +78,24 @@ class Tracks:
         self._bound(at_ms)
         return weight
 
-    def read(self, key: str, from_ms: int, to_ms: int, most: int) -> Track:
-        """At most so many samples, the last of each equal part of the time; null where there was none, or of what was not known."""
-        names = FIGURES[key.partition("/")[0]]
+    def read(self, keys: Sequence[str], from_ms: int, to_ms: int, most: int) -> tuple[Track, ...]:
+        """Of each at most so many samples, the last of each equal part of the time; null where there was none, or of what was not known.
+        What lies in the same bucket is unpacked once."""
         step_ms = max(1, -(-(to_ms - from_ms) // max(1, min(most, MOST))))
         times: list[int] = []
-        rows: list[tuple[Figure, ...]] = []
+        rows: list[Bucket] = []
         before: Kept | None = None
-        nothing = (None,) * len(names)
         for sample in self._chosen(from_ms, to_ms, step_ms):
             if before is not None and sample.at_ms - before.at_ms > MISSED * max(sample.every_ms, before.every_ms, step_ms):
                 times.append(before.at_ms + 1)
-                rows.append(nothing)
+                rows.append({})
             times.append(sample.at_ms)
-            rows.append(self._figures(key, sample, names) or nothing)
+            rows.append(self._figures(keys, sample))
             before = sample
-        columns = zip(*rows, strict=True) if rows else [()] * len(names)
-        figures = dict(zip(names, map(tuple, columns), strict=True))
-        return Track(from_ms=from_ms, to_ms=to_ms, every_ms=max(step_ms, self.every_ms), at_ms=tuple(times), figures=figures)
+        every_ms = max(step_ms, self.every_ms)
+        return tuple(
+            Track(from_ms=from_ms, to_ms=to_ms, every_ms=every_ms, at_ms=tuple(times), figures=_columns(key, rows)) for key in keys
+        )
 
     def size_bytes(self) -> int:
         return int(self._db.execute("SELECT coalesce(sum(bytes), 0) FROM samples").fetchone()[0])
@@ -105,14 +105,17 @@ class Tracks:
         found = (Kept(*row) for row in self._db.execute(sql, (from_ms, to_ms)))
         return list({(sample.at_ms - from_ms) // step_ms: sample for sample in found}.values())
 
-    def _figures(self, key: str, sample: Kept, names: tuple[str, ...]) -> tuple[Figure, ...] | None:
-        sql = "SELECT packed FROM tracks WHERE at_ms = ? AND bucket = ?"
-        row = self._db.execute(sql, (sample.at_ms, _bucket(key, sample.buckets))).fetchone()
-        try:
-            found = _buckets.decode(bytes(zstd.decompress(row[0]))).get(key) if row else None
-        except UNREADABLE:
-            return None
-        return found if found is not None and len(found) == len(names) else None
+    def _figures(self, keys: Sequence[str], sample: Kept) -> Bucket:
+        numbers = sorted({_bucket(key, sample.buckets) for key in keys})
+        sql = f"SELECT packed FROM tracks WHERE at_ms = ? AND bucket IN ({','.join('?' * len(numbers))})"
+        found: Bucket = {}
+        for (packed,) in self._db.execute(sql, (sample.at_ms, *numbers)):
+            try:
+                bucket = _buckets.decode(bytes(zstd.decompress(packed)))
+            except UNREADABLE:
+                continue
+            found |= {key: bucket[key] for key in keys if key in bucket}
+        return found
 
     def _bound(self, now_ms: int) -> None:
         """The oldest go: what is too old, and what is beyond the limit."""
@@ -125,6 +128,15 @@ class Tracks:
         with self._db:
             self._db.execute("DELETE FROM tracks WHERE at_ms < ?", (oldest,))
             self._db.execute("DELETE FROM samples WHERE at_ms < ?", (oldest,))
+
+
+def _columns(key: str, rows: Sequence[Bucket]) -> dict[str, tuple[Figure, ...]]:
+    """By figure; what has another number of them was written by another version."""
+    names = FIGURES[key.partition("/")[0]]
+    nothing = (None,) * len(names)
+    found = [row.get(key, nothing) for row in rows]
+    columns = zip(*(one if len(one) == len(names) else nothing for one in found), strict=True) if found else [()] * len(names)
+    return dict(zip(names, map(tuple, columns), strict=True))
 
 
 def _bucket(key: str, buckets: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from broker_core.contract.moments import Reply, Track
+from broker_core.contract.moments import Track
 from console.over_time import over_time
 from console.snapshot import moments
 from console.snapshot.moments import HistoryUnavailable
@@ -28,11 +28,11 @@ def asked(shown: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """What the recorder is asked, which answers with TRACK."""
     found: list[tuple[Any, ...]] = []
 
-    def track(*given: Any) -> Reply:
+    def tracks(*given: Any) -> tuple[Track, ...]:
         found.append(given)
-        return Reply(track=TRACK)
+        return (TRACK,) * len(given[1])
 
-    monkeypatch.setattr(moments, "track", track)
+    monkeypatch.setattr(moments, "tracks", tracks)
     return found
 
 
@@ -61,23 +61,23 @@ def test_the_part_and_its_page(people: dict[str, Client], asked: list[Any]) -> N
         text = answer.content.decode()
         assert answer.status_code == 200 and "highest 1\u202f000 records" in text and '<b>"' not in text
         assert ("<html" in text) is not bool(headers)
-    cluster, key, begin, end, most = asked[0]
+    cluster, (key,), begin, end, most = asked[0]
     assert (cluster, key, end - begin, most) == ("local", "group/a%2Fb%20%3Cb%3E", 15 * 60_000, 300)
 
 
 def test_in_the_past_it_ends_there(then: str, people: dict[str, Client], asked: list[Any]) -> None:
     assert people["viewer"].get(f"/at/{THEN_MS}/over-time?kind=topic&name=before&minutes=60").status_code == 200
-    assert asked[0][1:4] == ("topic/before", THEN_MS - 3_600_000, THEN_MS)
+    assert asked[0][1:4] == (["topic/before"], THEN_MS - 3_600_000, THEN_MS)
 
 
 def test_where_nothing_can_be_had_it_says_so(people: dict[str, Client], asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    def away(*_: Any) -> Reply:
+    def away(*_: Any) -> tuple[Track, ...]:
         raise HistoryUnavailable("The recorder of the past did not answer for 12 s.")
 
-    monkeypatch.setattr(moments, "track", away)
+    monkeypatch.setattr(moments, "tracks", away)
     answer = people["viewer"].get("/over-time?kind=group&name=billing")
     assert answer.status_code == 200 and "Not available now: The recorder of the past did not answer" in answer.content.decode()
-    monkeypatch.setattr(moments, "track", lambda *_: Reply(track=Track(from_ms=0, to_ms=1, every_ms=10_000)))
+    monkeypatch.setattr(moments, "tracks", lambda *_: (Track(from_ms=0, to_ms=1, every_ms=10_000),))
     assert "Nothing was recorded of billing" in people["viewer"].get("/over-time?kind=group&name=billing").content.decode()
 
 

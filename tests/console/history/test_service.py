@@ -119,7 +119,7 @@ async def test_two_moments_are_compared(world: World) -> None:
 async def test_figures_over_time_are_had_by_name(world: World) -> None:
     await world.recorded()
     now = time.time_ns() // 1_000_000
-    found = (await asyncio.to_thread(moments.track, "local", "broker/1", now - 60_000, now, 100)).track
+    found = (await asyncio.to_thread(moments.tracks, "local", ["broker/1"], now - 60_000, now, 100))[0]
     assert found is not None and len(found.at_ms) >= 1
     live = Snapshot("local").broker(1)
     assert live is not None and found.figures["bytes_in_per_s"][0] == live.bytes_in_per_s
