@@ -8,7 +8,7 @@ DEMO ?= 1
 SEED ?= 1
 RUNS ?= 1
 
-.PHONY: up down test specification bench simulate chaos docs picture lint setup setup-dev tools lock clean
+.PHONY: up down test specification bench bench-kafka simulate chaos docs picture lint setup setup-dev tools lock clean
 
 up: setup
 	@$(BIN)/highwater --data "$(DATA)" up $(if $(filter 0,$(DEMO)),--no-demo)
@@ -25,6 +25,10 @@ specification: setup-dev
 
 bench: setup-dev
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+# Three brokers of Apache Kafka and of ours, in turns; goes on where it was interrupted. ARGS=--quick, "--rows native-*", --list
+bench-kafka: setup-dev
+	@$(BIN)/python -m tests.kafka_bench $(ARGS)
 
 simulate: setup-dev
 	@$(BIN)/python -m tests.simulation --seed $(SEED) --runs $(RUNS) $(ARGS)
