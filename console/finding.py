@@ -47,6 +47,7 @@ class Place(NamedTuple):
 PLACES = (
     Place("overview", "Overview"),
     Place("brokers", "Brokers"),
+    Place("topology", "Topology", "picture brokers topics groups"),
     Place("heat_map", "Brokers and partitions", "heat map replicas"),
     Place("topics", "Topics"),
     Place("groups", "Groups", "consumer groups lag"),

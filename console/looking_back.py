@@ -17,6 +17,7 @@ PAGES = frozenset(
     {
         "overview",
         "heat_map",
+        "topology",
         "find",
         "brokers",
         "broker",

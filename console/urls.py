@@ -48,6 +48,7 @@ from console.views.topic_records import (
 )
 from console.views.topics import lately, topics
 from console.views.topics_bulk import topics_bulk
+from console.views.topology import topology
 from console.views.wanted import wanted, wanted_mend
 from console.views.write_records import topic_records_new
 
@@ -75,6 +76,7 @@ urlpatterns = [
     path("logout", logout, name="logout"),
     path("", overview, name="overview"),
     path("find", find, name="find"),
+    path("topology", topology, name="topology"),
     path("heat-map", heat_map, name="heat_map"),
     path("brokers", brokers, name="brokers"),
     path("brokers/<int:broker_id>", broker, name="broker"),

@@ -21,12 +21,18 @@ from console.api.shapes import ClusterChange, ClusterTrial, EventText, Limit, Mo
 from console.models import Cluster, Event
 from console.roles import ADMIN
 from console.rules.trial import Trial
+from console.snapshot.read import Snapshot
+from console.topology.chosen import focus_of
+from console.topology.chosen import topology as chosen
+from console.topology.model import Topology
 
 router = Router(tags=["clusters"])
 Tracked = Literal["group", "topic", "broker"]
 TrackedName = Annotated[str, Field(min_length=1, max_length=queries.NAME_MAX)]
 Minutes = Annotated[int, Field(ge=1, le=7 * 1440)]
 TrackMost = Annotated[int, Field(ge=1, le=500, description="Samples of the answer: the last of so many equal parts of the time")]
+FocusText = Annotated[str, Field(max_length=queries.NAME_MAX, description="topic:orders, broker:2 or group:billing")]
+TopicText = Annotated[str, Field(max_length=249, description="A part of the topics' names, in any case of letters")]
 SHOWN = (
     *("name", "bootstrap_servers", "is_local", "read_only", "colour", "zookeeper"),
     *("security_protocol", "sasl_mechanism", "sasl_username", "check_hostname"),
@@ -109,6 +115,14 @@ def figures(request: Any, cluster_id: str, *, kind: Tracked, name: TrackedName, 
     """Of a group (`lag`, `lag_s`), a topic (`messages_per_s`, `size_bytes`, `lag`) or a broker (`bytes_in_per_s`, `bytes_out_per_s`,
     `messages_in_per_s`, `idle_percent`), by its name, over the last minutes. What is not known was not known then."""
     return queries.track(queries.cluster_at(cluster_id), kind, name, minutes=minutes, most=most)
+
+
+@router.get("/clusters/{cluster_id}/topology")
+@answers(Topology)
+def topology(request: Any, cluster_id: str, *, focus: FocusText = "", q: TopicText = "") -> Topology:
+    """At most 24 brokers, topics and groups, with what joins them: the worst first, then those with the most lag and traffic. `focus` is
+    one thing of which only what it touches is told."""
+    return chosen(Snapshot(queries.cluster_at(cluster_id).snapshot_id), focus_of(focus), q)
 
 
 @router.get("/clusters/{cluster_id}/events")

@@ -41,6 +41,7 @@ PATHS = {
     "groups": "/groups",
     "group": f"/groups/{GROUP}",
     "heat_map": "/heat-map",
+    "topology": "/topology",
     "topics_lately": f"/lately?topic={TOPIC}",
     "lag": "/lag",
     "over_time": f"/over-time?kind=group&name={GROUP}",
