@@ -14,7 +14,8 @@ from pathlib import Path
 
 from broker_core.local.maven import JarsMissing
 from tests.bench.world import ROOT, folder
-from tests.kafka_bench import java_tools, results
+from tests.kafka_bench import java_tools, making, results
+from tests.kafka_bench.findings import falls
 from tests.kafka_bench.java_tools import java_version
 from tests.kafka_bench.kinds import commit
 from tests.kafka_bench.limits import end_by_sigterm
@@ -38,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--quick", action="store_true", help="short turns, to see that the bench works")
     made.add_argument("--fresh", action="store_true", help="measure again what was measured already")
     made.add_argument("--out", type=Path, metavar="FILE", help="where samples are kept (build/kafka-bench.json)")
+    made.add_argument("--report", action="store_true", help="make docs/performance.md of the samples, and measure nothing")
     made.add_argument("--list", action="store_true", help="name the rows, and measure nothing")
     return made
 
@@ -51,11 +53,20 @@ def main() -> int:
     if options.list:
         print("\n".join(f"{row.name:<40} {row.words}" for row in rows))
         return 0
-    return measure(options, rows)
-
-
-def measure(options: argparse.Namespace, rows: list[Row]) -> int:
     path = options.out or ROOT / "build" / ("kafka-bench-quick.json" if options.quick else "kafka-bench.json")
+    return report(path) if options.report else measure(options, rows, path)
+
+
+def report(path: Path) -> int:
+    document = results.load(path)
+    if document is None:
+        print(f"there are no samples in {path}: measure first", file=sys.stderr)
+        return 1
+    say(f"made {making.make(document, ROOT)}")
+    return 0
+
+
+def measure(options: argparse.Namespace, rows: list[Row], path: Path) -> int:
     pace = QUICK if options.quick else EARNEST
     end_by_sigterm()
     began = time.monotonic()
@@ -74,7 +85,10 @@ def measure(options: argparse.Namespace, rows: list[Row]) -> int:
     except KeyboardInterrupt:
         print(f"\ninterrupted; what was measured is in {path}, and the same command goes on", file=sys.stderr)
         return INTERRUPTED
-    say(f"{(time.monotonic() - began) / 60:.1f} minutes; samples are in {path}")
+    recorded = results.load(ROOT / making.RECORDED)
+    for sentence in falls(recorded, document, ROWS) if recorded is not None else []:
+        say(sentence)
+    say(f"{(time.monotonic() - began) / 60:.1f} minutes; samples are in {path}, and --report makes a page of them")
     return 1 if failed else 0
 
 

@@ -22,7 +22,7 @@ MEASURES = tuple(
 
 
 def full_load(document: Document) -> float:
-    """Records a second that the slower kind takes, by the medians of the row of the same load."""
+    """Records a second, 100 % of the load: those that the slower kind takes, by the medians of the row of the same load."""
     found = [document.of(FULL_ROW, kind.name, "records_per_s").values() for kind in KINDS]
     if not all(found):
         raise Failed(f"{FULL_ROW} was not measured")
@@ -40,8 +40,7 @@ def at_share(percent: int) -> Row:
         turn.figures.update(_named("ack", sent) | _named("end", read[0]))
         turn.figures.update(records_per_s=rate, brokers_cpu_percent=sent.broker_cpu / sent.seconds * 100)
 
-    words = f"{percent} % of the load that both bear: {FULL.words}"
-    return Row(f"latency-{percent}", words, "Latency", MEASURES, run, needs=FULL_ROW)
+    return Row(f"latency-{percent}", f"at {percent} % load", f"Latency: {FULL.words}", MEASURES, run, needs=FULL_ROW)
 
 
 def _named(what: str, found: Latency) -> dict[str, float]:
