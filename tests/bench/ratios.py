@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.bench import bare, world
+from broker_core.protocol.api import ApiKey
+from broker_core.server.pipeline import api_name
+from broker_core.telemetry.metrics import STAGES
+from tests.bench import bare, stages, world
 from tests.bench.figures import Figure
 from tests.support.cluster import TestCluster
 
@@ -54,17 +57,28 @@ def fetch(quick: bool) -> list[Figure]:
 
             return run
 
+        def from_broker(_: int) -> Run:
+            return _with_stages(cluster, ApiKey.FETCH, lambda: world.load("consume", broker, bare.TOPIC, records))
+
         runs = {kind: from_bare(kind) for kind in ("preadv", "sendfile")}
-        pairs = _pairs(quick, {**runs, "broker": lambda _: world.load("consume", broker, bare.TOPIC, records)})
+        pairs = _pairs(quick, {**runs, "broker": from_broker})
     return _figures("fetch", pairs, ["preadv", "sendfile"])
 
 
 def _produce_to_broker(cluster: TestCluster, topic: str, records: int) -> Run:
     broker = world.server_of(cluster)
     world.create_topic(broker.address, topic)
-    found = world.load("produce", broker, topic, records)
+    found = _with_stages(cluster, ApiKey.PRODUCE, lambda: world.load("produce", broker, topic, records))
     world.delete_topic(broker.address, topic)
     return found
+
+
+def _with_stages(cluster: TestCluster, api: ApiKey, run: Callable[[], Run]) -> Run:
+    """What the run found, and `stages`: microseconds that the broker's requests spent in each meanwhile."""
+    port = cluster.layout.metrics_port_of(1)
+    before = stages.read(port)
+    found = run()
+    return {**found, "stages": stages.per_request(before, stages.read(port), api_name(api))}
 
 
 def _pairs(quick: bool, runs: dict[str, Callable[[int], Run]]) -> list[dict[str, Run]]:
@@ -81,12 +95,17 @@ def _figures(part: str, pairs: list[dict[str, Run]], bares: list[str]) -> list[F
     figures = [Figure(f"{part}: {name}", "MB/s", [_rate(pair[name]) for pair in pairs]) for name in names]
     shares = [Figure(f"{part}: client's CPU, {name}", "of core", [pair[name]["cpu_share"] for pair in pairs]) for name in names]
     costs = [Figure(f"{part}: server's CPU, {name}", "µs/record", [_cost(pair[name]) for pair in pairs]) for name in names]
+    spent = [Figure(f"{part}: request's {stage}", "µs/request", _spent(pairs, stage)) for stage in STAGES if _spent(pairs, stage)]
     ratios = [_rate(pair["broker"]) / max(_rate(pair[name]) for name in bares) for pair in pairs]
     bound = [str(number + 1) for number, pair in enumerate(pairs) if max(run["cpu_share"] for run in pair.values()) > CLIENT_BOUND_SHARE]
     note = f"client-bound: pair {', '.join(bound)} of {len(pairs)}" if bound else "no pair is client-bound"
     better = "the better bare server" if len(bares) > 1 else "the bare server"
     ratio = Figure(f"{part}: broker / {better}", "ratio", ratios, at_least=TARGET, note=note)
-    return [*figures, *shares, *costs, ratio]
+    return [*figures, *shares, *costs, *spent, ratio]
+
+
+def _spent(pairs: list[dict[str, Run]], stage: str) -> list[float]:
+    return [pair["broker"]["stages"][stage] for pair in pairs if stage in pair["broker"]["stages"]]
 
 
 def _cost(run: Run) -> float:

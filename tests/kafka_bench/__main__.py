@@ -13,11 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from broker_core.local.maven import JarsMissing
-from tests.bench.world import ROOT, folder
+from tests.bench.world import ROOT, commit, folder
 from tests.kafka_bench import java_tools, making, results
 from tests.kafka_bench.findings import falls
 from tests.kafka_bench.java_tools import java_version
-from tests.kafka_bench.kinds import commit
 from tests.kafka_bench.limits import end_by_sigterm
 from tests.kafka_bench.lives import Lives
 from tests.kafka_bench.pace import EARNEST, QUICK

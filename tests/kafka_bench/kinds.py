@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
 from broker_core.local.services import java_binary
-from tests.bench.world import ROOT
 from tests.support.broker_process import LOG4J, ApacheKafka, BrokerProcess, Highwater
 from tests.support.kafka_jars import KAFKA_VERSION, classpath
 
@@ -55,9 +53,3 @@ class Ours:
 
 
 KINDS: tuple[Kind, ...] = (Kafka(), Ours())
-
-
-def commit() -> str:
-    """What is measured, as git names it; `unknown` outside of a repository."""
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"

@@ -11,7 +11,7 @@ import confluent_kafka
 import msgspec
 from msgspec import Struct, field
 
-from tests.kafka_bench.kinds import commit
+from tests.bench.world import commit
 from tests.support.kafka_jars import KAFKA_VERSION
 
 Figures = dict[str, float]
