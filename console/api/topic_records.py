@@ -26,7 +26,7 @@ from console.rules.records.decoding import CHOICES
 from console.rules.records.deleting import Deletion, Gone, Unread, risks
 from console.rules.records.deleting import sentence as sentence_of_deletion
 from console.rules.records.progress import Found, Search, Span, State, in_order, next_cursor, sentence
-from console.rules.records.query import COUNT, COUNT_MAX, TEXT_CHARS_MAX, Order, Query, Start, Where, check
+from console.rules.records.query import COUNT, COUNT_MAX, TEXT_CHARS_MAX, Isolation, Order, Query, Start, Where, check
 from console.rules.records.writing import RECORDS_MAX, NewRecord, WrongRecord, repeated
 from console.searches import store
 from console.searches.export import as_csv, ndjson
@@ -84,6 +84,10 @@ class NewSearch(Strict):
     key: Text = Field("auto", description=FORMATS)
     value: Text = Field("auto", description=FORMATS)
     order: Order = "found"
+    isolation: Isolation = Field(
+        "uncommitted", description="committed: without records of aborted transactions, and up to where open ones begin"
+    )
+    origin: bool = Field(False, description="Tell who wrote each record: producer, epoch, sequence, transaction; and control records")
     at: Text = Field("", description="`next` of the search before")
 
 

@@ -86,7 +86,7 @@ class AskedCluster:
         except (OSError, RuntimeError) as error:
             raise ClusterUnreachable(f"{self.connection.bootstrap_servers}: {error}") from error
 
-    def _send(self, request: Any, node: int | None = None) -> Any:
+    def send(self, request: Any, node: int | None = None) -> Any:
         """The answer of that broker, or of any. The library has no public way to send one request to one broker."""
         return self._ask(lambda admin: admin._manager.run(admin._manager.send, request, node))
 
@@ -94,7 +94,7 @@ class AskedCluster:
 
     def metadata(self, node: int | None = None) -> Metadata:
         """Of all topics; from that broker, or from any."""
-        answer = self._send(MetadataRequest(topics=None, allow_auto_topic_creation=False), node)
+        answer = self.send(MetadataRequest(topics=None, allow_auto_topic_creation=False), node)
         brokers = {b.node_id: Node(b.host, b.port, b.rack) for b in answer.brokers}
         topics = {t.name: _topic(t) for t in answer.topics if not t.error_code and t.name}
         controller = getattr(answer, "controller_id", -1)
@@ -105,7 +105,7 @@ class AskedCluster:
         topic = DescribeQuorumRequest.TopicData
         wanted = [topic(topic_name="__cluster_metadata", partitions=[topic.PartitionData(partition_index=0)])]
         try:
-            answer = self._send(DescribeQuorumRequest(topics=wanted), node)
+            answer = self.send(DescribeQuorumRequest(topics=wanted), node)
         except GatewayError as error:
             if error.code == ErrorCode.UNSUPPORTED_VERSION:
                 return None
@@ -139,13 +139,13 @@ class AskedCluster:
             topic(name=name, partitions=[row(partition_index=number, timestamp=timestamp) for number in numbers])
             for name, numbers in _by_topic(partitions).items()
         ]
-        answer = self._send(ListOffsetsRequest(isolation_level=isolation, topics=asked, min_version=2), leader)
+        answer = self.send(ListOffsetsRequest(isolation_level=isolation, topics=asked, min_version=2), leader)
         return {(t.name, p.partition_index): p.offset for t in answer.topics for p in t.partitions if not p.error_code and p.offset >= 0}
 
     def folders(self, broker: int, partitions: Iterable[TopicPartition]) -> list[Folder]:
         topic = DescribeLogDirsRequest.DescribableLogDirTopic
         asked = [topic(topic=name, partitions=numbers) for name, numbers in _by_topic(partitions).items()]
-        answer = self._send(DescribeLogDirsRequest(topics=asked), broker)
+        answer = self.send(DescribeLogDirsRequest(topics=asked), broker)
         _check(getattr(answer, "error_code", 0) or 0)
         return [_folder(result) for result in answer.results]
 
@@ -153,7 +153,7 @@ class AskedCluster:
 
     def groups(self, broker: int) -> list[ListedGroup]:
         """Those that the broker coordinates."""
-        answer = self._send(ListGroupsRequest(min_version=0), broker)
+        answer = self.send(ListGroupsRequest(min_version=0), broker)
         _check(answer.error_code)
         return [
             ListedGroup(g.group_id, g.protocol_type or "", (getattr(g, "group_type", "") or "classic").lower(), g.group_state or None)
@@ -162,12 +162,12 @@ class AskedCluster:
 
     def classic_groups(self, broker: int, names: Sequence[str]) -> dict[str, feed.Group]:
         """Without their offsets; without those that it refuses to describe."""
-        answer = self._send(DescribeGroupsRequest(groups=list(names), include_authorized_operations=False), broker)
+        answer = self.send(DescribeGroupsRequest(groups=list(names), include_authorized_operations=False), broker)
         return {g.group_id: _classic(g) for g in answer.groups if not g.error_code}
 
     def consumer_groups(self, broker: int, names: Sequence[str]) -> dict[str, feed.Group]:
         """The same of groups of the protocol of KIP-848, whose epoch is told as the generation."""
-        answer = self._send(ConsumerGroupDescribeRequest(group_ids=list(names), include_authorized_operations=False), broker)
+        answer = self.send(ConsumerGroupDescribeRequest(group_ids=list(names), include_authorized_operations=False), broker)
         return {g.group_id: _consumer(g) for g in answer.groups if not g.error_code}
 
     def committed(self, broker: int, names: Sequence[str]) -> dict[str, tuple[feed.Committed, ...]]:
@@ -175,7 +175,7 @@ class AskedCluster:
         group = OffsetFetchRequest.OffsetFetchRequestGroup
         try:
             wanted = [group(group_id=name, topics=None) for name in names]
-            answer = self._send(
+            answer = self.send(
                 OffsetFetchRequest(groups=wanted, min_version=OFFSET_FETCH_OF_MANY, max_version=OFFSET_FETCH_OF_MANY), broker
             )
         except GatewayError as error:
@@ -186,7 +186,7 @@ class AskedCluster:
 
     def _committed_of_each(self, broker: int, names: Sequence[str]) -> Iterator[tuple[str, tuple[feed.Committed, ...]]]:
         for name in names:
-            answer = self._send(OffsetFetchRequest(group_id=name, topics=None, min_version=2, max_version=OFFSET_FETCH_OF_MANY - 1), broker)
+            answer = self.send(OffsetFetchRequest(group_id=name, topics=None, min_version=2, max_version=OFFSET_FETCH_OF_MANY - 1), broker)
             if not answer.error_code:
                 yield name, _committed(answer)
 

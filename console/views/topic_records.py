@@ -34,6 +34,7 @@ STARTS = {
 }
 WHERES = {"any": "key or value", "key": "key", "value": "value"}
 ORDERS = {"found": "as found", "time": "by time, newest first", "offset": "by partition and offset"}
+ISOLATIONS = {"uncommitted": "all records", "committed": "committed only"}
 DOWNLOADS = {"ndjson": ("application/x-ndjson", ndjson), "csv": ("text/csv; charset=utf-8", as_csv)}
 
 
@@ -43,6 +44,7 @@ def topic_records(request: Any, name: str) -> HttpResponse:
     results to whoever opens it, for an hour."""
     topic = queries.topic_or_fail(Snapshot(request.cluster.pk), name)
     form = {"topic": topic, "name": name, "starts": STARTS, "wheres": WHERES, "orders": ORDERS, "formats": CHOICES, "count_max": COUNT_MAX}
+    form["isolations"] = ISOLATIONS
     try:
         query = read_query(request.GET.dict())
     except WrongQuery as error:
@@ -153,7 +155,7 @@ def topic_record(request: Any, name: str, partition: int, offset: int) -> HttpRe
     """One record with all its parts."""
     topic = queries.topic_or_fail(Snapshot(request.cluster.pk), name)
     try:
-        asked = {"start": "offset", "offset": str(offset), "partition": str(partition), "count": "1"}
+        asked = {"start": "offset", "offset": str(offset), "partition": str(partition), "count": "1", "origin": "1"}
         query = read_query({**request.GET.dict(), **asked})
     except WrongQuery as error:
         raise NotFound(str(error)) from error
@@ -171,7 +173,5 @@ def _missing(progress: Progress, partition: int, offset: int) -> Exception:
     if progress.state == "failed":
         return GatewayError("NOT_READ", progress.reason)
     if progress.state in ("done", "full"):
-        return NotFound(
-            f"Partition {partition} has no record at offset {offset}: it was deleted or compacted, marks a transaction, or is yet to come."
-        )
+        return NotFound(f"Partition {partition} has no record at offset {offset}: it was deleted or compacted, or is yet to come.")
     return Conflict(f"The record could not be read in time. {progress.reason}".strip())

@@ -44,6 +44,19 @@ def test_records_are_found_walked_through_and_opened(page: Page, system: Console
     expect(dialog).to_be_hidden()
 
 
+def test_who_wrote_each_record_is_a_column(page: Page, system: ConsoleSystem) -> None:
+    visit(page, system, PATH)
+    page.get_by_text("More filters and formats").click()
+    page.get_by_label("who wrote each, and control records").check()
+    page.get_by_label("Of transactions").select_option("committed")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page.get_by_role("columnheader", name="Written by")).to_be_visible()
+    expect(page.locator("#found td.by")).to_have_count(30)
+    expect(page.locator("#found td.by").first).to_contain_text("roducer")
+    expect(page.locator("#found")).to_contain_text("read up to where open transactions begin")
+    assert "origin=1" in page.url and "isolation=committed" in page.url
+
+
 def test_the_page_fits_a_phone_and_says_what_is_wrong(page: Page, system: ConsoleSystem) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     visit(page, system, PATH)

@@ -95,6 +95,39 @@ def test_topics_are_made_filled_and_read(both: list[Foreign]) -> None:
         member.close()
 
 
+def test_transactions_and_their_control_records_are_told_apart(both: list[Foreign]) -> None:
+    for one in both:
+        assert one.ask("POST", "/topics", {"name": "ledger", "partitions": 1, "replication_factor": 2}).status in (201, 202)
+        until(lambda: one.ask("GET", "/topics/ledger").status, lambda status: status == 200, one.name)  # noqa: B023 (asked at once)
+        producer = Producer({"bootstrap.servers": one.servers, "transactional.id": "books"})
+        producer.init_transactions(60)
+        for name, end in (("kept", producer.commit_transaction), ("thrown away", producer.abort_transaction)):
+            producer.begin_transaction()
+            producer.produce("ledger", name.encode(), partition=0)
+            assert producer.flush(60) == 0
+            end(60)
+        produce(one, "ledger", 1, partitions=1)
+        for start in ("oldest", "newest"):
+            found = one.ask("GET", f"/topics/ledger/records?start={start}&origin=true&order=offset").body
+            origins = [row["origin"] for row in found["items"]]
+            assert [origin["control"] for origin in origins] == [None, "commit", None, "abort", None], (one.name, found)
+            assert [origin["transactional"] for origin in origins] == [True, True, True, True, False]
+            assert len({origin["producer_id"] for origin in origins[:4]}) == 1 and origins[4]["producer_id"] is None
+            assert origins[3]["sentence"].startswith("Control record: aborts the transaction of producer ")
+            assert "3 records and 2 control records found" in found["search"]["sentence"], found["search"]
+        committed = one.ask("GET", "/topics/ledger/records?start=oldest&isolation=committed").body
+        assert [row["offset"] for row in committed["items"]] == [0, 4], one.name
+        assert "3 offsets hold no record (control records, aborted or compacted)" in committed["search"]["sentence"]
+        producer.begin_transaction()
+        producer.produce("ledger", b"open", partition=0)
+        assert producer.flush(60) == 0
+        open_still = one.ask("GET", "/topics/ledger/records?start=oldest&isolation=committed").body
+        assert open_still["search"]["state"] == "done" and [row["offset"] for row in open_still["items"]] == [0, 4]
+        assert "read up to where open transactions begin" in open_still["search"]["sentence"]
+        assert len(one.ask("GET", "/topics/ledger/records?start=oldest").body["items"]) == 4
+        producer.abort_transaction(60)
+
+
 def test_quotas_are_made_as_a_file_wants_them(both: list[Foreign]) -> None:
     entities = ("user=alice", "user=<default>,client-id=batch", "ip=192.0.2.7")
     text = """

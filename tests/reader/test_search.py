@@ -263,3 +263,35 @@ def test_whoever_has_too_many_searches_loses_the_oldest(topic: Topic) -> None:
     first, second, third = (topic.asked(start="live") for _ in range(3))
     assert "newer search" in (store.stopped(first.id) or "")
     assert store.stopped(second.id) is None and store.stopped(third.id) is None
+
+
+def test_who_wrote_each_record_is_told(new_topic: Callable[..., Topic]) -> None:
+    topic = new_topic(partitions=1)
+    topic.write(*numbered(5), **{"linger.ms": 200})
+    topic.write({"value": "plain"}, **{"enable.idempotence": False})
+    topic.write(*numbered(3), **{"linger.ms": 200})
+    for start in ("oldest", "newest"):
+        progress, found = topic.search(start=start, origin=1, count=100)
+        found.sort(key=lambda one: one.offset)
+        origins = [one.origin for one in found]
+        assert all(origin is not None for origin in origins) and not progress.origin_missing
+        first, plain, last = origins[0], origins[5], origins[8]
+        assert (
+            first
+            and plain
+            and last
+            and first.producer_id is not None
+            and first.sentence.startswith(f"Producer {first.producer_id}, epoch 0, sequence 0")
+        )
+        assert [origin.sequence for origin in origins if origin] == [0, 1, 2, 3, 4, None, 0, 1, 2]
+        assert (plain.producer_id, plain.sentence) == (None, "No producer id: not idempotent.")
+        assert last.producer_id not in (None, first.producer_id)
+        assert first.base_offset <= 0 <= first.last_offset
+    assert all(one.origin is None for one in topic.search(start="oldest")[1]), "only where it is asked for"
+
+
+def test_in_a_compacted_topic_too(new_topic: Callable[..., Topic]) -> None:
+    topic = new_topic(partitions=2)
+    topic.write(*numbered(400, partition=1))
+    _, found = topic.search(start="oldest", origin=1, count=500, partition=1)
+    assert [one.origin.sequence for one in found if one.origin] == list(range(400)), "over several answers"

@@ -1,4 +1,4 @@
-"""The console beside clusters that are not ours: Redis, database, `manage.py collect` and the pages, each a process, on free ports."""
+"""The console beside clusters that are not ours: Redis, database, `manage.py collect`, a reader, a worker and the pages, each a process."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ class Collected:
         serve = ("-m", "uvicorn", "console.asgi:application", "--host", "127.0.0.1", "--port", str(self.port), "--lifespan", "off")
         self._launch("console", *serve, "--ws", "websockets-sansio", "--no-access-log")
         self._launch("collect", "manage.py", "collect")
+        self._launch("reader", "-m", "workers.reader")
         beat = ("-B", "-s", str(self.folder / "beat-schedule"))
         self._launch("worker", "-m", "celery", "-A", "workers.app", "worker", "-Q", "jobs", "-c", "1", "-l", "info", *beat)
         wait_until(self._serves, START_S)

@@ -32,6 +32,10 @@ class Window:
         self.found: deque[Found] = deque(maxlen=keep)
         self.dropped = False
 
+    def keep(self, one: Found) -> None:
+        self.dropped |= len(self.found) == self.found.maxlen
+        self.found.append(one)
+
 
 class Backward:
     def __init__(self, run: Run, log: RecordLog, test: Wanted | None) -> None:
@@ -71,8 +75,7 @@ class Backward:
         if offset < window.at:
             return
         end = min(offset, window.span.at)
-        window.empty += end - window.at
-        window.at = end
+        self._pass_over(window, end)
         if offset >= window.span.at:
             return
         window.at = offset + 1
@@ -80,16 +83,21 @@ class Backward:
         window.bytes += len(message)
         seen = message if self._see is None else self._see(message)
         if self._test is None or self._test(seen):
-            window.dropped |= len(window.found) == window.found.maxlen
-            window.found.append(found_of(seen, self._run.search))
+            window.keep(found_of(seen, self._run.search))
+
+    def _pass_over(self, window: Window, until: int) -> None:
+        """Offsets that hold nothing for a client."""
+        for one in self._run.control(window.span.partition, window.at, until):
+            window.keep(one)
+        window.empty += until - window.at
+        window.at = until
 
     def _told(self, window: Window, message: Message) -> None:
         error = message.error()
         if error is None:
             return
         if error.code() == END and (message.offset() or 0) >= window.span.at:
-            window.empty += window.span.at - window.at
-            window.at = window.span.at
+            self._pass_over(window, window.span.at)
         elif error.code() == LOST:
             first = self._log.offsets([window.span.partition], EARLIEST)[window.span.partition]
             to = min(max(first, window.at), window.span.at)

@@ -7,6 +7,7 @@ import logging
 from django.conf import settings
 
 from console.explained import explain
+from console.gateway.batch_headers import BatchHeaders
 from console.gateway.connection import connection_of
 from console.gateway.errors import GatewayError
 from console.gateway.record_log import RecordLog
@@ -20,6 +21,7 @@ from console.searches import store
 from workers.reader.backward import Backward
 from workers.reader.bounds import TooLong
 from workers.reader.forward import Forward
+from workers.reader.origins import Origins
 from workers.reader.pasted import show
 from workers.reader.plan import NotThere, spans_of
 from workers.reader.run import Over, Run
@@ -39,7 +41,7 @@ def read(search: Search) -> None:
         try:
             _read(run)
         finally:
-            run.schemas.close()
+            run.close()
     except store.Overtaken:
         log.warning("search %s is read by another process", search.id)
 
@@ -50,7 +52,10 @@ def _read(run: Run) -> None:
         _end(run, *show(run, search.pasted))
         return
     try:
-        with RecordLog(connection_of(Cluster.objects.get(pk=search.cluster)), search.topic) as records:
+        connection = connection_of(Cluster.objects.get(pk=search.cluster))
+        if search.query.origin:
+            run.origins = Origins(BatchHeaders(connection, search.topic), search, run.progress)
+        with RecordLog(connection, search.topic, committed=search.query.isolation == "committed") as records:
             _end(run, *_outcome(run, records))
     except GatewayError as error:
         _end(run, "failed", explain(error).detail)

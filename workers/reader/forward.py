@@ -58,12 +58,20 @@ class Forward:
         if offset < span.at:
             return False
         if span.last is not None and offset >= span.last:
-            span.empty += span.last - span.at
-            span.at = span.last
+            self._pass_over(span, span.last)
             self._ended(span)
             return False
-        span.empty += offset - span.at
+        self._pass_over(span, offset)
         return True
+
+    def _pass_over(self, span: Span, until: int) -> None:
+        """Offsets that hold nothing for a client."""
+        for one in self._run.control(span.partition, span.at, until):
+            span.empty += one.offset + 1 - span.at
+            span.at = one.offset + 1
+            self._run.add(one)
+        span.empty += until - span.at
+        span.at = until
 
     def _ended(self, span: Span) -> None:
         del self._open[span.partition]
@@ -75,8 +83,7 @@ class Forward:
         if error is None or span is None:
             return
         if error.code() == END and span.last is not None and (message.offset() or 0) >= span.last:
-            span.empty += span.last - span.at
-            span.at = span.last
+            self._pass_over(span, span.last)
             self._ended(span)
         elif error.code() == LOST:
             self._deleted(span)

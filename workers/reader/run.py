@@ -4,6 +4,7 @@ say `forward.py` and `backward.py`."""
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from console.clock import now_ms
 from console.gateway.schema_registry import SchemaRegistry
@@ -11,6 +12,7 @@ from console.rules.records.progress import Found, Progress, Search, Span
 from console.searches import store
 from workers.reader.decoder import Decoder
 from workers.reader.opened import Schemas
+from workers.reader.origins import Origins
 
 TELL_S = 0.25
 STOP_LOOK_S = 0.25
@@ -32,6 +34,7 @@ class Run:
     """What a run has found and not told yet, and its clocks."""
 
     def __init__(self, search: Search, progress: Progress, bytes_per_s: int, registry: SchemaRegistry | str | None = None) -> None:
+        self.origins: Origins | None = None
         self.schemas = Schemas(registry, search.topic, Decoder())
         self.search, self.progress, self._bytes_per_s = search, progress, bytes_per_s
         self.spans: dict[int, Span] = {span.partition: span for span in progress.spans}
@@ -52,10 +55,21 @@ class Run:
 
     def add(self, one: Found) -> None:
         """`Over` once there are as many as wanted: its own span must be ahead of it by then."""
+        one = one if self.origins is None else self.origins.told(one)
         self._news.append(one)
         self.progress.found += 1
+        self.progress.control += one.origin is not None and one.origin.control is not None
         if self.left <= 0 and not self.is_live:
             raise Over("full")
+
+    def control(self, partition: int, first: int, until: int) -> Iterator[Found]:
+        """Control records among offsets that hold no record, where they are wanted."""
+        return iter(()) if self.origins is None else self.origins.control(partition, first, until)
+
+    def close(self) -> None:
+        self.schemas.close()
+        if self.origins is not None:
+            self.origins.close()
 
     def breathe(self) -> None:
         """Between two batches."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from console.rules import words
 from console.rules.records.decoding import Part
 from console.rules.records.masking import Rule
+from console.rules.records.origin import Origin
 from console.rules.records.query import Query, cursor_of
 from console.rules.records.writing import Raw
 
@@ -62,6 +63,10 @@ class Progress(Struct, kw_only=True):
     reason: str = ""
     spans: list[Span] = []
     found: int = 0
+    control: int = 0
+    """Of those that were found: control records, which no client reads."""
+    origin_missing: str = ""
+    """Why it cannot be told who wrote some of them."""
     unfit: int = 0
     """Records that could not be looked into for a JSON path."""
     runs: int = 0
@@ -87,6 +92,7 @@ class Found(Struct, frozen=True, kw_only=True):
     headers: list[Header]
     headers_total: int
     leader_epoch: int | None
+    origin: Annotated[Origin | None, Meta(description="who wrote it, where that was asked for and could be had")] = None
 
 
 def is_backward(query: Query) -> bool:
@@ -128,16 +134,25 @@ def sentence(query: Query, progress: Progress) -> str:
     if progress.state == "queued":
         return "Waiting for a reader."
     all_read = f"{words.counted(records, 'record')} read ({words.size(read)}){_of(query, progress)}"
-    parts = [f"{words.counted(progress.found, 'record')} found. {all_read}"]
+    parts = [f"{words.counted(progress.found - progress.control, 'record')}{_control(progress)} found. {all_read}"]
     if empty:
-        parts.append(f"{words.counted(empty, 'offset holds', 'offsets hold')} no record (control records or compacted)")
+        held = "control records, aborted or compacted" if query.isolation == "committed" else "control records or compacted"
+        parts.append(f"{words.counted(empty, 'offset holds', 'offsets hold')} no record ({held})")
     if lost:
         parts.append(f"{words.counted(lost, 'offset was', 'offsets were')} deleted before they could be read")
     if progress.unfit:
         parts.append(f"{words.counted(progress.unfit, 'value was', 'values were')} too large or nested too deeply to be looked into")
+    if query.isolation == "committed":
+        parts.append("read up to where open transactions begin")
+    if progress.origin_missing:
+        parts.append(f"who wrote them is not known of all: {progress.origin_missing}")
     if progress.state == "done" and not lost and not progress.unfit:
         parts.append("nothing was skipped")
     return "; ".join(parts) + "."
+
+
+def _control(progress: Progress) -> str:
+    return f" and {words.counted(progress.control, 'control record')}" if progress.control else ""
 
 
 def _of(query: Query, progress: Progress) -> str:

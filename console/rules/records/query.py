@@ -17,6 +17,7 @@ from console.rules.records.matching import compile_path, compile_pattern
 Start = Literal["newest", "oldest", "offset", "time", "live"]
 Where = Literal["any", "key", "value"]
 Order = Literal["found", "time", "offset"]
+Isolation = Literal["uncommitted", "committed"]
 COUNT, COUNT_MAX = 50, 500
 TEXT_CHARS_MAX = 1000
 OFFSET_MAX = 2**63 - 1
@@ -34,7 +35,8 @@ class WrongQuery(Exception):
 class Query(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Defaults are left out of an address. `text` is looked for in `where`, as it is written, or as RE2's pattern with `regex`; `header`
     is `name` or `name=value`; `path` is a JSONPath (RFC 9535) into the value that must lead to something, with `equals` to that;
-    `time` and `until` are ISO, UTC; `at` is a cursor that says from where another search goes on."""
+    `time` and `until` are ISO, UTC; `committed` as an isolation leaves aborted transactions out and ends where open ones begin; `origin`
+    asks who wrote each record, and for control records too; `at` is a cursor that says from where another search goes on."""
 
     start: Start = "newest"
     offset: int | None = None
@@ -52,6 +54,8 @@ class Query(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     key: str = "auto"
     value: str = "auto"
     order: Order = "found"
+    isolation: Isolation = "uncommitted"
+    origin: bool = False
     at: str = ""
 
     @property
@@ -77,6 +81,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "start": get_args(Start),
     "where": get_args(Where),
     "order": get_args(Order),
+    "isolation": get_args(Isolation),
     "key": tuple(CHOICES),
     "value": tuple(CHOICES),
 }
@@ -96,7 +101,7 @@ def read_query(given: Mapping[str, str]) -> Query:
 def _part(name: str, text: str) -> Any:
     if name in _NUMBERS:
         return _number(name, text, _NUMBERS[name])
-    if name in ("regex", "case"):
+    if name in ("regex", "case", "origin"):
         return _one_of(name, text, ("0", "1")) == "1"
     return text
 
