@@ -8,7 +8,7 @@ DEMO ?= 1
 SEED ?= 1
 RUNS ?= 1
 
-.PHONY: up down test specification bench bench-kafka simulate chaos docs picture lint setup setup-dev tools lock clean
+.PHONY: up down test specification bench bench-kafka simulate chaos docs client picture lint setup setup-dev tools lock clean
 
 up: setup
 	@$(BIN)/highwater --data "$(DATA)" up $(if $(filter 0,$(DEMO)),--no-demo)
@@ -39,6 +39,12 @@ chaos: setup-dev
 # The documentation as a site, in build/docs.
 docs: setup-dev
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q && echo "build/docs/index.html"
+
+# A typed client in Python from the description of REST, in build/client.
+client: setup-dev
+	@mkdir -p build && $(BIN)/python manage.py openapi > build/openapi.json
+	@$(BIN)/python -m openapi_python_client generate --config scripts/client.yaml --path build/openapi.json --meta setup --overwrite \
+		--output-path build/client --fail-on-warning
 
 # README's moving picture, of the system that `make up` runs; PASSWORD is its admin's.
 picture: setup-dev

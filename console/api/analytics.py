@@ -11,6 +11,8 @@ from ninja import Router
 from pydantic import Field
 
 from console import queries
+from console.api.answers import Job as JobAnswer
+from console.api.answers import read
 from console.api.described import answers
 from console.api.record_answers import Analytics, GroupLag, LagWindow, ThroughputWindow, TopicThroughput
 from console.gateway import spark
@@ -32,7 +34,7 @@ def analytics(request: Any, cluster_id: str, hours: Hours = 6) -> Analytics:
         since_ms=round(since.timestamp() * 1000),
         until_ms=round(until.timestamp() * 1000),
         sampled=cluster.pk == settings.LOCAL_CLUSTER,
-        last_job=job_value(last) if last else None,
+        last_job=read(JobAnswer, job_value(last)) if last else None,
         due=queries.analytics_due(cluster),
         spark=spark.install().state,
         throughput=[

@@ -5,7 +5,7 @@ The types describe the answers (`described.py`); a figure that is not known is n
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
@@ -90,7 +90,7 @@ def read(kind: type[Read], value: Struct, **more: Any) -> Read:
 class BrokerAction(Struct):
     broker_id: int
     action: str
-    done: Literal[True] = True
+    done: bool = True
 
 
 class Job(jobs.Job, frozen=True, kw_only=True):

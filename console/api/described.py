@@ -19,7 +19,8 @@ from ninja import NinjaAPI, Router
 from ninja.openapi.schema import OpenAPISchema
 from ninja.renderers import BaseRenderer
 
-from console.api.answers import Problem
+from console.api.answers import Listed, Problem
+from console.api.naming import operation_name, renamed, shape_names
 from console.api.once import HEADER, begin
 from console.queries import BadQuery
 from console.roles import VIEWER
@@ -29,7 +30,9 @@ View = TypeVar("View", bound=Callable[..., Any])
 Answers = Mapping[int, type[Struct] | None]
 NAME_CHARS_LIMIT = 60
 """Of a name that is repeated to whoever sent it."""
-REFS = "#/components/schemas/{name}"
+ROOT = "/api/v1"
+SHAPES = "#/components/schemas/"
+REFS = SHAPES + "{name}"
 PROBLEMS = {
     400: "The body is not JSON; or a name or value of the query is none that can be asked for: `field` names the parameter.",
     401: "No token, or one that is not valid.",
@@ -82,24 +85,53 @@ class Described(NinjaAPI):
         views = {self.get_openapi_operation_id(op): op.view_func for op in self._operations() if op.include_in_schema}
         for_roles = {self.get_openapi_operation_id(op) for op in self._operations() if _needs_role(op)}
         models = list({model: None for view in views.values() for model in view.answers.values() if model})
-        places, definitions = msgspec.json.schema_components(models, ref_template=REFS)
-        for shape in definitions.values():
-            shape["required"] = list(shape["properties"])
-        (problem,), of_problem = msgspec.json.schema_components([Problem], ref_template=REFS)
-        shapes = {**dict(zip(models, places, strict=True)), Problem: problem}
-        found["components"]["schemas"] |= definitions | of_problem
+        for shape in found["components"]["schemas"].values():
+            _take_field_titles(shape)
+        shapes, definitions = _shapes(models)
+        found["components"]["schemas"] |= definitions
         for path, operations in found["paths"].items():
             for method, operation in operations.items():
                 view = views[operation["operationId"]]
-                operation.setdefault("parameters", []).extend(_headers(method, view))
+                _put_examples_right(operation.setdefault("parameters", []))
+                operation["parameters"].extend(_headers(method, view))
                 operation["responses"] = dict(_answers(view.answers, shapes)) | dict(
                     _problems(method, path, shapes[Problem], operation["operationId"] in for_roles)
                 )
+                operation["operationId"] = operation_name(method, path.removeprefix(ROOT), lists=_is_list(view.answers))
         return found
 
     def _operations(self) -> Iterator[Any]:
         for _, router in self._routers:
             yield from _operations_of(router)
+
+
+def _shapes(models: Sequence[type[Struct]]) -> tuple[dict[type[Struct], Any], dict[str, Any]]:
+    """By type where its shape is, and the shapes by their names. All fields are there, but of a problem."""
+    places, definitions = msgspec.json.schema_components(models, ref_template=REFS)
+    for shape in definitions.values():
+        shape["required"] = list(shape["properties"])
+    (problem,), of_problem = msgspec.json.schema_components([Problem], ref_template=REFS)
+    definitions |= of_problem
+    names = shape_names(definitions)
+    found = {names[name]: renamed(shape, names, SHAPES) | {"title": names[name]} for name, shape in definitions.items()}
+    return {**dict(zip(models, renamed(list(places), names, SHAPES), strict=True)), Problem: problem}, found
+
+
+def _take_field_titles(shape: Mapping[str, Any]) -> None:
+    """Pydantic gives a field its own name as title, by which programs would have a class that many shapes share."""
+    for field in shape.get("properties", {}).values():
+        field.pop("title", None)
+
+
+def _put_examples_right(parameters: Sequence[dict[str, Any]]) -> None:
+    """Ninja gives a parameter its schema's list of examples; OpenAPI has there a map, and a list in the schema."""
+    for one in parameters:
+        if isinstance(one.get("examples"), list):
+            one["schema"]["examples"] = one.pop("examples")
+
+
+def _is_list(found: Answers) -> bool:
+    return any(model is not None and issubclass(getattr(model, "__origin__", model), Listed) for model in found.values())
 
 
 def _operations_of(router: Router) -> Iterator[Any]:

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from broker_core.contract.installs import InstallState
-from broker_core.contract.jobs import Job
 from broker_core.contract.sentences import Level
+from console.api.answers import Job
 
 
 class AuditRow(Struct):

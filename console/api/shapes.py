@@ -61,12 +61,20 @@ class GroupQuery(ListQuery):
     topic: Annotated[str, Field(max_length=249, description="only groups that read this topic")] = ""
 
 
+BROKERS_DEFAULT = "left out: the brokers' default"
+
+
+def _brokers_default() -> int:
+    """As Kafka's requests have it. Not told in the description: as a value it would be refused."""
+    return -1
+
+
 class NewTopic(Strict):
     model_config = example(name="orders", partitions=6, replication_factor=3, configs={"min.insync.replicas": "2"}, validate_only=True)
 
     name: Name
-    partitions: Annotated[int, Field(strict=True, ge=1, le=10_000)] = -1
-    replication_factor: Annotated[int, Field(strict=True, ge=1, le=100)] = -1
+    partitions: int = Field(strict=True, ge=1, le=10_000, default_factory=_brokers_default, description=BROKERS_DEFAULT)
+    replication_factor: int = Field(strict=True, ge=1, le=100, default_factory=_brokers_default, description=BROKERS_DEFAULT)
     configs: dict[str, str] = Field(default_factory=dict, max_length=100)
     validate_only: bool = False
     confirm: Confirm = False

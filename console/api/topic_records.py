@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from django.http import HttpResponse
 from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.json import schema_components
 from ninja import Query as FromQuery
 from ninja import Router, Status
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from console import queries
 from console.actions.offsets import AtTime
@@ -32,6 +33,8 @@ from console.searches import store
 from console.searches.export import as_csv, ndjson
 
 router = Router(tags=["records"])
+ONE_RECORD = schema_components([NewRecord])[1]["NewRecord"]
+"""What a record to be written has, for the description: its fields are read by `convert`."""
 IN_TOPIC = "/clusters/{cluster_id}/topics/{name}"
 ONE = "/clusters/{cluster_id}/searches/{search_id}"
 WAIT_S = 10.0
@@ -98,7 +101,7 @@ class NewRecords(Strict):
         "json_schema_extra": {"examples": [{"records": [{"key": "a", "value": {"n": 1}, "headers": {"source": "test"}, "partition": 0}]}]}
     }
 
-    records: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=RECORDS_MAX)]
+    records: Annotated[list[Annotated[dict[str, Any], WithJsonSchema(ONE_RECORD)]], Field(min_length=1, max_length=RECORDS_MAX)]
     count: Annotated[int, Field(ge=1, le=RECORDS_MAX)] | None = None
     confirm: Confirm = False
 

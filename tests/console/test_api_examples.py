@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,3 +42,12 @@ def test_each_operation_says_what_it_is_and_how_it_fails() -> None:
     for name, operation in operations():
         assert operation.get("summary") and operation.get("tags"), name
         assert any(400 <= int(status) < 600 for status in operation["responses"]), f"{name} has no answer that says why not"
+
+
+@pytest.mark.parametrize("name", sorted(document()["components"]["schemas"]))
+def test_a_default_is_a_value_that_is_taken(name: str) -> None:
+    """A program that is made from the description sends defaults as they stand there."""
+    for field, schema in document()["components"]["schemas"][name].get("properties", {}).items():
+        if "default" in schema:
+            validator = Draft202012Validator({**schema, "components": document()["components"]})
+            assert [error.message for error in validator.iter_errors(json.loads(json.dumps(schema["default"])))] == [], field
