@@ -96,6 +96,9 @@ def document_of(path: Path, options: argparse.Namespace, data: Path) -> Document
     found = None if options.fresh else results.load(path)
     if found is not None and (found.commit, found.quick) == (commit(), options.quick):
         return found
+    if found is not None:
+        say(f"what is in {path} is of {found.commit}: it is kept beside, and measuring begins anew")
+        path.replace(path.with_suffix(f".{found.commit}.json"))
     where = "memory" if data.is_relative_to("/dev/shm") else "a disk"
     return results.new(datetime.now(UTC).isoformat(timespec="seconds"), options.quick, where, java_version())
 

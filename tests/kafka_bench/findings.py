@@ -40,10 +40,10 @@ class Finding(Struct, frozen=True):
     def verdict(self) -> Verdict:
         if self.ratio is None:
             return Verdict.UNKNOWN
-        if self.measure.goal is not None and self._beats(self.ratio.middle, self.measure.goal, or_equal=True):
-            return Verdict.REACHED
         if self.ratio.least <= 1 <= self.ratio.most or abs(self.ratio.middle - 1) < EVEN_WITHIN:
             return Verdict.EVEN
+        if self.measure.goal is not None and self._beats(self.ratio.middle, self.measure.goal, or_equal=True):
+            return Verdict.REACHED
         return Verdict.AHEAD if self._beats(self.ratio.middle, 1.0) else Verdict.BEHIND
 
     def _beats(self, value: float, other: float, *, or_equal: bool = False) -> bool:

@@ -58,8 +58,8 @@ class ConsumeTask(Struct, frozen=True, tag=True):
 
 
 class PacedTask(Struct, frozen=True, tag=True):
-    """Sends `per_second` records of 1 KB for `seconds`, each at its time whether or not those before were acknowledged; the first
-    `settle_seconds` are not counted."""
+    """Sends `per_second` records of 1 KB for `seconds`, each at its time whether or not those before were acknowledged, but for the few
+    thousands that wait at most; the first `settle_seconds` are not counted."""
 
     bootstrap: str
     topic: str
@@ -93,11 +93,12 @@ class Throughput(Struct, frozen=True):
 
 
 class Latency(Struct, frozen=True):
-    """Milliseconds of `records` counted records."""
+    """Milliseconds of `records` counted records; a sender also tells how many it `sent` in all, in how many `seconds`."""
 
     records: int
     p50: float
     p99: float
     p999: float
     broker_cpu: float = 0.0
+    sent: int = 0
     seconds: float = 0.0

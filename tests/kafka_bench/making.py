@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.kafka_bench import plots, report, results
 from tests.kafka_bench.findings import Finding, findings
-from tests.kafka_bench.latency import FULL
+from tests.kafka_bench.latency import CHAPTER, LOAD
 from tests.kafka_bench.results import Document
 from tests.kafka_bench.rows import ROWS
 from tests.kafka_bench.throughput import JAVA, NATIVE, RATE
@@ -37,7 +37,10 @@ def drawings(found: Sequence[Finding]) -> dict[str, str]:
         "throughput-native": ("Throughput with librdkafka, MB/s", _of(found, NATIVE, RATE)),
         "throughput-java": ("Throughput with Kafka's own tools, MB/s", _of(found, JAVA, RATE)),
         "cpu-native": ("Brokers' CPU seconds a GB, librdkafka (less is better)", _of(found, NATIVE, "cpu_s_per_gb")),
-        "latency": (f"Latency, ms (less is better): {FULL.words}", [f for f in found if f.row.name.startswith("latency-")]),
+        "latency": (
+            f"Latency, ms (less is better): {LOAD.words}",
+            [f for f in found if f.row.chapter == CHAPTER and f.measure.unit == "ms"],
+        ),
     }
     goals = [finding for finding in found if finding.measure.goal is not None and finding.ratio is not None]
     ratios = {"ratios": plots.ratios(goals)} if goals else {}

@@ -27,6 +27,7 @@ IN_FLIGHT = 5
 PATIENCE_SECONDS = 60.0
 STATISTICS_MS = 500
 PACED_BYTES = 1024
+PACED_WAITING = 5000
 TIME = struct.Struct(">q")
 TICK_SECONDS = 0.001
 LAST_SECONDS = 0.3
@@ -103,7 +104,7 @@ def consume(task: ConsumeTask) -> Throughput:
 def paced(task: PacedTask) -> Latency:
     """From the time a record was due to its acknowledgement: a client that fell behind does not hide it."""
     fixed = {"acks": "all", "linger.ms": 0, "batch.size": SMALL_BATCH, "max.in.flight.requests.per.connection": IN_FLIGHT}
-    producer = Producer({"bootstrap.servers": task.bootstrap, **fixed})
+    producer = Producer({"bootstrap.servers": task.bootstrap, "queue.buffering.max.messages": PACED_WAITING, **fixed})
     waits: list[float] = []
     began = time.monotonic_ns()
     counted_from = began + int(task.settle_seconds * 1e9)
@@ -116,16 +117,15 @@ def paced(task: PacedTask) -> Latency:
             waits.append((time.monotonic_ns() - due) / 1e6)
 
     brokers = _brokers_cpu(task.broker_pids)
-    padding, number, count = b"x" * (PACED_BYTES - TIME.size), 0, int(task.per_second * task.seconds)
-    while number < count:
-        now = time.monotonic_ns()
-        while number < count and (due := began + int(number / task.per_second * 1e9)) <= now:
+    padding, number, end = b"x" * (PACED_BYTES - TIME.size), 0, began + int(task.seconds * 1e9)
+    while (now := time.monotonic_ns()) < end:
+        while (due := began + int(number / task.per_second * 1e9)) <= now and len(producer) < PACED_WAITING:
             producer.produce(task.topic, TIME.pack(due) + padding, on_delivery=acknowledged)
             number += 1
         producer.poll(TICK_SECONDS)
     _finish(producer, [])
     used, seconds = _brokers_cpu(task.broker_pids) - brokers, (time.monotonic_ns() - began) / 1e9
-    return msgspec.structs.replace(_latency(waits), broker_cpu=used, seconds=seconds)
+    return msgspec.structs.replace(_latency(waits), broker_cpu=used, sent=number, seconds=seconds)
 
 
 def arrivals(task: ArrivalTask) -> Latency:

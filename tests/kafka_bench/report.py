@@ -20,7 +20,7 @@ They take turns: in each round one kind is asked, then the other, the first of t
 same round*. Brokers of Kafka run as `kafka-server-start.sh` starts them (1 GB of heap, G1), and are driven until their JVM no longer gets
 faster. Figures are medians, with the least and the greatest in brackets. CPU is that of the three broker processes alone; a request is one
 of the client's. Clients keep five requests on their way to a broker, and wait for nothing unless batches are of 1 MB (10 ms). Latency
-counts from the moment a record was due; 100 % load is what the slower kind took in the throughput row of the same load. *Client-bound*:
+counts from the moment a record was due; 100 % load is what the slower kind takes from the same two clients. *Client-bound*:
 the client had nearly a core of its own, so the brokers could have done more. *Even*: the rounds do not agree who is ahead, or it is less
 than 5 %. In sync is what brokers tell clients: ours tell the controller of a grown ISR as Kafka 2.7 did, every few seconds.
 """

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.kafka_bench import results
+from tests.kafka_bench.children import ClientFailed
+from tests.kafka_bench.java_tools import NotUnderstood
 from tests.kafka_bench.kinds import KINDS, Kind
 from tests.kafka_bench.limits import bounded
 from tests.kafka_bench.lives import Lives
@@ -18,6 +20,8 @@ from tests.kafka_bench.results import Document, Figures, Sample
 from tests.kafka_bench.row import Row, Stage, Turn
 
 MOST_START_SECONDS = 300.0
+CLIENTS_FAULTS = (ClientFailed, NotUnderstood)
+"""What leaves the clusters as they were: they need not be started and warmed anew."""
 Say = Callable[[str], None]
 
 
@@ -50,7 +54,8 @@ class Runner:
         except Exception as failure:
             error = f"{type(failure).__name__}: {failure}"[:2000]
             self._say(traceback.format_exc())
-            self._lives.close()
+            if not isinstance(failure, CLIENTS_FAULTS):
+                self._lives.close()
         seconds = round(time.monotonic() - began, 2)
         return Sample(row.name, kind.name, number, at.isoformat(timespec="seconds"), seconds, round(load, 2), figures, error)
 

@@ -102,7 +102,7 @@ def test_a_turn_without_end_is_ended() -> None:
 def test_rows_are_chosen_by_name_with_those_they_need() -> None:
     assert chosen([]) == list(ROWS)
     names = [row.name for row in chosen(["latency-30"])]
-    assert names == ["native-1k-acksall-rf3-p1", "latency-30"]
+    assert names == ["latency-full", "latency-30"]
     with pytest.raises(NoSuchRow, match="fast"):
         chosen(["start", "fast"])
 

@@ -99,9 +99,10 @@ def java(load: Load) -> Row:
 
 def java_consume(load: Load) -> Row:
     def run(turn: Turn) -> None:
-        cluster, records = turn.cluster, java_records(load, turn.pace.java_seconds, turn.pace.most_records)
+        cluster = turn.cluster
         with cluster.topic(f"k{turn.number}-{load.name}", load.partitions, load.replicas) as topic:
-            children.run(java_tools.produce_command(cluster.bootstrap, topic, load, records))
+            filling = ProduceTask(cluster.bootstrap, topic, load, turn.pace.produce_seconds, cluster.pids())
+            records = children.native(filling, Throughput).records
             before = cluster.cpu_seconds()
             said = children.run(java_tools.consume_command(cluster.bootstrap, topic, records, f"group-{topic}"))
             used = cluster.cpu_seconds() - before
