@@ -54,6 +54,7 @@ class BrokerInfo(Struct, frozen=True):
     """A live broker; `epoch` is the czxid of its registration znode (KIP-380).
 
     `first_epoch` is the epoch of its process's first registration, -1 where this is the first or the broker does not say.
+    `early_failover`: it agrees to act on deaths before sessions end; an Apache Kafka broker never says so.
     """
 
     broker_id: int
@@ -61,6 +62,7 @@ class BrokerInfo(Struct, frozen=True):
     rack: str | None
     epoch: int
     first_epoch: int = -1
+    early_failover: bool = False
 
     @property
     def process_epoch(self) -> int:

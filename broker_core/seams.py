@@ -220,7 +220,7 @@ class Listener(Protocol):
 
 class Network(Protocol):
     async def connect(self, host: str, port: int, *, timeout_ms: float) -> FrameConnection:
-        """`ConnectionError` or `TimeoutError` when it cannot be had."""
+        """`ConnectionError` or `TimeoutError` when it cannot be had, `ConnectionRefusedError` where the machine says nobody listens."""
         ...
 
     async def listen(self, host: str, port: int, accept: Callable[[Peer], FrameHandler]) -> Listener:

@@ -267,6 +267,12 @@ class BrokerConfig:
     highwater_watch_max_clients: int = setting(
         "highwater.watch.max.clients", _I, 16, "Clients that may watch the state feed at once.", low=0
     )
+    highwater_early_failover_enable: bool = setting(
+        "highwater.early.failover.enable",
+        KeyType.BOOLEAN,
+        False,
+        "Act on a broker's death once most brokers see its port refuse, before its session ends; only where all brokers have it on.",
+    )
 
     given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """Names of the settings that the property file or the command line has, were it with their default."""

@@ -171,7 +171,7 @@ class Broker(Struct, frozen=True, kw_only=True):
 
 
 class Event(Struct, frozen=True, gc=False):
-    """What a broker did or refused: `registered`, `stranger` or `control_refused`."""
+    """What a broker did or refused: `registered`, `stranger`, `control_refused` or `early_failover`."""
 
     seq: int
     at_ms: int

@@ -59,6 +59,8 @@ class Controller:
     """
 
     def __init__(self, node: Node, broker_id: int, config: ConfigHolder, sender: ControlSender) -> None:
+        self.tell_early: Callable[[str], None] = lambda text: None
+        """Told of what is done before a session's end, in words."""
         self._node = node
         self._broker_id = broker_id
         self._config = config
@@ -248,7 +250,8 @@ class Controller:
         log.info("Broker %d is the controller of epoch %d", self._broker_id, won.epoch)
         self._obstacle = ""
         self._controller_id = self._broker_id
-        self._term = Term(self._node, self._broker_id, self._config, won, sender=self._sender, post=self._post, give_up=self._give_up)
+        parts: dict[str, Any] = {"sender": self._sender, "post": self._post, "give_up": self._give_up, "tell_early": self.tell_early}
+        self._term = Term(self._node, self._broker_id, self._config, won, **parts)
         await self._term.begin()
         if self._config.current.auto_leader_rebalance_enable:
             self._schedule_balance(FIRST_CHECK_MS)

@@ -8,7 +8,7 @@ any of them is told to follow or lead, replicas are brought online before leader
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from broker_core.config import ConfigHolder
@@ -20,6 +20,7 @@ from broker_core.controller.context import ControllerContext, Replica
 from broker_core.controller.deciders.membership import restarted_unseen
 from broker_core.controller.deciders.partition_states import PartitionState
 from broker_core.controller.deciders.replica_states import ReplicaState
+from broker_core.controller.deciders.suspicion import agreed_dead
 from broker_core.controller.deciders.topic_deletion import ineligible_at_start
 from broker_core.controller.events import (
     Answered,
@@ -66,7 +67,12 @@ class Term:
         sender: ControlSender,
         post: Callable[[Event], None],
         give_up: Callable[[str], None],
+        tell_early: Callable[[str], None],
     ) -> None:
+        self._broker_id = broker_id
+        self._config = config
+        self._tell_early = tell_early
+        self._dead: dict[int, int] = {}
         self.context = context = ControllerContext(won.epoch, won.version, inter_broker_listener=config.static.inter_broker_listener_name)
         self._remembered: dict[int, int] = {}
         self.watches = watches = Watches(post)
@@ -196,8 +202,26 @@ class Term:
         self.channels.send(requests)
 
     async def _read_brokers(self) -> dict[int, BrokerInfo]:
+        """Registered brokers without those whose death is agreed on: they are treated as if their sessions had ended."""
         watch = self.watches.to(BrokerChange())
-        return await self._znodes.brokers(watch, lambda _: watch)
+        registered = await self._znodes.brokers(watch, lambda _: watch)
+        if not self._config.static.highwater_early_failover_enable:
+            return registered
+        dead = agreed_dead(self._broker_id, registered, await self._znodes.suspicions(watch))
+        self._tell_deaths(dead, registered)
+        return {broker_id: info for broker_id, info in registered.items() if broker_id not in dead}
+
+    def _tell_deaths(self, dead: Sequence[int], registered: Mapping[int, BrokerInfo]) -> None:
+        """Each death and each return once; of a broker that shuts down nothing, its leaderships have moved."""
+        before, self._dead = self._dead, {broker_id: registered[broker_id].epoch for broker_id in dead}
+        for broker_id, epoch in self._dead.items():
+            if before.get(broker_id) != epoch and broker_id not in self.context.shutting_down:
+                log.warning("The process of broker %d is gone, as most brokers see; acted on before its session ends", broker_id)
+                self._tell_early(f"broker {broker_id}'s process is gone: most brokers see its port refuse; its session still lives")
+        for broker_id, epoch in before.items():
+            if broker_id not in dead and broker_id in registered and registered[broker_id].epoch == epoch:
+                log.warning("Broker %d answers again and is taken back", broker_id)
+                self._tell_early(f"broker {broker_id} answers again in the same session and is taken back as a follower")
 
     async def _drop_notifications(self, path: str, event: Event) -> None:
         """What was announced before this term is read from the states themselves."""

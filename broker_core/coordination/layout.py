@@ -21,6 +21,8 @@ CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 CONTROLLER_BROKERS = "/controller_brokers"
 """Highwater's own, Kafka has none: the broker epochs that the controllers have acted on."""
+SUSPICIONS = "/broker_suspicions"
+"""Highwater's own, Kafka has none: which broker sees which registered broker's port refuse (`suspicion_path`)."""
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
 CLUSTER = "/cluster"
@@ -56,6 +58,11 @@ LOSSES_BORNE = 5
 
 def broker_path(broker_id: int) -> str:
     return f"{BROKER_IDS}/{broker_id}"
+
+
+def suspicion_path(broker_id: int, epoch: int, witness: int) -> str:
+    """The witness's ephemeral word that the process which registered in that epoch is gone."""
+    return f"{SUSPICIONS}/{broker_id}-{epoch}-{witness}"
 
 
 def topic_path(topic: str) -> str:

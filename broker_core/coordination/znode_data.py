@@ -78,8 +78,8 @@ def parse_topic_id(text: str) -> UUID:
 
 
 def encode_broker(info: BrokerInfo, timestamp_ms: int) -> bytes:
-    """`/brokers/ids/N`, version 5; host and port repeat the first PLAINTEXT endpoint as old clients want it. `first_epoch` is an addition
-    that Apache Kafka's brokers read over."""
+    """`/brokers/ids/N`, version 5; host and port repeat the first PLAINTEXT endpoint as old clients want it. `first_epoch` and
+    `early_failover` are additions that Apache Kafka's brokers read over."""
     plain = next((e for e in info.endpoints if e.security_protocol == "PLAINTEXT"), None)
     value: dict[str, Any] = {
         "version": 5,
@@ -95,6 +95,8 @@ def encode_broker(info: BrokerInfo, timestamp_ms: int) -> bytes:
         value["rack"] = info.rack
     if info.first_epoch >= 0:
         value["first_epoch"] = info.first_epoch
+    if info.early_failover:
+        value["early_failover"] = True
     return dump(value)
 
 
@@ -106,8 +108,8 @@ def decode_broker(broker_id: int, data: bytes, epoch: int) -> BrokerInfo:
         endpoints = tuple(_parse_endpoint(text, protocols) for text in value["endpoints"])
         if not endpoints:
             raise ValueError("no endpoints")
-        rack = value.get("rack")
-        return BrokerInfo(broker_id, endpoints, rack if rack is None else str(rack), epoch, int(value.get("first_epoch", -1)))
+        rack, first_epoch, early = value.get("rack"), int(value.get("first_epoch", -1)), value.get("early_failover") is True
+        return BrokerInfo(broker_id, endpoints, rack if rack is None else str(rack), epoch, first_epoch, early)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Malformed(f"the registration of broker {broker_id} is malformed: {error!r}") from error
 

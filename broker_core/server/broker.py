@@ -24,7 +24,8 @@ from broker_core.contract.feed import LogDir
 from broker_core.controller.channels.sender import ChannelSender
 from broker_core.controller.loop import Controller
 from broker_core.controller.snapshot import ControllerSnapshot
-from broker_core.coordination.layout import ensure_cluster_id, ensure_layout
+from broker_core.controller.vigil import Vigil
+from broker_core.coordination.layout import PERSISTENT, SUSPICIONS, ensure_cluster_id, ensure_layout
 from broker_core.coordination.registration import Registration
 from broker_core.coordination.store import ConnectionLoss, SessionExpired
 from broker_core.groups.coordinator import GroupCoordinator
@@ -75,6 +76,7 @@ class Broker:
         self._logs_are_open = False
         self._services: BrokerServices | None = None
         self._advertised = static.advertised_endpoints()
+        self.vigil = Vigil(node, self.broker_id, self.config)
         self._registration = Registration(
             node,
             static.log_dir,
@@ -120,6 +122,8 @@ class Broker:
         await self._listen()
         await self._registration.start()
         await self.services.controller.start()
+        if self.config.static.highwater_early_failover_enable:
+            self.vigil.start()
         log.info("broker started", extra={"broker": self.broker_id, "port": self.port, "epoch": self.epoch, "cluster": cluster_id})
 
     async def _cluster_id(self) -> str:
@@ -135,10 +139,13 @@ class Broker:
         while True:
             try:
                 await store.connect(limit_ms)
-                await ensure_layout(store)
+                await ensure_layout(store, self._layout())
                 return await ensure_cluster_id(store, self.node.entropy)
             except SessionExpired as error:
                 log.info("the start is tried again in another session: %s", error)
+
+    def _layout(self) -> tuple[str, ...]:
+        return (*PERSISTENT, SUSPICIONS) if self.config.static.highwater_early_failover_enable else PERSISTENT
 
     async def shutdown(self, controlled: bool = True) -> None:
         """Stops with clean logs; `controlled` gives the leaderships away first."""
@@ -160,6 +167,7 @@ class Broker:
         if services is not None:
             services.feed.close()
             await services.admin.watcher.stop()
+            await self.vigil.stop()
             await self._registration.stop()
             services.groups.close()
             await services.replicas.shutdown()
@@ -204,6 +212,7 @@ class Broker:
         self.source = BrokerStateSource(broker_id, replicas, groups, controller, logs, self.metrics, epoch)
         feed = StateFeed(node, self.source, epoch)
         replicas.on_refused = partial(feed.add_event, "control_refused")
+        controller.tell_early = partial(feed.add_event, "early_failover")
         return BrokerServices(
             node=node,
             broker_id=broker_id,
@@ -234,7 +243,8 @@ class Broker:
             self._advertised = tuple(_with_port(advertised, endpoint.listener, listener.port) for advertised in self._advertised)
 
     def _describe(self) -> BrokerInfo:
-        return BrokerInfo(self.broker_id, self._advertised, self.config.current.broker_rack, -1)
+        early = self.config.static.highwater_early_failover_enable
+        return BrokerInfo(self.broker_id, self._advertised, self.config.current.broker_rack, -1, early_failover=early)
 
     def _settings_changed(self) -> None:
         self.services.replicas.fetchers.resize()
@@ -245,6 +255,7 @@ class Broker:
         log.warning("registered again after the session expired", extra={"broker": self.broker_id, "epoch": epoch})
         self.services.feed.add_event("registered", f"its session had ended, its epoch is {epoch} now")
         self.services.controller.session_renewed()
+        self.vigil.look()
 
 
 def _folder_gauges(log_dir: LogDir) -> list[Gauge]:

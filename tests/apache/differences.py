@@ -44,6 +44,7 @@ BROKER_SETTINGS_OURS = {
     "highwater.metrics.host",
     "highwater.metrics.port",
     "highwater.watch.max.clients",
+    "highwater.early.failover.enable",
     # Dynamic settings of brokers in Kafka as well, which describes them only once they are set.
     "follower.replication.throttled.rate",
     "leader.replication.throttled.rate",

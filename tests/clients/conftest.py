@@ -18,7 +18,7 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="session")
 def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestCluster]:
-    yield from running(TestCluster(tmp_path_factory.mktemp("cluster") / "data"))
+    yield from running(TestCluster(tmp_path_factory.mktemp("cluster") / "data", {"highwater.early.failover.enable": "true"}))
 
 
 @pytest.fixture

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka import Consumer, Message, Producer
 from confluent_kafka.admin import AdminClient
+from kazoo.client import KazooClient
 
 from tests.support.clients import read_all, whole
 from tests.support.cluster import TestCluster, eventually
@@ -115,6 +117,47 @@ def test_a_killed_broker_loses_nothing_acknowledged(
     stored = [int(message.value() or b"-1") for message in read_all(cluster, topic, len(running.acknowledged), partitions=3)]
     assert sorted(stored) == sorted(set(stored)), "a record is stored twice"
     assert set(running.acknowledged) <= set(stored)
+
+
+@pytest.fixture
+def zookeeper(cluster: TestCluster) -> Iterator[KazooClient]:
+    client = KazooClient(cluster.layout.zookeeper_connect)
+    client.start(20)
+    yield client
+    client.stop()
+    client.close()
+
+
+@pytest.mark.spec("Z2", "Z4")
+@pytest.mark.parametrize("victim_of", [leader, controller])
+def test_a_killed_broker_is_replaced_while_its_session_lives(
+    cluster: TestCluster,
+    admin: AdminClient,
+    zookeeper: KazooClient,
+    new_topic: NewTopic,
+    victim_of: Callable[[AdminClient, str, str], int],
+) -> None:
+    """An idempotent producer's next record is acknowledged, and stored once, by a leader that was elected before ZooKeeper had noticed."""
+    topic = new_topic(partitions=3, min_insync_replicas="2")
+    victim = victim_of(admin, topic, "")
+    partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
+    partition = next(number for number, row in partitions.items() if row.leader == victim)
+    producer, acknowledged = Producer({"bootstrap.servers": cluster.bootstrap_servers, "enable.idempotence": True}), []
+    for value in (b"before", b"after"):
+        producer.produce(topic, value, partition=partition, on_delivery=lambda error, message: acknowledged.append(error))
+        if value == b"before":
+            assert producer.flush(60) == 0
+            cluster.kill(victim)
+    eventually(lambda: state(zookeeper, topic, partition)["leader"] not in (victim, -1), 60, "another leads")
+    assert zookeeper.exists(f"/brokers/ids/{victim}"), "its session had ended first"
+    assert producer.flush(60) == 0
+    assert acknowledged == [None, None]
+    stored = [message.value() for message in read_all(cluster, topic, 2, partitions=3)]
+    assert stored == [b"before", b"after"]
+
+
+def state(zookeeper: KazooClient, topic: str, partition: int) -> dict[str, int]:
+    return dict(json.loads(zookeeper.get(f"/brokers/topics/{topic}/partitions/{partition}/state")[0]))
 
 
 @pytest.mark.spec("B3")

@@ -28,6 +28,7 @@ from tests.simulation.control_faults import ControlFaults
 from tests.simulation.faults import DISK_KINDS, KINDS, SCENARIOS, Faults
 from tests.simulation.members import Group
 from tests.simulation.moves import Operator, assigned, is_moving
+from tests.simulation.suspicions import WrongSuspicions
 from tests.simulation.workload import Client, History, produce, read
 from tests.support.broker_cluster import BrokerCluster
 
@@ -59,6 +60,12 @@ _OTHER_EVENTS = (
     *("offsets committed", "control requests before the registration", "reassignments accepted", "reassignments cancelled"),
     "controlled shutdowns completed",
 )
+_EARLY_EVENTS = {
+    "The process of broker %d is gone, as most brokers see; acted on before its session ends": "deaths agreed on",
+    "Broker %d answers again and is taken back": "taken back",
+    "The office of broker %d, whose process is gone, is free before its session ends": "offices freed",
+}
+"""Only of runs with early failover."""
 COUNTED = (*KINDS, *SCENARIOS, *control_faults.KINDS, *_EVENTS.values(), *_OTHER_EVENTS)
 """Everything that a run counts; over a hundred seeds none of it may be missing."""
 
@@ -83,7 +90,9 @@ class EventCounter(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         values: dict[str, Any] = record.__dict__
-        if record.msg in _EVENTS:
+        if record.msg in _EARLY_EVENTS:
+            self.counts[_EARLY_EVENTS[record.msg]] += 1
+        elif record.msg in _EVENTS:
             self.counts[_EVENTS[record.msg]] += 1
             if "controller of epoch" in record.msg and values["args"][1] > 1:
                 self.counts["controller failovers"] += 1
@@ -95,15 +104,15 @@ class EventCounter(logging.Handler):
             self.counts["leaders elected"] += 1
 
 
-def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS) -> Outcome:
-    """The same seed, the same run."""
+def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS, suspicions: int | None = None) -> Outcome:
+    """The same seed, the same run. With `suspicions`, be they 0, brokers act on deaths before sessions end; so often they are wrong."""
     counter, logger = EventCounter(), logging.getLogger("broker_core")
     level = logger.level
     logger.addHandler(counter)
     logger.setLevel(logging.INFO)
     try:
         with _in_single_slices():
-            return _run(Outcome(seed, events=counter.counts), faults, flaws)
+            return _run(Outcome(seed, events=counter.counts), faults, flaws, suspicions)
     finally:
         logger.removeHandler(counter)
         logger.setLevel(level)
@@ -120,8 +129,9 @@ def _in_single_slices() -> Iterator[None]:
         yield
 
 
-def _run(outcome: Outcome, faults: int, flaws: Flaws) -> Outcome:
+def _run(outcome: Outcome, faults: int, flaws: Flaws, suspicions: int | None) -> Outcome:
     settings = {"min.insync.replicas": "2", "controller.socket.timeout.ms": str(control_faults.TIMEOUT_MS)}
+    settings |= {} if suspicions is None else {"highwater.early.failover.enable": "true"}
     cluster = BrokerCluster(brokers=BROKERS, seed=outcome.seed, flaws=flaws, **settings)
     world = cluster.world
     try:
@@ -134,6 +144,7 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws) -> Outcome:
         trouble = Faults(cluster, partial(_healthy, cluster), tps, operator, group)
         outcome.faults = trouble.counts
         held_back = ControlFaults(cluster, outcome.seed, FAULT_EVERY_MS * faults)
+        wrong = WrongSuspicions(cluster, outcome.seed, suspicions or 0, FAULT_EVERY_MS * faults)
         for number in range(faults):
             world.at(FAULT_EVERY_MS * number + world.random.uniform(0, FAULT_EVERY_MS), trouble.strike)
         world.run_for(FAULT_EVERY_MS * faults + TROUBLE_ENDS_MS)
@@ -149,6 +160,7 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws) -> Outcome:
         outcome.events["coordinator failovers"] = group.history.failovers
         outcome.events["offsets committed"] = group.history.commits
         outcome.faults.update(held_back.counts)
+        outcome.faults.update(wrong.counts)
         _judge(outcome, cluster, history, watch, recovered)
     finally:
         world.close()

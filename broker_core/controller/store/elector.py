@@ -11,11 +11,13 @@ import logging
 
 from msgspec import Struct
 
-from broker_core.coordination.layout import CONTROLLER, CONTROLLER_EPOCH
+from broker_core.coordination.layout import CONTROLLER, CONTROLLER_EPOCH, broker_path
 from broker_core.coordination.store import (
     BadVersion,
+    Check,
     ConnectionLoss,
     Create,
+    Delete,
     NodeExists,
     NoNode,
     SetData,
@@ -94,6 +96,27 @@ class Elector:
             log.debug("Nobody is the controller, so the office is not given up")
         except StoreError as error:
             log.info("/controller was not deleted: %s", error)
+
+    async def unseat(self, broker_id: int, broker_epoch: int) -> bool:
+        """Frees the office if the process of that registration holds it; any `StoreError` leaves it as it is.
+
+        The epoch's version is read first and named by the deletion, so what is deleted is what was read: a later controller would have
+        raised it. Should the old one live, it is where an operator's deletion of `/controller` leaves it: its writes are good until
+        another is elected and fail from then on, brokers refuse its epoch, and its watch tells it.
+        """
+        _, version = await self._epoch()
+        registered = await self._store.exists(broker_path(broker_id))
+        try:
+            data, stat = await self._store.get(CONTROLLER)
+        except NoNode:
+            return False
+        if registered is None or registered.czxid != broker_epoch or stat.ephemeral_owner != registered.ephemeral_owner:
+            return False
+        if _controller_id(data) != broker_id:
+            return False
+        await self._store.multi([Check(CONTROLLER_EPOCH, version), Delete(CONTROLLER, stat.version)])
+        log.info("The office of broker %d, whose process is gone, is free before its session ends", broker_id)
+        return True
 
     async def _seat(self, watch: Watcher) -> Seat | None:
         if await self._store.exists(CONTROLLER, watch) is None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from broker_core.config.key import INT_MAX
 from broker_core.controller.context import Leadership
 from broker_core.controller.deciders.reassignment import ReplicaAssignment
+from broker_core.controller.deciders.suspicion import Suspicion, suspicions
 from broker_core.controller.store.guarded_store import CHANGED_MEANWHILE, OPERATION_FAILED, OPS_PER_MULTI_LIMIT, GuardedStore
 from broker_core.coordination import layout
 from broker_core.coordination.store import Create, Delete, NodeExists, NoNode, NotEmpty, Op, SetData, Stat, StoreError, Watcher
@@ -60,6 +61,9 @@ class Znodes:
         if read is None:
             return None
         return _decoded(lambda: decode_broker(broker_id, read[0], read[1].czxid))
+
+    async def suspicions(self, watch: Watcher) -> list[Suspicion]:
+        return suspicions(await self.store.children(layout.SUSPICIONS, watch))
 
     async def remembered_brokers(self) -> dict[int, int] | None:
         """The brokers' process epochs that the last controller had acted on; None when no controller has left any."""

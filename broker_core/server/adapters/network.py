@@ -30,6 +30,8 @@ class RealNetwork:
         async with asyncio.timeout(timeout_ms / 1000.0):
             try:
                 _, connection = await loop.create_connection(lambda: ClientConnection(self._max_frame_bytes), host, port)
+            except ConnectionRefusedError as error:
+                raise ConnectionRefusedError(f"cannot connect to {host}:{port}: {error}") from error
             except OSError as error:
                 raise ConnectionError(f"cannot connect to {host}:{port}: {error}") from error
         return connection
