@@ -48,6 +48,7 @@ SECTION = {
     "topic_records_new": "topics",
     "topic_records_delete": "topics",
     "topic_records_copy": "topics",
+    "topic_records_export": "topics",
     "console_settings": "settings",
     "masking": "settings",
     "mask_rule": "settings",

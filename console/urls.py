@@ -30,6 +30,7 @@ from console.views.partition import partition
 from console.views.partition_log import partition_log
 from console.views.record_copy import topic_records_copy
 from console.views.record_deletion import topic_records_delete
+from console.views.record_export import topic_records_export, topic_records_export_file
 from console.views.records import audit, events
 from console.views.reports import analytics, health, health_run
 from console.views.schemas import schema, schema_registry, schema_registry_remove
@@ -103,6 +104,8 @@ urlpatterns = [
     path("topics/<topic:name>/records/delete", topic_records_delete, name="topic_records_delete"),
     path("topics/<topic:name>/records/found", topic_records_found, name="topic_records_found"),
     path("topics/<topic:name>/records/download", topic_records_download, name="topic_records_download"),
+    path("topics/<topic:name>/records/export", topic_records_export, name="topic_records_export"),
+    path("topics/<topic:name>/records/export/file", topic_records_export_file, name="topic_records_export_file"),
     path("topics/<topic:name>/records/stop", topic_records_stop, name="topic_records_stop"),
     path("topics/<topic:name>/records/go-on", topic_records_go_on, name="topic_records_go_on"),
     path("topics/<topic:name>/records/<int:partition>/<int:offset>", topic_record, name="topic_record"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.json import schema_components
 from ninja import Query as FromQuery
@@ -14,7 +15,7 @@ from pydantic import Field, WithJsonSchema
 from console import queries
 from console.actions.offsets import AtTime
 from console.actions.record_deletion import delete_records, delete_topic_records, plan_deletion, plan_topic_deletion
-from console.actions.records import await_progress, go_on, search_or_fail, search_records
+from console.actions.records import await_progress, export_file, export_records, go_on, search_or_fail, search_records
 from console.actions.writing import placeholders, write_records
 from console.api.answers import Listed
 from console.api.bearer import Bearer
@@ -29,7 +30,7 @@ from console.rules.records.deleting import sentence as sentence_of_deletion
 from console.rules.records.progress import Found, Search, Span, State, in_order, next_cursor, sentence
 from console.rules.records.query import COUNT, COUNT_MAX, TEXT_CHARS_MAX, Isolation, Order, Query, Start, Where, check
 from console.rules.records.writing import RECORDS_MAX, NewRecord, WrongRecord, repeated
-from console.searches import store
+from console.searches import files, store
 from console.searches.export import as_csv, ndjson
 
 router = Router(tags=["records"])
@@ -54,6 +55,7 @@ class SearchState(Struct):
     found: int
     spans: list[Span]
     read_ms: int
+    file_bytes: Annotated[int, Meta(description="of an export: what is written; 0 of a search")]
     next: Annotated[str | None, Meta(description="`at` of a search that goes on behind what was found; null: there is no more, or not yet")]
 
 
@@ -92,6 +94,14 @@ class NewSearch(Strict):
     )
     origin: bool = Field(False, description="Tell who wrote each record: producer, epoch, sequence, transaction; and control records")
     at: Text = Field("", description="`next` of the search before")
+
+
+class NewExport(NewSearch):
+    """A search as `POST …/searches` takes it, whose `count` and `order` are not looked at, and the kind of the file."""
+
+    model_config = Strict.model_config | {"json_schema_extra": {"examples": [{"start": "oldest", "text": "order-17", "as": "csv"}]}}
+
+    kind: Literal["ndjson", "csv"] = Field("ndjson", alias="as")
 
 
 class NewRecords(Strict):
@@ -155,6 +165,7 @@ def _state(search: Search) -> SearchState:
         found=progress.found,
         spans=progress.spans,
         read_ms=progress.read_ms,
+        file_bytes=progress.file_bytes,
         next=next_cursor(search.query, progress),
     )
 
@@ -175,6 +186,25 @@ def records(request: Any, cluster_id: str, name: str, payload: FromQuery[NewSear
 def begin(request: Any, cluster_id: str, name: str, payload: NewSearch) -> Status[Any]:
     """Begins a search, which is kept for an hour after it was last looked at; a person's or token's third at a time stops their oldest."""
     return Status(202, _state(search_records(request.auth, queries.cluster_of(cluster_id), name, _query(payload))))
+
+
+@router.post(IN_TOPIC + "/exports", auth=Bearer(VIEWER, "export records"), response={202: Any})
+@answers(s202=SearchState)
+def export(request: Any, cluster_id: str, name: str, payload: NewExport) -> Status[Any]:
+    """Begins a search whose findings go into a file, from the oldest on: at most 1 000 000 records and about 1 GB, kept for a day. It is
+    looked at, stopped and resumed as other searches are; what is written is at `…/searches/{id}/file`."""
+    fields = payload.dict()
+    kind = fields.pop("kind")
+    return Status(202, _state(export_records(request.auth, queries.cluster_of(cluster_id), name, check(Query(**fields)), kind)))
+
+
+@router.get(ONE + "/file", include_in_schema=False)
+def export_of(request: Any, cluster_id: str, search_id: str) -> HttpResponseBase:
+    """What is written of an export's file."""
+    one = search_or_fail(request.auth, queries.cluster_of(cluster_id), search_id)
+    path, size = export_file(one)
+    headers = {"Content-Length": str(size)}
+    return StreamingHttpResponse(files.pieces(path, size), content_type=files.MEDIA[one.export], headers=headers)
 
 
 @router.get(ONE)

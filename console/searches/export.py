@@ -19,8 +19,9 @@ def ndjson(found: Iterable[Found]) -> Iterator[str]:
         yield encode(one) + "\n"
 
 
-def as_csv(found: Iterable[Found]) -> Iterator[str]:
-    yield _row(COLUMNS)
+def as_csv(found: Iterable[Found], *, head: bool = True) -> Iterator[str]:
+    if head:
+        yield _row(COLUMNS)
     for one in found:
         parts = [part for part in (one.key, one.value, *(header.value for header in one.headers)) if part]
         cut = any(part.cut for part in parts) or one.headers_total > len(one.headers)

@@ -19,6 +19,8 @@ from console.snapshot.read import SnapshotUnavailable
 
 TTL_S = 3600
 """Searches are forgotten so long after they were last read for or looked at."""
+EXPORT_TTL_S = 24 * 3600
+"""Exports so long after they were last written."""
 QUEUE, ACTIVE = "hw-records:queue", "hw-records:active"
 QUEUED_MAX = 64
 PER_PERSON_MAX = 2
@@ -31,6 +33,15 @@ def new_id() -> str:
 
 def _key(search_id: str, part: str) -> str:
     return f"hw-records:{search_id}:{part}"
+
+
+def _ttl(search: Search) -> int:
+    return EXPORT_TTL_S if search.export else TTL_S
+
+
+def _asker(search: Search) -> str:
+    """Whose searches make room for one another: exports and what is looked at are apart."""
+    return f"{search.by}\nexports" if search.export else search.by
 
 
 @contextmanager
@@ -50,10 +61,10 @@ def ask(search: Search) -> None:
     with _redis() as client:
         if int(client.llen(QUEUE)) >= QUEUED_MAX:
             raise TooMany("More searches wait than the reader can take: ask again in a moment.")
-        _make_room(client, search.by)
+        _make_room(client, _asker(search))
         pipe = client.pipeline(transaction=True)
-        pipe.set(_key(search.id, "search"), encode(search), ex=TTL_S)
-        pipe.set(_key(search.id, "progress"), encode(Progress(told_ms=now_ms())), ex=TTL_S)
+        pipe.set(_key(search.id, "search"), encode(search), ex=_ttl(search))
+        pipe.set(_key(search.id, "progress"), encode(Progress(told_ms=now_ms())), ex=_ttl(search))
         _enqueue(pipe, search)
         pipe.execute()
 
@@ -61,25 +72,26 @@ def ask(search: Search) -> None:
 def go_on(search: Search) -> None:
     """Queues a search that ended early again, as it stands."""
     with _redis() as client:
-        _make_room(client, search.by)
+        _make_room(client, _asker(search))
         progress = _progress(client, search.id)
         _fence(client, search.id)
         pipe = client.pipeline(transaction=True)
         pipe.delete(_key(search.id, "stop"))
-        pipe.set(_key(search.id, "progress"), encode(replace(progress, state="queued", reason="", told_ms=now_ms())), ex=TTL_S)
+        pipe.set(_key(search.id, "progress"), encode(replace(progress, state="queued", reason="", told_ms=now_ms())), ex=_ttl(search))
+        pipe.expire(_key(search.id, "search"), _ttl(search))
         _enqueue(pipe, search)
         pipe.execute()
 
 
 def _enqueue(pipe: redis.client.Pipeline, search: Search) -> None:
-    pipe.zadd(ACTIVE, {f"{search.by}\n{search.id}": time.time()})
+    pipe.zadd(ACTIVE, {f"{_asker(search)}\n{search.id}": time.time()})
     pipe.rpush(QUEUE, search.id)
     pipe.expire(_key(search.id, "found"), TTL_S)
 
 
-def _make_room(client: redis.Redis, by: str) -> None:
+def _make_room(client: redis.Redis, asker: str) -> None:
     client.zremrangebyscore(ACTIVE, 0, time.time() - ACTIVE_FOR_S)
-    mine = [str(name) for name in client.zrange(ACTIVE, 0, -1) if str(name).rpartition("\n")[0] == by]
+    mine = [str(name) for name in client.zrange(ACTIVE, 0, -1) if str(name).rpartition("\n")[0] == asker]
     for name in mine[: max(len(mine) - PER_PERSON_MAX + 1, 0)]:
         client.set(_key(name.rpartition("\n")[2], "stop"), "A newer search of yours took its place.", ex=TTL_S)
         client.zrem(ACTIVE, name)
@@ -155,7 +167,7 @@ def begin(search: Search) -> Progress | None:
         if left.state != "queued":
             return None
         told = replace(left, state="running", reason="", runs=_fence(client, search.id), told_ms=now_ms())
-        client.set(_key(search.id, "progress"), encode(told), ex=TTL_S)
+        client.set(_key(search.id, "progress"), encode(told), ex=_ttl(search))
         return told
 
 
@@ -177,13 +189,13 @@ def tell(search: Search, progress: Progress, news: Sequence[Found], keep: int) -
             raise Overtaken
         pipe.multi()
         pipe.expire(_key(search.id, "run"), TTL_S)
-        pipe.set(_key(search.id, "progress"), encode(progress), ex=TTL_S)
+        pipe.set(_key(search.id, "progress"), encode(progress), ex=_ttl(search))
         if news:
             pipe.rpush(_key(search.id, "found"), *(encode(one) for one in news))
             pipe.ltrim(_key(search.id, "found"), -keep, -1)
             pipe.expire(_key(search.id, "found"), TTL_S)
         if progress.state in OVER:
-            pipe.zrem(ACTIVE, f"{search.by}\n{search.id}")
+            pipe.zrem(ACTIVE, f"{_asker(search)}\n{search.id}")
         try:
             pipe.execute()
         except redis.WatchError:

@@ -82,6 +82,7 @@ def _found(request: Any, search: Search) -> dict[str, Any]:
         "again": _url("topic_records", search, query.address()),
         "poll": _url("topic_records_found", search, {"search": search.id, "page": str(shown)}),
         "more": _url("topic_records", search, {**query.address(), "at": cursor}) if cursor else None,
+        "export": None if query.start == "live" else _url("topic_records_export", search, query.address()),
         "downloads": {kind: _url("topic_records_download", search, {"search": search.id, "as": kind}) for kind in DOWNLOADS},
         "pages": {
             "page": shown,
@@ -122,19 +123,25 @@ def topic_records_found(request: Any, name: str) -> HttpResponse:
     return render(request, "parts/records_found.html", {"name": name, "query": search.query, **_found(request, search)})
 
 
+def _shown_at(request: Any, search: Search) -> str:
+    if search.export:
+        return _url("topic_records_export", search, {"search": search.id})
+    return str(_found(request, search)["address"])
+
+
 @page("POST", role=VIEWER, doing="stop a search")
 def topic_records_stop(request: Any, name: str) -> HttpResponse:
     search = search_or_fail(actor_of(request), request.cluster, request.POST.get("search", ""), name)
     store.stop(search.id, f"{actor_of(request).name} stopped it.")
     await_progress(search, FIRST_WAIT_S)
-    return done(request, _found(request, search)["address"], "The search is stopped; it can go on where it is.")
+    return done(request, _shown_at(request, search), "The search is stopped; it can go on where it is.")
 
 
 @page("POST", role=VIEWER, doing="go on with a search")
 def topic_records_go_on(request: Any, name: str) -> HttpResponse:
     search = search_or_fail(actor_of(request), request.cluster, request.POST.get("search", ""), name)
     go_on(search)
-    return done(request, _found(request, search)["address"], "The search goes on where it was.")
+    return done(request, _shown_at(request, search), "The search goes on where it was.")
 
 
 @page(query=("search", "as"))

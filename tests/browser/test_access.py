@@ -63,6 +63,7 @@ PATHS = {
     "schema_registry": "/settings/schema-registry",
     "topic_records_delete": f"/topics/{TOPIC}/records/delete",
     "topic_records_copy": f"/topics/{TOPIC}/records/copy",
+    "topic_records_export": f"/topics/{TOPIC}/records/export?text=a",
     "clusters": "/clusters",
     "cluster_new": "/clusters/new",
 }
@@ -72,6 +73,7 @@ ELSEWHERE = {
     "schema": "needs a registry that answers",
     "topic_records_found": "a part of topic_records",
     "topic_records_download": "a file",
+    "topic_records_export_file": "a file",
     "group_export": "a file",
     "wanted_mend": "needs a wanted state that differs",
 }

@@ -57,6 +57,20 @@ def test_who_wrote_each_record_is_a_column(page: Page, system: ConsoleSystem) ->
     assert "origin=1" in page.url and "isolation=committed" in page.url
 
 
+def test_all_that_is_found_is_had_as_a_file(page: Page, system: ConsoleSystem) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, system, f"{PATH}?text=order&count=5")
+    page.get_by_role("link", name="Export all…").click()
+    expect(page.locator("main")).to_contain_text("1 000 000 records")
+    page.get_by_role("button", name="Begin").click()
+    expect(page.locator("#export")).to_contain_text("30 records found", timeout=60_000)
+    assert not overflow(page)
+    with page.expect_download() as waited:
+        page.get_by_role("link", name="Download").click()
+    text = waited.value.path().read_text()
+    assert len(text.splitlines()) == 30 and waited.value.suggested_filename == "records.ndjson"
+
+
 def test_the_page_fits_a_phone_and_says_what_is_wrong(page: Page, system: ConsoleSystem) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     visit(page, system, PATH)

@@ -35,6 +35,7 @@ PAGES = (
     "/topics/orders/1",
     "/topics/orders/1/log",
     "/topics/orders/records",
+    "/topics/orders/records/export",
     "/groups",
     "/groups/billing",
     "/jobs",

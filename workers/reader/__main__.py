@@ -23,7 +23,7 @@ from django.conf import settings  # noqa: E402
 from django.db import connections  # noqa: E402
 
 from console.rules.records.progress import Search  # noqa: E402
-from console.searches import store  # noqa: E402
+from console.searches import files, store  # noqa: E402
 from console.snapshot.connect import sync_client  # noqa: E402
 from console.snapshot.read import SnapshotUnavailable  # noqa: E402
 from workers.reader import child  # noqa: E402
@@ -32,6 +32,7 @@ from workers.reader.bounds import confine  # noqa: E402
 log = logging.getLogger("workers.reader")
 WAIT_S, AWAY_S, FULL_S = 0.5, 1.0, 0.05
 ALIVE_EVERY_S = 5.0
+CLEAN_EVERY_S = 600.0
 
 
 class Readers:
@@ -39,7 +40,7 @@ class Readers:
 
     def __init__(self, most: int) -> None:
         self._most, self._reading, self._stopping = most, dict[int, Search](), False
-        self._alive_s = -ALIVE_EVERY_S
+        self._alive_s, self._cleaned_s = -ALIVE_EVERY_S, -CLEAN_EVERY_S
 
     def serve(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -48,6 +49,7 @@ class Readers:
         while not self._stopping:
             try:
                 self._say_alive()
+                self._clean_up()
                 self._reap()
                 self._take()
             except SnapshotUnavailable as error:
@@ -65,6 +67,12 @@ class Readers:
             path = settings.DATA_DIR / "run" / "reader.alive"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
+
+    def _clean_up(self) -> None:
+        """Exports that are kept no longer go."""
+        if time.monotonic() - self._cleaned_s >= CLEAN_EVERY_S:
+            self._cleaned_s = time.monotonic()
+            files.clean_up()
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stopping = True

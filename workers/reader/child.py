@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 
 from django.conf import settings
 
@@ -20,6 +21,7 @@ from console.rules.settings.of_console import RECORDS_RATE
 from console.searches import store
 from workers.reader.backward import Backward
 from workers.reader.bounds import TooLong
+from workers.reader.exporting import Export
 from workers.reader.forward import Forward
 from workers.reader.origins import Origins
 from workers.reader.pasted import show
@@ -55,8 +57,13 @@ def _read(run: Run) -> None:
         connection = connection_of(Cluster.objects.get(pk=search.cluster))
         if search.query.origin:
             run.origins = Origins(BatchHeaders(connection, search.topic), search, run.progress)
-        with RecordLog(connection, search.topic, committed=search.query.isolation == "committed") as records:
+        with (
+            Export(search, run.progress) if search.export else nullcontext() as run.export,
+            RecordLog(connection, search.topic, committed=search.query.isolation == "committed") as records,
+        ):
             _end(run, *_outcome(run, records))
+    except Over as over:
+        _end(run, over.state, over.reason)
     except GatewayError as error:
         _end(run, "failed", explain(error).detail)
 

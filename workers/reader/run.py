@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from console.clock import now_ms
 from console.gateway.schema_registry import SchemaRegistry
@@ -14,9 +15,12 @@ from workers.reader.decoder import Decoder
 from workers.reader.opened import Schemas
 from workers.reader.origins import Origins
 
+if TYPE_CHECKING:
+    from workers.reader.exporting import Export
+
 TELL_S = 0.25
 STOP_LOOK_S = 0.25
-RUN_S = 600.0
+RUN_S, EXPORT_S = 600.0, 3600.0
 UNWATCHED_S = 60.0
 """A live search that nobody has looked at for so long ends."""
 LIVE_KEPT = 500
@@ -35,6 +39,7 @@ class Run:
 
     def __init__(self, search: Search, progress: Progress, bytes_per_s: int, registry: SchemaRegistry | str | None = None) -> None:
         self.origins: Origins | None = None
+        self.export: Export | None = None
         self.schemas = Schemas(registry, search.topic, Decoder())
         self.search, self.progress, self._bytes_per_s = search, progress, bytes_per_s
         self.spans: dict[int, Span] = {span.partition: span for span in progress.spans}
@@ -79,6 +84,8 @@ class Run:
         if now_s - self._looked_s >= STOP_LOOK_S:
             self._looked_s = now_s
             self._look(now_s)
+        if self.export is not None and self.export.is_full:
+            raise Over("full", "The file has as much as one may.")
         ahead_s = (self.bytes_read - self._bytes_before) / self._bytes_per_s - (now_s - self._began_s)
         if ahead_s > 0:
             time.sleep(min(ahead_s, TELL_S))
@@ -87,8 +94,9 @@ class Run:
         reason = store.stopped(self.search.id)
         if reason is not None:
             raise Over("stopped", reason)
-        if now_s - self._began_s > RUN_S:
-            raise Over("timed_out", f"It has read for {RUN_S / 60:.0f} minutes, which is as long as one run may.")
+        run_s = EXPORT_S if self.export is not None else RUN_S
+        if now_s - self._began_s > run_s:
+            raise Over("timed_out", f"It has read for {run_s / 60:.0f} minutes, which is as long as one run may.")
         if self.is_live and now_ms() - max(store.looked_ms(self.search.id), self._began_ms) > UNWATCHED_S * 1000:
             raise Over("stopped", "Nobody has looked at it for a minute.")
 
@@ -97,4 +105,7 @@ class Run:
         self.progress.read_ms = self._read_ms_before + round((self._told_s - self._began_s) * 1000)
         self.progress.spans = list(self.spans.values())
         news, self._news = self._news, []
+        if self.export is not None:
+            self.export.write(news)
+            news = []
         store.tell(self.search, self.progress, news, LIVE_KEPT if self.is_live else 1_000_000)

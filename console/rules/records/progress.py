@@ -54,6 +54,8 @@ class Search(Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
     chars: int = 4096
     """How much of a key, a value or a header is kept."""
+    export: Literal["", "ndjson", "csv"] = ""
+    """What is found is written into a file of this kind, and nowhere else."""
     pasted: Raw | None = None
     """Nothing is read then: this one is what there is to be found."""
 
@@ -70,6 +72,8 @@ class Progress(Struct, kw_only=True):
     unfit: int = 0
     """Records that could not be looked into for a JSON path."""
     runs: int = 0
+    file_bytes: int = 0
+    """How much of an export's file is written."""
     read_ms: int = 0
     """Time spent reading, over all runs."""
     told_ms: int = 0
