@@ -20,6 +20,7 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.renderers import BaseRenderer
 
 from console.api.answers import Listed, Problem
+from console.api.examples import put_examples
 from console.api.naming import operation_name, renamed, shape_names
 from console.api.once import HEADER, begin
 from console.queries import BadQuery
@@ -98,6 +99,7 @@ class Described(NinjaAPI):
                     _problems(method, path, shapes[Problem], operation["operationId"] in for_roles)
                 )
                 operation["operationId"] = operation_name(method, path.removeprefix(ROOT), lists=_is_list(view.answers))
+        put_examples(found)
         return found
 
     def _operations(self) -> Iterator[Any]:

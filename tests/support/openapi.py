@@ -29,8 +29,12 @@ def check_answer(method: str, path: str, status: int, kind: str, body: Any) -> N
         assert not body, f"{method} {path} answers {status} with a body"
         return
     assert kind in content, f"{method} {path} answers {status} as {kind}"
-    wrong = list(_wrong(content[kind]["schema"], body, "body"))
+    wrong = wrong_with(content[kind]["schema"], body)
     assert not wrong, f"{method} {path} {status}: {wrong[:5]}"
+
+
+def wrong_with(schema: Mapping[str, Any], value: Any) -> list[str]:
+    return _wrong(schema, value, "body")
 
 
 def _operation(method: str, path: str) -> dict[str, Any] | None:
