@@ -15,14 +15,15 @@ NOTES = "## Notes by hand"
 NO_NOTES = "Nothing noted yet; what stands below this line stays when the page is made anew."
 SIGNS = {Verdict.REACHED: "**goal reached**", Verdict.AHEAD: "ahead", Verdict.EVEN: "even", Verdict.BEHIND: "**behind**"}
 HOW = """\
-Three brokers each, over one ZooKeeper, with the same settings (those of Kafka but for a session of 6 s) and their data in {folder}.
-They take turns: in each round one kind is asked, then the other, the first of them changing; what is compared is ours by Kafka's *of the
-same round*. Brokers of Kafka run as `kafka-server-start.sh` starts them (1 GB of heap, G1), and are driven until their JVM no longer gets
-faster. Figures are medians, with the least and the greatest in brackets. CPU is that of the three broker processes alone; a request is one
-of the client's. Clients keep five requests on their way to a broker, and wait for nothing unless batches are of 1 MB (10 ms). Latency
-counts from the moment a record was due; 100 % load is what the slower kind takes from the same two clients. *Client-bound*:
-the client had nearly a core of its own, so the brokers could have done more. *Even*: the rounds do not agree who is ahead, or it is less
-than 5 %. In sync is what brokers tell clients: ours tell the controller of a grown ISR as Kafka 2.7 did, every few seconds.
+Three brokers each, over one ZooKeeper, with the same settings (those of Kafka but for a session of 6 s) and their data in {folder}. They
+take turns: in each round one kind is asked, then the other, the first of them changing; what is compared is ours by Kafka's *of the same
+round*. Brokers of Kafka run as `kafka-server-start.sh` starts them (1 GB of heap, G1), and are driven until their JVM no longer gets
+faster. Figures are medians, with the least and the greatest in brackets; one without brackets was taken once, as those of many partitions
+are. CPU is that of the three broker processes alone; a request is one of the client's. Clients keep five requests on their way to a
+broker, and wait for nothing unless batches are of 1 MB (10 ms). Latency counts from the moment a record was due; 100 % load is what the
+slower kind takes from the same two clients. *Client-bound*: the client had nearly a core of its own, so the brokers could have done more.
+*Even*: the rounds do not agree who is ahead, or it is less than 5 %. In sync is what brokers tell clients: ours tell the controller of a
+grown ISR as Kafka 2.7 did, every few seconds.
 """
 
 
@@ -57,7 +58,11 @@ def summary(findings: Sequence[Finding]) -> str:
         f"Of {len(findings)} comparisons Highwater is ahead in {ahead}, even in {counts[Verdict.EVEN]}, behind in {counts[Verdict.BEHIND]}"
         f"; {counts[Verdict.REACHED]} of {goals} goals are reached."
     )
-    behind = [f"- {f.row.words}: {f.measure.words} {_ratio(f.ratio)}" for f in findings if f.verdict is Verdict.BEHIND]
+    behind = [
+        f"- {f.row.chapter.partition(':')[0]}, {f.row.words}: {f.measure.words} {_ratio(f.ratio)}"
+        for f in findings
+        if f.verdict is Verdict.BEHIND
+    ]
     return "\n".join([head, *(["", "Behind:", "", *behind] if behind else [])])
 
 

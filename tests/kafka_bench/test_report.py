@@ -73,7 +73,10 @@ def test_the_page_of_a_small_sample(tmp_path: Path) -> None:
     assert "| throughput | produce 1 KB, batches of 16 KB, acks=1, 1 replica, 1 partition | MB/s | 100 (90–110) | 160 (150–170) |" in text
     assert "| 1.55 (1.50–1.78) | ≥ 1.5 | **goal reached**, client-bound |" in text
     assert "| launch → all know each other | start of three brokers | s | 12 | 1 | 0.08 | ≤ 0.1 | **goal reached** |" in text
-    assert "- produce 1 KB, batches of 16 KB, acks=1, 1 replica, 1 partition: brokers' CPU a GB 1.20 (1.20–1.20)" in text
+    assert (
+        "- Throughput with librdkafka, produce 1 KB, batches of 16 KB, acks=1, 1 replica, 1 partition: brokers' CPU a GB 1.20 (1.20–1.20)"
+        in text
+    )
     assert "| 9 | – | ≤ 0.5 | not known |" in text
     assert "- partitions-10000, highwater, round 1: `Failed: no <b>replicas</b> | in sync`\n" in text
     assert "A \\| processor, 2 cores" in text
