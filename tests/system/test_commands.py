@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import time
@@ -217,6 +218,35 @@ def test_names_are_completed_from_rest(system: ConsoleSystem, highwater: Command
     assert completed(f"{data} topics describe complete-m") == [name]
     assert "topics" in completed(f"{data} top")
     assert completed(f"{data} topics list --cluster lo") == ["local"]
+
+
+def test_records_are_searched_for(system: ConsoleSystem, highwater: Commands, make_topic: MakeTopic) -> None:
+    topic = make_topic("searched", [[1, 2, 3]])
+    produce(system, topic, [b"value %d" % n for n in range(40)])
+    done = highwater.run("records", "search", topic, "--text", "value 3", "--start", "oldest")
+    assert done.returncode == 0, done.stderr
+    assert [line.split("  ")[0] for line in done.stdout.splitlines()] == ["0/3", *(f"0/{n}" for n in range(30, 40))]
+    assert done.stdout.splitlines()[0].endswith("-  value 3")
+    assert "11 records found" in done.stderr and "nothing was skipped" in done.stderr
+    found = highwater.json("records", "search", topic, "--count", "3", "--origin")
+    assert ([one["offset"] for one in found["items"]], found["search"]["state"]) == ([39, 38, 37], "full")
+    assert found["items"][0]["origin"] is not None
+    assert highwater.run("records", "search", topic, "--text", "[", "--regex").returncode == 1
+
+
+def test_ctrl_c_stops_the_search_itself(system: ConsoleSystem, highwater: Commands, rest: Rest, make_topic: MakeTopic) -> None:
+    topic = make_topic("followed", [[1, 2, 3]])
+    words = [sys.executable, "-m", "cli.main", "--data", str(system.data), "records", "search", topic, "--start", "live"]
+    with subprocess.Popen(words, cwd=ROOT, env=highwater.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None and running.stderr is not None
+        while "records read" not in running.stderr.readline():  # told once it reads, from the end that there is then
+            assert running.poll() is None
+        produce(system, topic, [b"one", b"two"])
+        assert [running.stdout.readline().split("  ")[-1].strip() for _ in range(2)] == ["one", "two"]
+        running.send_signal(signal.SIGINT)
+        said = running.stderr.read()
+        assert running.wait(60) == 130
+    assert "2 records found" in said and "stopped it" in said
 
 
 def test_records_are_copied_by_a_worker(system: ConsoleSystem, highwater: Commands, make_topic: MakeTopic) -> None:
