@@ -6,6 +6,8 @@ import pytest
 
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
+from broker_core.protocol.api import ApiKey
+from broker_core.records.batch import Record, build_batch
 from tests.simulation.chaos import run
 from tests.simulation.scenarios import stored_state
 from tests.simulation.suspicions import KIND, WrongSuspicions
@@ -88,9 +90,17 @@ def test_one_broker_that_has_it_off_turns_it_off_for_all() -> None:
         assert not any(broker.services.controller.is_active for broker in cluster.brokers.values())
 
 
+def ask_to_write(cluster: BrokerCluster, broker_id: int, partition: int, value: str) -> int:
+    """The error code of one acks=all record sent to that broker, whoever leads."""
+    records = build_batch([Record(0, cluster.world.scheduler.wall_ms(), None, value.encode(), ())])
+    data = [{"index": partition, "records": records}]
+    payload = {"transactional_id": None, "acks": -1, "timeout": 10_000, "topic_data": [{"name": "t", "partition_data": data}]}
+    return int(cluster.ask(broker_id, ApiKey.PRODUCE, 11, payload).responses[0].partition_responses[0].error_code)
+
+
 @pytest.mark.parametrize("led_by_controller", [False, True], ids=["leader", "leader and controller"])
 def test_a_leader_that_lives_is_taken_back_and_nothing_is_lost(led_by_controller: bool) -> None:
-    """All others take it for dead while it serves on; then it answers again, in the session it had."""
+    """All others take it for dead while it serves on, and acknowledges nothing; then it answers again, in the session it had."""
     with early() as cluster:
         leader, partition = begin(cluster, led_by_controller=led_by_controller)
         tp = TopicPartition("t", partition)
@@ -98,10 +108,12 @@ def test_a_leader_that_lives_is_taken_back_and_nothing_is_lost(led_by_controller
         wrong = WrongSuspicions(cluster, 1, 0, 0)
         wrong.suspect(leader, cluster.world.scheduler.now_us / 1000 + 3_000)
         cluster.until(lambda: stored_state(cluster, tp)[0] not in (leader, -1), 1_000)
-        assert cluster.produce("t", "after", partition=partition).error_code == ErrorCode.NONE
+        deposed = ask_to_write(cluster, leader, partition, "lost")
         cluster.until(lambda: all(len(cluster.isr(broker_id, "t", partition)) == 3 for broker_id in cluster.ids), 20_000)
         assert cluster.world.ensemble.expirations == 0
         assert stored_state(cluster, tp)[0] != leader
+        assert deposed != ErrorCode.NONE
+        assert cluster.produce("t", "after", partition=partition).error_code == ErrorCode.NONE
         assert cluster.consume("t", partition) == ["before", "after"]
 
 
