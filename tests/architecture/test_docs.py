@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from cli import main
 from tests.support.openapi import document
@@ -17,6 +19,8 @@ from tests.support.openapi import document
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 SHELL = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
+HTTP = re.compile(r"^```http\n(.*?)^```", re.DOTALL | re.MULTILINE)
+REQUEST = re.compile(r"(GET|POST|PUT|PATCH|DELETE) (/api/v1/\S+?)(?:\?(\S+))?\n(\{.*\}\n)?")
 ADDRESS = re.compile(r"/api/v1(/[\w/{}.@-]*)")
 
 
@@ -60,3 +64,25 @@ def test_addresses_of_rest_are_there(page: Path) -> None:
     ]
     for found in ADDRESS.finditer(page.read_text()):
         assert any(re.fullmatch(shape, found[0]) for shape in shapes), f"{page.name}: {found[0]}"
+
+
+def requests() -> list[tuple[str, str, str, str]]:
+    """Method, path, query and body of all blocks of HTTP."""
+    blocks = [block for page in PAGES for block in HTTP.findall(page.read_text())]
+    found = [[one.groups(default="") for one in REQUEST.finditer(block)] for block in blocks]
+    assert all(found), "a block that is no request"
+    return [one for some in found for one in some]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("method", "path", "query", "body"), requests())
+def test_a_request_of_rest_is_taken(method: str, path: str, query: str, body: str) -> None:
+    """Its address and method are there, its parameters may be so, and its body is one that fits."""
+    shapes = [shape for shape in document()["paths"] if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(shape)), path)]
+    found = document()["paths"][min(shapes, key=lambda shape: shape.count("{"))][method.lower()]
+    takes = {one["name"]: Draft202012Validator(one["schema"]) for one in found["parameters"] if one["in"] == "query"}
+    for name, _, value in (part.partition("=") for part in query.split("&") if part):
+        assert any(takes[name].is_valid(one) for one in ([value, int(value)] if value.isdigit() else [value])), name
+    assert bool(body) is ("requestBody" in found)
+    if body:
+        schema = {**found["requestBody"]["content"]["application/json"]["schema"], "components": document()["components"]}
+        assert [error.message for error in Draft202012Validator(schema).iter_errors(json.loads(body))] == []
