@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -14,7 +15,8 @@ import pytest
 from tests.support.clients import produce
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
-from tests.support.rest import LOCAL, Rest, Visitor
+from tests.support.rest import LOCAL, Rest, Visitor, ask
+from tests.system.conftest import make_token
 
 OVER = ("done", "full", "stopped", "timed_out", "interrupted", "failed")
 
@@ -68,6 +70,23 @@ def test_a_viewer_reads_and_finds(system: ConsoleSystem, people: dict[str, Rest]
     visitor = Visitor(system.layout.console_port, system.password)
     table = visitor.get(f"/topics/{topic}/records/download?search={search['id']}&as=csv").body
     assert len(table.splitlines()) > 120 and table.startswith("partition,offset,")
+
+
+def test_all_that_is_found_is_fetched_as_a_file(system: ConsoleSystem, rest: Rest, new_topic: Callable[..., str]) -> None:
+    topic = new_topic(1)
+    produce(system, topic, [b"%d of many" % n for n in range(700)])
+    known(rest, topic)
+    begun = rest.ask("POST", f"{LOCAL}/topics/{topic}/exports", {"text": "of many", "as": "csv"})
+    assert begun.status == 202, begun
+    export = ended(rest, begun.body)
+    assert (export["state"], export["found"]) == ("done", 700)
+    token = {"Authorization": f"Bearer {make_token(system, 'fetches-a-file', 'viewer')}"}
+    path = f"{LOCAL}/searches/{export['id']}/file"
+    file = ask(rest.port, "GET", path, headers=token)
+    assert (file.status, file.kind, len(file.body)) == (200, "text/csv", export["file_bytes"])
+    assert [row["value"] for row in csv.DictReader(file.body.splitlines())] == [f"{n} of many" for n in range(700)]
+    assert ask(rest.port, "GET", path).status == 401
+    assert rest.ask("POST", f"{LOCAL}/topics/{topic}/exports", {"start": "live"}).status == 422
 
 
 def test_a_reader_that_is_killed_loses_nothing_and_finds_nothing_twice(
