@@ -16,9 +16,13 @@ from tests.support.shared import healed, running
 _numbers = itertools.count()
 
 
+SETTINGS = {"highwater.early.failover.enable": "true", "zookeeper.session.timeout.ms": "10000"}
+"""A kill is acted on at once, long before a session ends, on a slow machine too; only a pause waits for that."""
+
+
 @pytest.fixture(scope="session")
 def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestCluster]:
-    yield from running(TestCluster(tmp_path_factory.mktemp("cluster") / "data", {"highwater.early.failover.enable": "true"}))
+    yield from running(TestCluster(tmp_path_factory.mktemp("cluster") / "data", SETTINGS))
 
 
 @pytest.fixture
