@@ -101,7 +101,7 @@ def _query(asked: Asked) -> Query:
 
 def _found(search: Search, asked: Asked) -> Found:
     progress = await_progress(search, WAIT_S)
-    found = store.found(search.id, 0, 1)
+    found = store.found(search, 0, 1)
     if found and (asked.place is None or found[0].offset == asked.place[1]):
         return found[0]
     if progress.state == "failed":

@@ -155,7 +155,7 @@ def _query(payload: NewSearch) -> Query:
 
 
 def _state(search: Search) -> SearchState:
-    progress = store.progress(search.id)
+    progress = store.look(search)
     return SearchState(
         id=search.id,
         topic=search.topic,
@@ -178,7 +178,7 @@ def records(request: Any, cluster_id: str, name: str, payload: FromQuery[NewSear
         raise BadQuery("start", "Live records have no end to wait for: ask for a search by POST.")
     search = search_records(request.auth, queries.cluster_of(cluster_id), name, _query(payload))
     await_progress(search, WAIT_S)
-    return FoundNow(_state(search), in_order(store.found(search.id, 0, COUNT_MAX), search.query.order))
+    return FoundNow(_state(search), in_order(store.found(search, 0, COUNT_MAX), search.query.order))
 
 
 @router.post(IN_TOPIC + "/searches", auth=Bearer(VIEWER, "read records"), response={202: Any})
@@ -237,7 +237,7 @@ def found(request: Any, cluster_id: str, search_id: str, limit: Limit = 100, cur
     """In the order in which they were found. All of them as lines of JSON or as a table: `…/records.ndjson`, `…/records.csv`."""
     one = search_or_fail(request.auth, queries.cluster_of(cluster_id), search_id)
     first = number_cursor(cursor) or 0
-    rows = list(enumerate(store.found(one.id, first, limit + 1), first + 1))
+    rows = list(enumerate(store.found(one, first, limit + 1), first + 1))
     page = listed(rows, limit, lambda row: str(row[0]))
     return Listed([row for _, row in page.items], page.next)
 
@@ -254,7 +254,7 @@ def as_table(request: Any, cluster_id: str, search_id: str) -> HttpResponse:
 
 def _file(request: Any, cluster_id: str, search_id: str, media: str, write: Any) -> HttpResponse:
     one = search_or_fail(request.auth, queries.cluster_of(cluster_id), search_id)
-    rows = in_order(store.found(one.id, 0, COUNT_MAX), one.query.order)
+    rows = in_order(store.found(one, 0, COUNT_MAX), one.query.order)
     return HttpResponse("".join(write(rows)), content_type=media)
 
 

@@ -114,19 +114,33 @@ def progress(search_id: str) -> Progress:
         return seen(_progress(client, search_id), now_ms())
 
 
+def look(search: Search) -> Progress:
+    """The progress, told to somebody: that keeps the search."""
+    with _redis() as client:
+        pipe = client.pipeline(transaction=False)
+        _looked(pipe, search)
+        pipe.execute()
+        return seen(_progress(client, search.id), now_ms())
+
+
+def _looked(pipe: redis.client.Pipeline, search: Search) -> None:
+    """Keeps the search, and tells a live one that somebody looks; an export goes when its file does."""
+    pipe.set(_key(search.id, "looked"), now_ms(), ex=TTL_S)
+    for part in () if search.export else ("search", "progress", "found"):
+        pipe.expire(_key(search.id, part), TTL_S)
+
+
 def _progress(client: redis.Redis, search_id: str) -> Progress:
     found = decode(client.get(_key(search_id, "progress")), Progress)
     return found or Progress(state="interrupted", reason="What it came to is not kept any more.")
 
 
-def found(search_id: str, first: int, count: int) -> list[Found]:
-    """Results in the order in which they were found; looking at a search keeps it, and tells a live one that somebody looks."""
+def found(search: Search, first: int, count: int) -> list[Found]:
+    """Results in the order in which they were found, told to somebody: that keeps the search."""
     with _redis() as client:
         pipe = client.pipeline(transaction=False)
-        pipe.lrange(_key(search_id, "found"), first, first + count - 1)
-        pipe.set(_key(search_id, "looked"), now_ms(), ex=TTL_S)
-        for part in ("search", "progress", "found"):
-            pipe.expire(_key(search_id, part), TTL_S)
+        pipe.lrange(_key(search.id, "found"), first, first + count - 1)
+        _looked(pipe, search)
         return decode_all(pipe.execute()[0], Found)
 
 

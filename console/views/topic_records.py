@@ -98,10 +98,10 @@ def _found(request: Any, search: Search) -> dict[str, Any]:
 def _rows(search: Search, kept: int, first: int) -> list[Found]:
     """Of a live search the newest come first."""
     if search.query.start == "live":
-        return store.found(search.id, 0, COUNT_MAX)[::-1][first : first + SHOWN]
+        return store.found(search, 0, COUNT_MAX)[::-1][first : first + SHOWN]
     if search.query.order == "found":
-        return store.found(search.id, first, SHOWN)
-    return in_order(store.found(search.id, 0, kept), search.query.order)[first : first + SHOWN]
+        return store.found(search, first, SHOWN)
+    return in_order(store.found(search, 0, kept), search.query.order)[first : first + SHOWN]
 
 
 def _encoded(query: dict[str, str]) -> str:
@@ -152,7 +152,7 @@ def topic_records_download(request: Any, name: str) -> HttpResponse:
     if kind not in DOWNLOADS:
         raise NotFound(f"Found records can be had as {' or '.join(DOWNLOADS)}.")
     media, write = DOWNLOADS[kind]
-    found = in_order(store.found(search.id, 0, COUNT_MAX), search.query.order)
+    found = in_order(store.found(search, 0, COUNT_MAX), search.query.order)
     headers = {"Content-Disposition": f'attachment; filename="records.{kind}"'}
     return HttpResponse("".join(write(found)), content_type=media, headers=headers)
 
@@ -168,7 +168,7 @@ def topic_record(request: Any, name: str, partition: int, offset: int) -> HttpRe
         raise NotFound(str(error)) from error
     search = search_records(actor_of(request), request.cluster, name, query, whole=True)
     progress = await_progress(search, RECORD_WAIT_S)
-    found = store.found(search.id, 0, 1)
+    found = store.found(search, 0, 1)
     if not found or found[0].offset != offset:
         raise _missing(progress, partition, offset)
     back = reverse("topic_records", args=[name])

@@ -67,7 +67,7 @@ class Topic:
 
     def read(self, search: Search) -> tuple[Progress, list[Found]]:
         child.read(search)
-        return store.progress(search.id), store.found(search.id, 0, COUNT_MAX)
+        return store.progress(search.id), store.found(search, 0, COUNT_MAX)
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_all_that_is_found_is_in_the_file(topic: Topic) -> None:
     search = asked(topic, text="wanted")
     child.read(search)
     progress = store.progress(search.id)
-    assert (progress.state, progress.found, store.found(search.id, 0, 10)) == ("done", 1500, [])
+    assert (progress.state, progress.found, store.found(search, 0, 10)) == ("done", 1500, [])
     assert [line["offset"] for line in lines(search)] == list(range(1, 3000, 2))
     row = AuditEntry.objects.get(action="export records")
     assert (row.target, row.after["as"], "text" in row.after) == (topic.name, "ndjson", False)

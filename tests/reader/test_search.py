@@ -232,7 +232,7 @@ def test_nothing_comes_twice_from_a_reader_that_was_taken_for_dead(topic: Topic)
     late.state = "done"
     with pytest.raises(store.Overtaken):
         store.tell(search, late, found, keep=100)
-    assert len(store.found(search.id, 0, 100)) == 10
+    assert len(store.found(search, 0, 100)) == 10
 
 
 def test_live_records_are_those_that_come_from_now_on(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,7 @@ def test_what_happens_is_told(highwater: Commands, make_topic: MakeTopic, rest: 
 
 def test_names_are_completed_from_rest(system: ConsoleSystem, highwater: Commands, make_topic: MakeTopic, tmp_path: Path) -> None:
     name = make_topic("complete-me", [[1, 2, 3]])
+    highwater.said("settings")  # which makes the token
 
     def completed(line: str) -> list[str]:
         told = tmp_path / "told"
@@ -234,7 +236,16 @@ def test_records_are_searched_for(system: ConsoleSystem, highwater: Commands, ma
     assert highwater.run("records", "search", topic, "--text", "[", "--regex").returncode == 1
 
 
-def test_ctrl_c_stops_the_search_itself(system: ConsoleSystem, highwater: Commands, rest: Rest, make_topic: MakeTopic) -> None:
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A program that is started in the background may ignore SIGINT, and what it starts would too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_stops_the_search_itself(system: ConsoleSystem, highwater: Commands, make_topic: MakeTopic) -> None:
     topic = make_topic("followed", [[1, 2, 3]])
     words = [sys.executable, "-m", "cli.main", "--data", str(system.data), "records", "search", topic, "--start", "live"]
     with subprocess.Popen(words, cwd=ROOT, env=highwater.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
