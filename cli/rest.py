@@ -7,6 +7,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -16,6 +17,7 @@ from cli.errors import Problem, Unreachable, Usage
 API = "/api/v1"
 PAGE, TAIL = 500, 50
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
+PIECE_BYTES = 256 * 1024
 TRIES = 2
 """A change has a key, so that it may be sent again when its answer got lost."""
 BUSY, BUSY_TRIES, BUSY_PAUSE_S = "cluster-busy", 15, 2.0
@@ -67,6 +69,19 @@ class Rest:
                     raise
         raise AssertionError("the last try returns or raises")
 
+    def pieces(self, path: str) -> Iterator[bytes]:
+        """A file, as it comes. `Unreachable` where it breaks off."""
+        with self._answered("GET", f"{self._prefix}{API}{path}", None, {}) as response:
+            if response.status >= 300:
+                self._read(response.status, response.read(ANSWER_BYTES_MAX))
+            left = int(response.headers["Content-Length"])
+            while left > 0:
+                piece = response.read(min(PIECE_BYTES, left))
+                if not piece:
+                    raise ConnectionResetError(f"the file broke off with {left} bytes missing")
+                left -= len(piece)
+                yield piece
+
     def _ask(self, method: str, path: str, query: Mapping[str, Any], body: Any = None, more: Mapping[str, str] | None = None) -> Any:
         for left in reversed(range(BUSY_TRIES)):
             try:
@@ -80,12 +95,16 @@ class Rest:
     def _ask_once(self, method: str, path: str, query: Mapping[str, Any], body: Any, more: Mapping[str, str] | None) -> Any:
         asked = {name: value for name, value in query.items() if value not in (None, "")}
         where = f"{self._prefix}{API}{path}" + (f"?{urlencode(asked)}" if asked else "")
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", **(more or {})}
+        with self._answered(method, where, body, more or {}) as response:
+            return self._read(response.status, response.read(ANSWER_BYTES_MAX))
+
+    @contextmanager
+    def _answered(self, method: str, where: str, body: Any, more: Mapping[str, str]) -> Iterator[http.client.HTTPResponse]:
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", **more}
         connection = self._kind(self._host, self._port, timeout=self._timeout_s)
         try:
             connection.request(method, where, None if body is None else json.dumps(body).encode(), headers)
-            response = connection.getresponse()
-            return self._read(response.status, response.read(ANSWER_BYTES_MAX))
+            yield connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
             raise Unreachable(f"The console at {self.url} does not answer: {error or type(error).__name__}.") from error
         finally:

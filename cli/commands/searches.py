@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from typing import Any
 
@@ -33,32 +34,32 @@ def add_to(actions: Any) -> None:
     search = verb(actions, "search", _search, "find records of a topic; Ctrl-C stops the search")
     takes(search, "topic", "topic")
     search.add_argument("--start", choices=STARTS, default="newest", help="default: newest")
-    search.add_argument("--offset", type=int, help="with --start offset")
-    search.add_argument("--partition", type=int, help="default: all")
     search.add_argument("--count", type=int, default=50, help="find at most so many, up to 500; default: 50")
+    add_filters(search)
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Which records are wanted."""
+    parser.add_argument("--offset", type=int, help="with --start offset")
+    parser.add_argument("--partition", type=int, help="default: all")
     for name, words in TEXTS.items():
-        search.add_argument(f"--{name}", default="", help=words)
-    search.add_argument("--where", choices=("any", "key", "value"), default="any", help="where the text is looked for")
-    search.add_argument("--regex", action="store_true", help="the text is a pattern (RE2)")
-    search.add_argument("--ignore-case", action="store_true", help="upper and lower case are the same")
-    search.add_argument("--isolation", choices=("uncommitted", "committed"), default="uncommitted")
-    search.add_argument("--origin", action="store_true", help="who wrote each, and control records")
+        parser.add_argument(f"--{name}", default="", help=words)
+    parser.add_argument("--where", choices=("any", "key", "value"), default="any", help="where the text is looked for")
+    parser.add_argument("--regex", action="store_true", help="the text is a pattern (RE2)")
+    parser.add_argument("--ignore-case", action="store_true", help="upper and lower case are the same")
+    parser.add_argument("--isolation", choices=("uncommitted", "committed"), default="uncommitted")
+    parser.add_argument("--origin", action="store_true", help="who wrote each, and control records")
+
+
+def asked(options: Any) -> dict[str, Any]:
+    """What of the options is said at all."""
+    given = {name: getattr(options, name, None) for name in NAMES}
+    return {name: value for name, value in given.items() if value not in (None, "", False)} | {"case": not options.ignore_case}
 
 
 def _search(shell: Shell) -> None:
-    o = shell.options
-    asked = {name: getattr(o, name) for name in NAMES if getattr(o, name) not in (None, "", False)} | {"case": not o.ignore_case}
-    state = shell.rest.change("POST", shell.at("topics", o.topic, "searches"), asked)
-    following = Following(shell, state)
-    try:
-        following.until_over()
-    except KeyboardInterrupt:
-        following.stop()
-        raise
-    finally:
-        following.end()
-    if following.state["state"] in ENDED_EARLY:
-        raise Stopped(f"The search did not come to its end: {following.state['reason']}")
+    state = shell.rest.change("POST", shell.at("topics", shell.options.topic, "searches"), asked(shell.options))
+    Following(shell, state).to_its_end()
 
 
 class Following:
@@ -69,7 +70,19 @@ class Following:
         self.items: list[Any] = []
         self._seen, self._told_s = 0, time.monotonic()
 
-    def until_over(self) -> None:
+    def to_its_end(self) -> None:
+        """`Stopped` where it does not come there; Ctrl-C stops the search itself."""
+        try:
+            self._until_over()
+        except KeyboardInterrupt:
+            self._stop()
+            raise
+        finally:
+            self.end()
+        if self.state["state"] in ENDED_EARLY:
+            raise Stopped(f"The search did not come to its end: {self.state['reason']}")
+
+    def _until_over(self) -> None:
         while True:
             self.state = self._shell.rest.get(self._path)
             self._take()
@@ -77,7 +90,7 @@ class Following:
                 return
             if time.monotonic() - self._told_s >= TELL_EVERY_S:
                 self._told_s = time.monotonic()
-                self._shell.say(self.state["sentence"])
+                self._shell.say(self.told())
             time.sleep(LOOK_EVERY_S)
 
     def _take(self) -> None:
@@ -100,11 +113,14 @@ class Following:
         else:
             print(_line(one), flush=True)
 
-    def stop(self) -> None:
+    def told(self) -> str:
+        return str(self.state["sentence"])
+
+    def _stop(self) -> None:
         self.state = self._shell.rest.change("POST", f"{self._path}/stop")
 
     def end(self) -> None:
-        self._shell.say(f"{self.state['sentence']} {self.state['reason']}".strip())
+        self._shell.say(f"{self.told()} {self.state['reason']}".strip())
         if self._shell.options.json:
             self._shell.show({"search": self.state, "items": self.items}, "")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 from django.core.exceptions import RequestDataTooBig
@@ -28,7 +28,15 @@ from console.roles import VIEWER
 from console.rules.problems import KINDS
 
 View = TypeVar("View", bound=Callable[..., Any])
-Answers = Mapping[int, type[Struct] | None]
+
+
+class File(NamedTuple):
+    """An answer that is no JSON: which media types it may have."""
+
+    media: tuple[str, ...]
+
+
+Answers = Mapping[int, type[Struct] | File | None]
 NAME_CHARS_LIMIT = 60
 """Of a name that is repeated to whoever sent it."""
 ROOT = "/api/v1"
@@ -61,7 +69,7 @@ class Renderer(BaseRenderer):
         return msgspec.json.encode(data)
 
 
-def answers(model: type[Struct] | None = None, /, **by_status: type[Struct] | None) -> Callable[[View], View]:
+def answers(model: type[Struct] | File | None = None, /, **by_status: type[Struct] | None) -> Callable[[View], View]:
     """What a route answers with 200, or with other statuses: `answers(s201=Topic)`; None is an answer without a body."""
     found: Answers = {200: model} if model else {int(name[1:]): one for name, one in by_status.items()}
 
@@ -85,7 +93,7 @@ class Described(NinjaAPI):
         found = super().get_openapi_schema(**options)
         views = {self.get_openapi_operation_id(op): op.view_func for op in self._operations() if op.include_in_schema}
         for_roles = {self.get_openapi_operation_id(op) for op in self._operations() if _needs_role(op)}
-        models = list({model: None for view in views.values() for model in view.answers.values() if model})
+        models = list({model: None for view in views.values() for model in view.answers.values() if model and not isinstance(model, File)})
         for shape in found["components"]["schemas"].values():
             _take_field_titles(shape)
         shapes, definitions = _shapes(models)
@@ -133,7 +141,8 @@ def _put_examples_right(parameters: Sequence[dict[str, Any]]) -> None:
 
 
 def _is_list(found: Answers) -> bool:
-    return any(model is not None and issubclass(getattr(model, "__origin__", model), Listed) for model in found.values())
+    shapes = (model for model in found.values() if model is not None and not isinstance(model, File))
+    return any(issubclass(getattr(model, "__origin__", model), Listed) for model in shapes)
 
 
 def _operations_of(router: Router) -> Iterator[Any]:
@@ -210,8 +219,12 @@ def matching(view: View) -> View:
 
 def _answers(found: Answers, shapes: Mapping[type[Struct], Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     for status, model in found.items():
-        content = {"content": {"application/json": {"schema": shapes[model]}}} if model else {}
-        yield status, {"description": "Done; no body." if model is None else "OK" if status == 200 else "Taken.", **content}
+        if isinstance(model, File):
+            content = {media: {"schema": {"type": "string", "format": "binary"}} for media in model.media}
+        else:
+            content = {"application/json": {"schema": shapes[model]}} if model else {}
+        said = "Done; no body." if model is None else "OK" if status == 200 else "Taken."
+        yield status, {"description": said, **({"content": content} if content else {})}
 
 
 def _needs_role(operation: Any) -> bool:

@@ -194,6 +194,8 @@ def put_examples(document: dict[str, Any]) -> None:
     for responses in (operation["responses"] for found in document["paths"].values() for operation in found.values()):
         for status, answer in responses.items():
             for content in answer.get("content", {}).values():
+                if "$ref" not in content["schema"]:
+                    continue  # a file
                 name = content["schema"]["$ref"].rpartition("/")[2]
                 is_problem = name == Problem.__name__
                 key = problems[status]["summary"] if is_problem else name

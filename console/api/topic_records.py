@@ -19,7 +19,7 @@ from console.actions.records import await_progress, export_file, export_records,
 from console.actions.writing import placeholders, write_records
 from console.api.answers import Listed
 from console.api.bearer import Bearer
-from console.api.described import answers
+from console.api.described import File, answers
 from console.api.shapes import Confirm, Limit, RecordDeletion, Strict, TopicRecordDeletion, listed, number_cursor
 from console.errors import Invalid
 from console.queries import BadQuery
@@ -198,9 +198,10 @@ def export(request: Any, cluster_id: str, name: str, payload: NewExport) -> Stat
     return Status(202, _state(export_records(request.auth, queries.cluster_of(cluster_id), name, check(Query(**fields)), kind)))
 
 
-@router.get(ONE + "/file", include_in_schema=False)
+@router.get(ONE + "/file")
+@answers(File(tuple(media.partition(";")[0] for media in files.MEDIA.values())))
 def export_of(request: Any, cluster_id: str, search_id: str) -> HttpResponseBase:
-    """What is written of an export's file."""
+    """What is written of an export's file: all of it once the export is over. 404 while nothing was found, and a day after."""
     one = search_or_fail(request.auth, queries.cluster_of(cluster_id), search_id)
     path, size = export_file(one)
     headers = {"Content-Length": str(size)}

@@ -17,7 +17,7 @@ BYTES_MAX = 1_000_000_000
 ALL_BYTES_MAX = 5_000_000_000
 """Of all exports together; where they have more no other one begins."""
 PIECE_BYTES = 256 * 1024
-MEDIA = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
+MEDIA = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
 
 
 def folder() -> Path:

@@ -58,7 +58,8 @@ def told(*, problems: bool) -> Iterator[tuple[str, int, dict[str, Any], Any]]:
     """Name, status, content by media type and the example, of each documented answer that has a body."""
     for name, operation in operations():
         for status, answer in operation["responses"].items():
-            for content in (answer["content"],) if (status >= 400) is problems and "content" in answer else ():
+            is_file = status == 200 and "application/json" not in answer["content"]
+            for content in (answer["content"],) if (status >= 400) is problems and "content" in answer and not is_file else ():
                 (kind,) = content.values()
                 (example,) = kind["examples"].values()
                 yield name, status, content, document()["components"]["examples"][example["$ref"].rpartition("/")[2]]["value"]

@@ -38,7 +38,7 @@ def ask(port: int, method: str, path: str, body: bytes | None = None, headers: d
         response = connection.getresponse()
         text = response.read().decode()
         found = {name.lower(): value for name, value in response.getheaders()}
-        is_json = "json" in found.get("content-type", "")
+        is_json = found.get("content-type", "").partition(";")[0] in ("application/json", "application/problem+json")
         return Answer(response.status, found, json.loads(text) if is_json and text else text)
     finally:
         connection.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import pty
@@ -258,6 +259,27 @@ def test_ctrl_c_stops_the_search_itself(system: ConsoleSystem, highwater: Comman
         said = running.stderr.read()
         assert running.wait(60) == 130
     assert "2 records found" in said and "stopped it" in said
+
+
+def test_records_are_exported_into_a_file(system: ConsoleSystem, highwater: Commands, make_topic: MakeTopic, tmp_path: Path) -> None:
+    topic, file = make_topic("exported", [[1, 2, 3]]), tmp_path / "found.csv"
+    produce(system, topic, [b"value %d" % n for n in range(700)])
+    words = ("records", "export", topic, "--text", "value", "--output", str(file), "--as", "csv")
+    done = highwater.run(*words)
+    assert done.returncode == 0, done.stderr
+    assert "700 records found" in done.stderr and "written." in done.stderr and done.stdout == ""
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert [row["value"] for row in rows] == [f"value {n}" for n in range(700)]
+    refused = highwater.run(*words)
+    assert refused.returncode == 2 and "is there already" in refused.stderr
+    told = highwater.json(*words, "--force")
+    assert (told["state"], told["found"], told["file_bytes"]) == ("done", 700, file.stat().st_size)
+    lines = highwater.said("records", "export", topic, "--text", "value 69", "--output", "-").splitlines()
+    assert [json.loads(line)["offset"] for line in lines] == [69, *range(690, 700)]
+    assert highwater.run("records", "export", topic, "--text", "nowhere", "--output", str(tmp_path / "none")).returncode == 0
+    assert (tmp_path / "none").read_bytes() == b"" and sorted(one.name for one in tmp_path.iterdir()) == ["found.csv", "none"]
+    away = highwater.run("records", "export", topic, "--output", str(tmp_path / "no" / "folder"))
+    assert away.returncode == 1 and "cannot be written" in away.stderr
 
 
 def test_records_are_copied_by_a_worker(system: ConsoleSystem, highwater: Commands, make_topic: MakeTopic) -> None:
