@@ -45,7 +45,8 @@ FORMATS = f"How it is shown: one of {', '.join(CHOICES)}"
 
 class SearchState(Struct):
     """How far a search is. Offsets of a partition are read from `first` to `last` (exclusive; null: without an end), forward below `at`,
-    with `start` `newest` backward from `at` on; `empty` of them hold no record, `lost` were deleted before they could be read."""
+    with `start` `newest` backward from `at` on; `aborted` of them hold records of aborted transactions that were
+    left out, `empty` no record, `lost` were deleted before they could be read."""
 
     id: str
     topic: str

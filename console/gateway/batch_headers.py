@@ -1,4 +1,5 @@
-"""Who wrote a topic's records: headers of their batches, which librdkafka does not tell, and control records, which it leaves out.
+"""Who wrote a topic's records: headers of their batches, which librdkafka does not tell, control records and those of aborted
+transactions, which it leaves out.
 
 Raw answers to small fetches, read by kafka-python; what a batch holds is not unpacked. Blocking, for the reading process alone.
 """
@@ -18,15 +19,16 @@ from broker_core.errors import ErrorCode
 from console.gateway.asked_cluster import AskedCluster
 from console.gateway.connection import Connection
 from console.gateway.errors import GatewayError, from_code
-from console.rules.records.origin import Batch, Marker
+from console.rules.records.origin import Aborted, Batch, Marker, with_outcomes
 
 FETCH_BYTES = 64 * 1024
 """Asked for at once; a larger batch comes whole, as KIP-74 has it."""
+UNCOMMITTED, COMMITTED = 0, 1
 BY_NAME = 12
 """The last version of Fetch that names topics."""
+STRETCH_BYTES = 1024 * 1024
+"""The same, of offsets that are passed over."""
 WAIT_MS = 500
-STEPS_MAX = 200
-"""Fetches for one stretch of offsets without records: what lies behind is told to hold none, which is true too."""
 KEPT_MAX = 10_000
 MARKERS: dict[int, Marker] = {0: "abort", 1: "commit"}
 NEW_FORMAT = 2
@@ -49,44 +51,50 @@ class BatchHeaders:
         found = self._next(partition, offset)
         return found if found is not None and found.base_offset <= offset else None
 
-    def control(self, partition: int, first: int, until: int) -> Iterator[Batch]:
-        """Those of control records from `first` to `until` (exclusive)."""
+    def between(self, partition: int, first: int, until: int) -> Iterator[Batch]:
+        """Those that have offsets from `first` to `until` (exclusive)."""
         at = first
-        for _ in range(STEPS_MAX):
-            found = self._next(partition, at) if at < until else None
-            if found is None or found.base_offset >= until:
-                return
-            if found.control is not None and found.base_offset >= first:
+        while at < until:
+            found = self._next(partition, at, STRETCH_BYTES)
+            if found is None:
+                raise GatewayError("NOT_READ", f"partition {partition} has nothing that can be read at offset {at}")
+            if found.base_offset < until:
                 yield found
             at = found.last_offset + 1
 
-    def _next(self, partition: int, offset: int) -> Batch | None:
+    def _next(self, partition: int, offset: int, size: int = FETCH_BYTES) -> Batch | None:
         """The batch that has the offset, else the first one behind it that the same answer has."""
         known = self._known.get(partition, [])
         found = _holding(known, offset)
         if found is None:
-            fetched = self._fetched(partition, offset)
+            fetched = self._fetched(partition, offset, size)
             self._known[partition] = [*known, *fetched][-KEPT_MAX:]
             found = next((one for one in fetched if one.last_offset >= offset), None)
         return found
 
-    def _fetched(self, partition: int, offset: int) -> list[Batch]:
+    def _fetched(self, partition: int, offset: int, size: int) -> list[Batch]:
         try:
-            return _batches(self._fetch(partition, offset))
+            return self._decided(partition, offset, size)
         except GatewayError as error:
             if error.code not in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
                 raise
             self._leaders = {}
-            return _batches(self._fetch(partition, offset))
+            return self._decided(partition, offset, size)
 
-    def _fetch(self, partition: int, offset: int) -> bytes:
+    def _decided(self, partition: int, offset: int, size: int) -> list[Batch]:
+        """With what became of their transactions, up to where the first one is open; from there on without."""
+        raw, aborted = self._fetch(partition, offset, size, COMMITTED)
+        found = with_outcomes(_batches(raw), aborted)
+        return found if any(one.last_offset >= offset for one in found) else _batches(self._fetch(partition, offset, size, UNCOMMITTED)[0])
+
+    def _fetch(self, partition: int, offset: int, size: int, isolation: int) -> tuple[bytes, list[Aborted]]:
         topic = FetchRequest.FetchTopic
-        row = topic.FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
+        row = topic.FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=size)
         request = FetchRequest(
             max_wait_ms=WAIT_MS,
             min_bytes=0,
-            max_bytes=FETCH_BYTES,
-            isolation_level=0,
+            max_bytes=size,
+            isolation_level=isolation,
             topics=[topic(topic=self._topic, partitions=[row])],
             max_version=BY_NAME,
         )
@@ -94,10 +102,10 @@ class BatchHeaders:
         _check(answer.error_code if hasattr(answer, "error_code") else 0)
         for found in (row for one in answer.responses for row in one.partitions):
             if found.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-                return b""
+                return b"", []
             _check(found.error_code)
-            return bytes(found.records or b"")
-        return b""
+            return bytes(found.records or b""), [(one.producer_id, one.first_offset) for one in found.aborted_transactions or ()]
+        return b"", []
 
     def _leader(self, partition: int) -> int:
         if partition not in self._leaders:
@@ -142,6 +150,7 @@ def _batch(batch: Any) -> Batch:
         timestamp_ms=batch.max_timestamp,
         producer_id=batch.producer_id if has_producer else None,
         producer_epoch=batch.producer_epoch if has_producer else None,
+        records=batch.records_count,
         base_sequence=batch.base_sequence if has_producer and batch.base_sequence >= 0 else None,
         transactional=bool(batch.is_transactional),
         control=_marker(batch) if batch.is_control_batch else None,
@@ -157,4 +166,4 @@ def _marker(batch: Any) -> Marker:
 def _old(batch: Any) -> Batch:
     """Of message formats 0 and 1, which know no producers; a compressed one tells its last offset."""
     offsets = [record.offset for record in batch]
-    return Batch(base_offset=offsets[0], last_offset=offsets[-1], timestamp_ms=None)
+    return Batch(base_offset=offsets[0], last_offset=offsets[-1], timestamp_ms=None, records=len(offsets))

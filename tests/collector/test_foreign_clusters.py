@@ -113,13 +113,17 @@ def test_transactions_and_their_control_records_are_told_apart(both: list[Foreig
             found = one.ask("GET", f"/topics/ledger/records?start={start}&origin=true&order=offset").body
             origins = [row["origin"] for row in found["items"]]
             assert [origin["control"] for origin in origins] == [None, "commit", None, "abort", None], (one.name, found)
+            assert [origin["outcome"] for origin in origins] == ["committed", "committed", "aborted", "aborted", None]
             assert [origin["transactional"] for origin in origins] == [True, True, True, True, False]
             assert len({origin["producer_id"] for origin in origins[:4]}) == 1 and origins[4]["producer_id"] is None
             assert origins[3]["sentence"].startswith("Control record: aborts the transaction of producer ")
             assert "3 records and 2 control records found" in found["search"]["sentence"], found["search"]
         committed = one.ask("GET", "/topics/ledger/records?start=oldest&isolation=committed").body
         assert [row["offset"] for row in committed["items"]] == [0, 4], one.name
-        assert "3 offsets hold no record (control records, aborted or compacted)" in committed["search"]["sentence"]
+        said = committed["search"]["sentence"]
+        assert "; 1 record of aborted transactions left out; 2 offsets hold no record (control records or compacted)" in said, said
+        (span,) = committed["search"]["spans"]
+        assert (span["records"], span["aborted"], span["empty"], span["lost"], span["last"]) == (2, 1, 2, 0, 5)
         producer.begin_transaction()
         producer.produce("ledger", b"open", partition=0)
         assert producer.flush(60) == 0

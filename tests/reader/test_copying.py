@@ -14,6 +14,7 @@ from console.gateway.connection import connection_of
 from console.models import Cluster, Job
 from console.roles import Actor
 from tests.reader.conftest import Topic
+from tests.support.cluster import eventually
 from workers import runner
 from workers.copying import chunk
 from workers.kinds import record_copy
@@ -169,3 +170,17 @@ def test_what_the_target_refuses_ends_the_copy_with_its_words(new_topic: Callabl
     assert (job.state, "MESSAGE_TOO_LARGE" in job.message) == ("failed", True), job.message
     nothing = finished(begun(new_topic(), target))
     assert (nothing.state, nothing.message) == ("succeeded", f"0 records (0\u202fB) copied to {target.name}.")
+
+
+def test_offsets_without_a_record_are_passed_over(new_topic: Callable[..., Topic]) -> None:
+    source = new_topic(cleanup_policy="compact", segment_ms="200", min_cleanable_dirty_ratio="0.01", max_compaction_lag_ms="100")
+
+    def compacted() -> bool:
+        source.write(*({"value": "x" * 500, "key": str(n)} for n in range(10)))
+        (span,) = source.search(start="oldest", count=500)[0].spans
+        return span.empty > 0
+
+    eventually(compacted, 120, "the cleaner leaves gaps")
+    job = finished(begun(source, new_topic()))
+    assert job.state == "succeeded", job.message
+    assert 0 < job.result["copied"] < job.total

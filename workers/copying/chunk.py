@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from console.gateway.connection import Connection
 from console.gateway.errors import GatewayError
 from console.gateway.record_copier import Copier, Header
 from console.gateway.record_log import EARLIEST, LATEST, RecordLog
-from console.rules.records.progress import Progress, Search, Span
+from console.rules.records.progress import Gap, Progress, Search, Span
 from console.rules.records.query import Query, WrongQuery
 from workers.reader.bounds import TooLong
 from workers.reader.forward import Forward
@@ -76,6 +77,10 @@ class Run:
         self._records = sum(span.records for span in spans)
         self._bytes = sum(span.bytes for span in spans)
         self._end_s = time.monotonic() + CHUNK_S
+
+    def between(self, _partition: int, _first: int, until: int) -> Iterator[Gap]:
+        """What holds no committed record is not copied, and not looked into."""
+        yield Gap(until=until)
 
     def breathe(self) -> None:
         """Between two batches; `Over` where the piece is large enough."""

@@ -28,7 +28,8 @@ class Window:
 
     def __init__(self, span: Span, offsets: int, keep: int) -> None:
         self.span, self.low = span, max(span.first, span.at - offsets)
-        self.at, self.records, self.bytes, self.empty, self.lost = self.low, 0, 0, 0, 0
+        self.at, self.records, self.bytes = self.low, 0, 0
+        self.empty, self.aborted, self.lost = 0, 0, 0
         self.found: deque[Found] = deque(maxlen=keep)
         self.dropped = False
 
@@ -87,10 +88,12 @@ class Backward:
 
     def _pass_over(self, window: Window, until: int) -> None:
         """Offsets that hold nothing for a client."""
-        for one in self._run.control(window.span.partition, window.at, until):
-            window.keep(one)
-        window.empty += until - window.at
-        window.at = until
+        for gap in self._run.between(window.span.partition, window.at, until):
+            window.aborted += gap.aborted
+            window.empty += gap.until - window.at - gap.aborted
+            window.at = gap.until
+            if gap.control is not None:
+                window.keep(gap.control)
 
     def _told(self, window: Window, message: Message) -> None:
         error = message.error()
@@ -118,7 +121,7 @@ class Backward:
         for number, window in windows.items():
             span = window.span
             span.records, span.bytes = span.records + window.records, span.bytes + window.bytes
-            span.empty, span.lost = span.empty + window.empty, span.lost + window.lost
+            span.empty, span.aborted, span.lost = span.empty + window.empty, span.aborted + window.aborted, span.lost + window.lost
             is_whole = count[number] == len(window.found) and not window.dropped
             span.at = window.low if is_whole else lowest.get(number, span.at)
         for one in shown:

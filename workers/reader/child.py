@@ -55,7 +55,7 @@ def _read(run: Run) -> None:
         return
     try:
         connection = connection_of(Cluster.objects.get(pk=search.cluster))
-        if search.query.origin:
+        if search.query.origin or search.query.isolation == "committed":
             run.origins = Origins(BatchHeaders(connection, search.topic), search, run.progress)
         with (
             Export(search, run.progress) if search.export else nullcontext() as run.export,

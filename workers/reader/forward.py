@@ -66,12 +66,12 @@ class Forward:
 
     def _pass_over(self, span: Span, until: int) -> None:
         """Offsets that hold nothing for a client."""
-        for one in self._run.control(span.partition, span.at, until):
-            span.empty += one.offset + 1 - span.at
-            span.at = one.offset + 1
-            self._run.add(one)
-        span.empty += until - span.at
-        span.at = until
+        for gap in self._run.between(span.partition, span.at, until):
+            span.aborted += gap.aborted
+            span.empty += gap.until - span.at - gap.aborted
+            span.at = gap.until
+            if gap.control is not None:
+                self._run.add(gap.control)
 
     def _ended(self, span: Span) -> None:
         del self._open[span.partition]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from console.clock import now_ms
 from console.gateway.schema_registry import SchemaRegistry
-from console.rules.records.progress import Found, Progress, Search, Span
+from console.rules.records.progress import Found, Gap, Progress, Search, Span
 from console.searches import store
 from workers.reader.decoder import Decoder
 from workers.reader.opened import Schemas
@@ -67,9 +67,14 @@ class Run:
         if self.left <= 0 and not self.is_live:
             raise Over("full")
 
-    def control(self, partition: int, first: int, until: int) -> Iterator[Found]:
-        """Control records among offsets that hold no record, where they are wanted."""
-        return iter(()) if self.origins is None else self.origins.control(partition, first, until)
+    def between(self, partition: int, first: int, until: int) -> Iterator[Gap]:
+        """What is to be told of offsets that hold nothing for a client, up to `until`; `Over` may come after each."""
+        if self.origins is None:
+            yield Gap(until=until)
+            return
+        for gap in self.origins.between(partition, first, until):
+            yield gap
+            self.breathe()
 
     def close(self) -> None:
         self.schemas.close()

@@ -33,6 +33,7 @@ class Span(Struct, kw_only=True):
     records: int = 0
     bytes: int = 0
     empty: int = 0
+    aborted: int = 0
     lost: int = 0
 
     def is_read(self, backward: bool) -> bool:
@@ -69,6 +70,8 @@ class Progress(Struct, kw_only=True):
     """Of those that were found: control records, which no client reads."""
     origin_missing: str = ""
     """Why it cannot be told who wrote some of them."""
+    unsorted: str = ""
+    """Why it cannot be told of all offsets without a record whether they hold one of an aborted transaction."""
     unfit: int = 0
     """Records that could not be looked into for a JSON path."""
     runs: int = 0
@@ -77,6 +80,14 @@ class Progress(Struct, kw_only=True):
     read_ms: int = 0
     """Time spent reading, over all runs."""
     told_ms: int = 0
+
+
+class Gap(Struct, frozen=True, kw_only=True):
+    """Offsets up to `until` (exclusive) that hold nothing for a client; `control`: the record that a marker is, where it is wanted."""
+
+    until: int
+    aborted: int = 0
+    control: Found | None = None
 
 
 class Header(Struct, frozen=True):
@@ -139,8 +150,12 @@ def sentence(query: Query, progress: Progress) -> str:
         return "Waiting for a reader."
     all_read = f"{words.counted(records, 'record')} read ({words.size(read)}){_of(query, progress)}"
     parts = [f"{words.counted(progress.found - progress.control, 'record')}{_control(progress)} found. {all_read}"]
+    aborted = sum(span.aborted for span in spans)
+    if aborted:
+        known = "at least " if progress.unsorted else ""
+        parts.append(f"{known}{words.counted(aborted, 'record')} of aborted transactions left out")
     if empty:
-        held = "control records, aborted or compacted" if query.isolation == "committed" else "control records or compacted"
+        held = f"control records, aborted or compacted: {progress.unsorted}" if progress.unsorted else "control records or compacted"
         parts.append(f"{words.counted(empty, 'offset holds', 'offsets hold')} no record ({held})")
     if lost:
         parts.append(f"{words.counted(lost, 'offset was', 'offsets were')} deleted before they could be read")
