@@ -69,7 +69,7 @@ def console(request: HttpRequest) -> dict[str, Any]:
         return {"page": _page(request)}
     actor = actor_of(request)
     cluster = _cluster(request)
-    live, _ = seen(cluster)
+    live = request.live_before if hasattr(request, "live_before") else seen(cluster)[0]
     verdict = (live and live.verdict) or NOTHING_KNOWN
     page = _page(request)
     past = past_of(request, cluster)

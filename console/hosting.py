@@ -85,11 +85,10 @@ def _sorted(snapshot: Snapshot, broker_id: int, places: list[Place], column: str
     return [place for _, place in sorted(by_name, key=lambda one: (one[0] is None, -(one[0] or 0) if falling else one[0] or 0))]
 
 
-def if_stopped(snapshot: Snapshot, broker_id: int) -> Stopped:
-    broker_or_fail(snapshot, broker_id)
-    places = snapshot.hosted(broker_id)
+def if_stopped(snapshot: Snapshot, broker: Broker) -> Stopped:
+    places = snapshot.hosted(broker.broker_id)
     serving = {broker.broker_id for broker in snapshot.brokers() if _serves(broker)}
-    return if_it_stops(broker_id, len(places), _read(snapshot, places[:LOOKED_AT]), serving, is_old=snapshot.as_of().stale)
+    return if_it_stops(broker.broker_id, len(places), _read(snapshot, places[:LOOKED_AT]), serving, is_old=snapshot.as_of().stale)
 
 
 def _serves(broker: Broker) -> bool:

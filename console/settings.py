@@ -69,7 +69,7 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "console.urls"
 ASGI_APPLICATION = "console.asgi.application"
-BUILTIN_TAGS = ("addresses", "figures", "times", "states", "rows", "fields", "records")
+BUILTIN_TAGS = ("addresses", "figures", "times", "states", "rows", "fields", "records", "stale")
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",

@@ -41,7 +41,7 @@ def broker(request: Any, cluster_id: str, broker_id: int) -> ReadBroker:
 def broker_if_stopped(request: Any, cluster_id: str, broker_id: int) -> IfStopped:
     """What its stop or death would do to its partitions, the worst 10 000 of them, by what is known now."""
     snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
-    return read(IfStopped, if_stopped(snapshot, broker_id), as_of=snapshot.as_of())
+    return read(IfStopped, if_stopped(snapshot, broker_or_fail(snapshot, broker_id)), as_of=snapshot.as_of())
 
 
 @router.post("/clusters/{cluster_id}/brokers/{int:broker_id}/{action}", auth=Bearer(ADMIN, "{action} broker"))

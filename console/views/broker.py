@@ -96,5 +96,6 @@ def broker(request: Any, broker_id: int) -> HttpResponse:
 @page()
 def broker_if_stopped(request: Any, broker_id: int) -> HttpResponse:
     live_needs(request, brokers="1")
-    found = hosting.if_stopped(Snapshot(request.cluster.snapshot_id), broker_id)
-    return show(request, "broker_if_stopped", {"found": found, "broker_id": broker_id})
+    snapshot = Snapshot(request.cluster.snapshot_id)
+    broker = hosting.broker_or_fail(snapshot, broker_id)
+    return show(request, "broker_if_stopped", {"found": hosting.if_stopped(snapshot, broker), "broker_id": broker_id, "broker": broker})

@@ -32,8 +32,8 @@ def _last_job(request: Any, kind: str) -> JobValue | None:
 
 def _health_context(request: Any) -> dict[str, Any]:
     live_needs(request, jobs="1")
+    last = _last_job(request, "health_report")  # before what it makes: the page hangs on its state
     found = queries.reports(request.cluster)
-    last = _last_job(request, "health_report")
     running = last if last and last.state in Job.ACTIVE else None
     return {"report": found[0] if found else None, "reports": found[1:], "job_running": running}
 
@@ -59,8 +59,8 @@ def analytics(request: Any) -> HttpResponse:
     hours = number(request, "hours", 6, least=1, most=24 * 7) or 6
     until = timezone.now()
     since = until - timedelta(hours=hours)
-    throughput, lag = queries.throughput_series(request.cluster, since), queries.lag_series(request.cluster, since)
     last = _last_job(request, "analytics")
+    throughput, lag = queries.throughput_series(request.cluster, since), queries.lag_series(request.cluster, since)
     return show(
         request,
         "analytics",

@@ -20,7 +20,7 @@ from console.errors import Conflict, Invalid
 from console.gateway.errors import GatewayError
 from console.looking_back import PAGES, address_at, moment_of, present_of
 from console.models import Cluster, Job
-from console.queries import NotFound, cluster_of, local_cluster, look_back
+from console.queries import NotFound, cluster_of, local_cluster, look_back, seen
 from console.roles import VIEWER, Refused, actor_of
 from console.rules.settings.model import Setting
 from console.rules.words import whole
@@ -50,7 +50,9 @@ def page(*methods: str, role: str = VIEWER, doing: str = "", query: Sequence[str
                 cluster = enter(request, of_console=of_console)
                 if elsewhere := _looking_back(request):
                     return elsewhere
-                if request.method == "POST":
+                if request.method != "POST":
+                    request.live_before = seen(cluster)[0]  # type: ignore[attr-defined]
+                else:
                     judge(actor_of(request), role, doing, kwargs, lambda: None if of_console else cluster)
                 return view(request, *args, **kwargs)
             except (*KNOWN, NotFound) as error:

@@ -58,7 +58,7 @@ function onValues({ detail: { values, gone, first } }) {
   for (const key of gone) {
     for (const element of document.querySelectorAll(`[data-key="${CSS.escape(key)}"], [data-ladder="${CSS.escape(key)}"]`)) element.classList.add("gone");
   }
-  if (!first && membership(values, gone)) stale();
+  if (membership(values, gone, first)) stale();
 }
 
 function show(key, value) {
@@ -78,13 +78,15 @@ function showVerdict() {
   document.querySelectorAll("[data-brief]").forEach((line) => paintBrief(line, verdict));
 }
 
-// True when rows came or went that the page, rendered by the server, does not have: it is then fetched anew.
-function membership(values, gone) {
+// True when rows came or went that the page, rendered by the server, does not have: it is then fetched anew. What comes first is all there is.
+function membership(values, gone, first) {
   const box = document.querySelector("[data-rows]");
   if (!box) return false;
   const prefix = box.dataset.rows;
   const shown = (key) => box.querySelector(`[data-key="${CSS.escape(key)}"], [data-ladder="${CSS.escape(key)}"]`);
-  return Object.keys(values).some((key) => key.startsWith(prefix) && values[key] !== null && !shown(key)) || gone.some((key) => key.startsWith(prefix) && shown(key));
+  const rows = () => [...box.querySelectorAll("[data-key], [data-ladder]")].map((row) => row.dataset.key || row.dataset.ladder);
+  const went = first ? rows().filter((key) => !(key in values)) : gone.filter(shown);
+  return went.some((key) => key.startsWith(prefix)) || Object.keys(values).some((key) => key.startsWith(prefix) && values[key] !== null && !shown(key));
 }
 
 // A list made by the server is fetched anew when one of the figures it hangs on has changed.

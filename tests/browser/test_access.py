@@ -15,7 +15,7 @@ from tests.support.axe import violations
 from tests.support.clients import produce
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
-from tests.support.pages import until_known, visit
+from tests.support.pages import overflow, until_known, visit
 from tests.support.rest import Visitor
 
 TOPIC, GROUP = "seen-by-ear", "readers-by-ear"
@@ -175,6 +175,7 @@ def test_every_control_is_reached_by_tab_and_has_a_name(name: str, width: int, p
     assert not nameless(page)
     assert not page.evaluate(MARKS)
     assert not violations(page)
+    assert not overflow(page)
 
 
 def test_every_page_that_there_is_is_looked_at() -> None:
