@@ -22,8 +22,7 @@ faster. Figures are medians, with the least and the greatest in brackets; one wi
 are. CPU is that of the three broker processes alone; a request is one of the client's. Clients keep five requests on their way to a
 broker, and wait for nothing unless batches are of 1 MB (10 ms). Latency counts from the moment a record was due; 100 % load is what the
 slower kind takes from the same two clients. *Client-bound*: the client had nearly a core of its own, so the brokers could have done more.
-*Even*: the rounds do not agree who is ahead, or it is less than 5 %. In sync is what brokers tell clients: ours tell the controller of a
-grown ISR as Kafka 2.7 did, every few seconds.
+*Even*: the rounds do not agree who is ahead, or it is less than 5 %. In sync is what brokers tell clients.
 """
 
 

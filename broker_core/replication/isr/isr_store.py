@@ -24,9 +24,13 @@ from broker_core.seams import Node, TimerHandle
 log = logging.getLogger(__name__)
 
 RETRY_MS = 500
-ANNOUNCE_CHECK_MS = 2_500
-ANNOUNCE_QUIET_MS = 5_000
-ANNOUNCE_LATEST_MS = 60_000
+ANNOUNCE_SOON_MS = 100
+"""So long after a change the first announcement comes, with all that changed meanwhile."""
+ANNOUNCE_EVERY_MS = 500
+"""Another one comes so long after it at the earliest, however much changes. Kafka's brokers of that protocol wait for 5 s of quiet, and
+clients are told of a whole ISR as much later; those of today tell the controller at once (KIP-497)."""
+ANNOUNCE_AGAIN_MS = 5_000
+"""After the store did not take one."""
 ANNOUNCE_MOST_PARTITIONS = 3_000
 """Partitions in one announcement, so that its znode stays far below the store's 1 MiB."""
 
@@ -54,11 +58,6 @@ class Newcomer(Struct, frozen=True):
 
     broker_id: int
     broker_epoch: int
-
-
-def may_announce(last_change_ms: float, last_announced_ms: float, now_ms: float) -> bool:
-    """5 s of quiet, or 60 s since the last announcement; asked only while something is unannounced."""
-    return now_ms - last_change_ms >= ANNOUNCE_QUIET_MS or now_ms - last_announced_ms >= ANNOUNCE_LATEST_MS
 
 
 async def write_isr(
@@ -123,8 +122,7 @@ class IsrAnnouncer:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._pending: dict[TopicPartition, None] = {}
-        self._last_change_ms = float("-inf")
-        self._last_announced_ms = float("-inf")
+        self._not_before_ms = float("-inf")
         self._timer: TimerHandle | None = None
         self._closed = False
 
@@ -135,7 +133,6 @@ class IsrAnnouncer:
     def note(self, tp: TopicPartition) -> None:
         """The ISR of `tp` in the store has changed."""
         self._pending[tp] = None
-        self._last_change_ms = self._node.clock.monotonic_ms()
         self._arm()
 
     def close(self) -> None:
@@ -145,16 +142,13 @@ class IsrAnnouncer:
 
     def _arm(self) -> None:
         if self._timer is None and self._pending and not self._closed:
-            self._timer = self._node.clock.call_later(ANNOUNCE_CHECK_MS, self._check)
+            wait_ms = max(ANNOUNCE_SOON_MS, self._not_before_ms - self._node.clock.monotonic_ms())
+            self._timer = self._node.clock.call_later(wait_ms, self._begin)
 
-    def _check(self) -> None:
+    def _begin(self) -> None:
         self._timer = None
-        now_ms = self._node.clock.monotonic_ms()
-        if self._pending and may_announce(self._last_change_ms, self._last_announced_ms, now_ms):
-            self._last_announced_ms = now_ms
-            self._node.spawn(self._announce(), name="announce ISR changes")
-        else:
-            self._arm()
+        self._not_before_ms = self._node.clock.monotonic_ms() + ANNOUNCE_EVERY_MS
+        self._node.spawn(self._announce(), name="announce ISR changes")
 
     async def _announce(self) -> None:
         batch = list(self._pending)[:ANNOUNCE_MOST_PARTITIONS]
@@ -165,4 +159,5 @@ class IsrAnnouncer:
         except StoreError as error:
             log.warning("ISR changes could not be announced, will retry", extra={"partitions": len(batch), "error": repr(error)})
             self._pending = {**dict.fromkeys(batch), **self._pending}
+            self._not_before_ms = self._node.clock.monotonic_ms() + ANNOUNCE_AGAIN_MS
         self._arm()
