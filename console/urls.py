@@ -41,6 +41,7 @@ from console.views.topic import topic, topic_delete, topic_partitions, topic_unc
 from console.views.topic_create import topic_create
 from console.views.topic_records import (
     topic_record,
+    topic_record_part,
     topic_records,
     topic_records_download,
     topic_records_found,
@@ -109,6 +110,8 @@ urlpatterns = [
     path("topics/<topic:name>/records/stop", topic_records_stop, name="topic_records_stop"),
     path("topics/<topic:name>/records/go-on", topic_records_go_on, name="topic_records_go_on"),
     path("topics/<topic:name>/records/<int:partition>/<int:offset>", topic_record, name="topic_record"),
+    path("topics/<topic:name>/records/<int:partition>/<int:offset>/key", topic_record_part, {"part": "key"}, name="topic_record_key"),
+    path("topics/<topic:name>/records/<int:partition>/<int:offset>/value", topic_record_part, {"part": "value"}, name="topic_record_value"),
     path("topics/<topic:name>", topic, name="topic"),
     path("over-time", over_time, name="over_time"),
     path("lag", lag, name="lag"),

@@ -92,7 +92,7 @@ class Described(NinjaAPI):
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
         found = super().get_openapi_schema(**options)
         views = {self.get_openapi_operation_id(op): op.view_func for op in self._operations() if op.include_in_schema}
-        for_roles = {self.get_openapi_operation_id(op) for op in self._operations() if _needs_role(op)}
+        for_roles = {self.get_openapi_operation_id(op) for op in self._operations() if _needs_role(op) or hasattr(op.view_func, "hides")}
         models = list({model: None for view in views.values() for model in view.answers.values() if model and not isinstance(model, File)})
         for shape in found["components"]["schemas"].values():
             _take_field_titles(shape)
@@ -209,6 +209,12 @@ def _headers(method: str, view: Any) -> Iterator[dict[str, Any]]:
 
 def _header(name: str, words: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"in": "header", "name": name, "required": False, "description": words, "schema": schema}
+
+
+def hiding(view: View) -> View:
+    """Marks a route that any token may ask, and that refuses what is hidden from its role."""
+    view.hides = True  # type: ignore[attr-defined]
+    return view
 
 
 def matching(view: View) -> View:

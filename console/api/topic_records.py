@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.json import schema_components
@@ -14,12 +14,13 @@ from pydantic import Field, WithJsonSchema
 
 from console import queries
 from console.actions.offsets import AtTime
+from console.actions.one_record import raw_part
 from console.actions.record_deletion import delete_records, delete_topic_records, plan_deletion, plan_topic_deletion
 from console.actions.records import await_progress, export_file, export_records, go_on, search_or_fail, search_records
 from console.actions.writing import placeholders, write_records
 from console.api.answers import Listed
 from console.api.bearer import Bearer
-from console.api.described import File, answers
+from console.api.described import File, answers, hiding
 from console.api.shapes import Confirm, Limit, RecordDeletion, Strict, TopicRecordDeletion, listed, number_cursor
 from console.errors import Invalid
 from console.queries import BadQuery
@@ -37,6 +38,7 @@ router = Router(tags=["records"])
 ONE_RECORD = schema_components([NewRecord])[1]["NewRecord"]
 """What a record to be written has, for the description: its fields are read by `convert`."""
 IN_TOPIC = "/clusters/{cluster_id}/topics/{name}"
+ONE_OF_TOPIC = IN_TOPIC + "/partitions/{number}/records/{offset}"
 ONE = "/clusters/{cluster_id}/searches/{search_id}"
 WAIT_S = 10.0
 Text = Annotated[str, Field(max_length=TEXT_CHARS_MAX)]
@@ -182,6 +184,22 @@ def records(request: Any, cluster_id: str, name: str, payload: FromQuery[NewSear
     return FoundNow(_state(search), in_order(store.found(search, 0, COUNT_MAX), search.query.order))
 
 
+@router.get(ONE_OF_TOPIC + "/value")
+@hiding
+@answers(File((files.BYTES,)))
+def value_of(request: Any, cluster_id: str, name: str, number: int, offset: int) -> HttpResponseBase:
+    """A record's value as it was written, whole. 403 where some of it is hidden from the token's role, 404 of a tombstone."""
+    return files.attachment(*raw_part(request.auth, queries.cluster_of(cluster_id), name, (number, offset), "value"), once=True)
+
+
+@router.get(ONE_OF_TOPIC + "/key")
+@hiding
+@answers(File((files.BYTES,)))
+def key_of(request: Any, cluster_id: str, name: str, number: int, offset: int) -> HttpResponseBase:
+    """A record's key as it was written, whole. 403 where some of it is hidden from the token's role, 404 where it has none."""
+    return files.attachment(*raw_part(request.auth, queries.cluster_of(cluster_id), name, (number, offset), "key"), once=True)
+
+
 @router.post(IN_TOPIC + "/searches", auth=Bearer(VIEWER, "read records"), response={202: Any})
 @answers(s202=SearchState)
 def begin(request: Any, cluster_id: str, name: str, payload: NewSearch) -> Status[Any]:
@@ -204,9 +222,7 @@ def export(request: Any, cluster_id: str, name: str, payload: NewExport) -> Stat
 def export_of(request: Any, cluster_id: str, search_id: str) -> HttpResponseBase:
     """What is written of an export's file: all of it once the export is over. 404 while nothing was found, and a day after."""
     one = search_or_fail(request.auth, queries.cluster_of(cluster_id), search_id)
-    path, size = export_file(one)
-    headers = {"Content-Length": str(size)}
-    return StreamingHttpResponse(files.pieces(path, size), content_type=files.MEDIA[one.export], headers=headers)
+    return files.attachment(*export_file(one), files.MEDIA[one.export], f"{one.topic}.{one.export}")
 
 
 @router.get(ONE)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
 
 from console.rules.records.progress import Search
 
@@ -18,6 +22,10 @@ ALL_BYTES_MAX = 5_000_000_000
 """Of all exports together; where they have more no other one begins."""
 PIECE_BYTES = 256 * 1024
 MEDIA = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
+BYTES = "application/octet-stream"
+UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+"""In a file's name, which is sent in a header."""
+NAME_CHARS_MAX = 300
 
 
 def folder() -> Path:
@@ -25,7 +33,7 @@ def folder() -> Path:
 
 
 def path_of(search: Search) -> Path:
-    return folder() / f"{search.id}.{search.export}"
+    return folder() / f"{search.id}.{search.export or search.raw}"
 
 
 def _files() -> Iterator[tuple[Path, float, int]]:
@@ -51,9 +59,22 @@ def clean_up(now_s: float | None = None) -> int:
     return len(old)
 
 
-async def pieces(path: Path, size: int) -> AsyncIterator[bytes]:
+def attachment(path: Path, size: int, media: str, name: str, *, once: bool = False) -> HttpResponseBase:
+    """The file, to be kept under that name; `once`: it goes when it is sent."""
+    headers = {"Content-Disposition": f'attachment; filename="{UNSAFE.sub("_", name)[:NAME_CHARS_MAX]}"', "Content-Length": str(size)}
+    return StreamingHttpResponse(_pieces(path, size, once=once), content_type=media, headers=headers)
+
+
+def _opened(path: Path, *, once: bool) -> BinaryIO:
+    file = path.open("rb")
+    if once:
+        path.unlink(missing_ok=True)
+    return file
+
+
+async def _pieces(path: Path, size: int, *, once: bool) -> AsyncIterator[bytes]:
     """The first `size` bytes: what is written meanwhile is not sent."""
-    file = await sync_to_async(lambda: path.open("rb"))()
+    file = await sync_to_async(lambda: _opened(path, once=once))()
     try:
         while size > 0 and (piece := await sync_to_async(file.read)(min(PIECE_BYTES, size))):
             size -= len(piece)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 
 from console import queries
@@ -74,7 +74,5 @@ def _encoded(query: Query, cursor: str) -> dict[str, str]:
 def topic_records_export_file(request: Any, name: str) -> HttpResponse:
     """The file, as far as it is written."""
     search = search_or_fail(actor_of(request), request.cluster, request.GET.get("search", ""), name)
-    path, size = export_file(search)
-    headers = {"Content-Disposition": f'attachment; filename="records.{search.export}"', "Content-Length": str(size)}
-    answer: Any = StreamingHttpResponse(files.pieces(path, size), content_type=files.MEDIA[search.export], headers=headers)
+    answer: Any = files.attachment(*export_file(search), files.MEDIA[search.export], f"records.{search.export}")
     return answer  # type: ignore[no-any-return]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -10,21 +10,20 @@ from django.urls import reverse
 
 from console import queries
 from console.actions.masking import rules_for
+from console.actions.one_record import one_record, raw_part
 from console.actions.records import await_progress, go_on, search_or_fail, search_records
-from console.errors import Conflict
-from console.gateway.errors import GatewayError
 from console.queries import NotFound
 from console.roles import VIEWER, actor_of
 from console.rules.records.decoding import CHOICES
-from console.rules.records.progress import GOES_ON, Found, Progress, Search, in_order, level, next_cursor, sentence, state_words
+from console.rules.records.progress import GOES_ON, Found, Search, in_order, level, next_cursor, sentence, state_words
 from console.rules.records.query import COUNT_MAX, NAMES, Query, WrongQuery, read_query
-from console.searches import store
+from console.searches import files, store
 from console.searches.export import as_csv, ndjson
 from console.snapshot.read import Snapshot
 from console.views.support import done, number, page, show
 
 SHOWN = 50
-FIRST_WAIT_S, RECORD_WAIT_S = 0.6, 8.0
+FIRST_WAIT_S = 0.6
 STARTS = {
     "newest": "Newest first",
     "oldest": "From the beginning",
@@ -161,24 +160,22 @@ def topic_records_download(request: Any, name: str) -> HttpResponse:
 def topic_record(request: Any, name: str, partition: int, offset: int) -> HttpResponse:
     """One record with all its parts."""
     topic = queries.topic_or_fail(Snapshot(request.cluster.pk), name)
-    try:
-        asked = {"start": "offset", "offset": str(offset), "partition": str(partition), "count": "1", "origin": "1"}
-        query = read_query({**request.GET.dict(), **asked})
-    except WrongQuery as error:
-        raise NotFound(str(error)) from error
-    search = search_records(actor_of(request), request.cluster, name, query, whole=True)
-    progress = await_progress(search, RECORD_WAIT_S)
-    found = store.found(search, 0, 1)
-    if not found or found[0].offset != offset:
-        raise _missing(progress, partition, offset)
-    back = reverse("topic_records", args=[name])
-    context = {"topic": topic, "name": name, "record": found[0], "formats": CHOICES, "query": query, "back": back}
+    search, found = one_record(actor_of(request), request.cluster, name, partition, offset, **request.GET.dict())
+    context = {"topic": topic, "name": name, "record": found, "formats": CHOICES, "query": search.query}
+    context |= {"back": reverse("topic_records", args=[name]), "written": _written(search, found)}
     return show(request, "topic_record", context)
 
 
-def _missing(progress: Progress, partition: int, offset: int) -> Exception:
-    if progress.state == "failed":
-        return GatewayError("NOT_READ", progress.reason)
-    if progress.state in ("done", "full"):
-        return NotFound(f"Partition {partition} has no record at offset {offset}: it was deleted or compacted, or is yet to come.")
-    return Conflict(f"The record could not be read in time. {progress.reason}".strip())
+def _written(search: Search, found: Found) -> dict[str, str]:
+    """Where key and value can be had as they were written."""
+    place = [search.topic, found.partition, found.offset]
+    parts = {"key": found.key, "value": found.value}
+    open_to = {name for name, part in parts.items() if part and not part.masked and not (search.rules and part.schema)}
+    return {name: reverse(f"topic_record_{name}", args=place) for name in open_to}
+
+
+@page()
+def topic_record_part(request: Any, name: str, partition: int, offset: int, part: Literal["key", "value"]) -> HttpResponse:
+    """Its bytes, as a file."""
+    answer: Any = files.attachment(*raw_part(actor_of(request), request.cluster, name, (partition, offset), part), once=True)
+    return answer  # type: ignore[no-any-return]

@@ -74,6 +74,8 @@ ELSEWHERE = {
     "topic_records_found": "a part of topic_records",
     "topic_records_download": "a file",
     "topic_records_export_file": "a file",
+    "topic_record_key": "a file",
+    "topic_record_value": "a file",
     "group_export": "a file",
     "wanted_mend": "needs a wanted state that differs",
 }

@@ -277,7 +277,7 @@ def test_the_description_names_every_route(client: Client) -> None:
         assert shape in paths
 
 
-FILES = ("/file",)
+FILES = ("/file", "/records/{offset}/key", "/records/{offset}/value")
 """Ends of routes that answer no JSON."""
 
 
@@ -434,6 +434,7 @@ PLACES = {
     "rule_id": "1",
     "token_id": "1",
     "number": "0",
+    "offset": "0",
     "change_id": "1",
 }
 NEEDED = {f"{BASE}/figures": "kind=group&name=billing&"}

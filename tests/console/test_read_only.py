@@ -29,6 +29,7 @@ NO_CHANGES = {
     "console.actions.masking": "of what the console shows of records",
     "console.actions.mask_preview": "the same",
     "console.actions.records": "only reads",
+    "console.actions.one_record": "the same",
     "console.actions.wanted.keep_wanted": "of what the console compares the cluster with",
     "console.actions.wanted.forget_wanted": "the same",
     "console.actions.jobs.refuse_hidden": "only refuses",

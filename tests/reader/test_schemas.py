@@ -6,6 +6,7 @@ import base64
 import json
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,10 +18,12 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
+from msgspec.structs import replace
 
 from console.models import Cluster, SchemaRegistry
 from console.rules.records.masking import Rule
 from console.rules.records.schemas import SchemaName
+from console.searches import files
 from tests.reader.conftest import Topic
 from tests.support.schema_registry import Registry, running_registry
 
@@ -126,3 +129,18 @@ def test_a_schema_that_is_poison_harms_its_own_records_alone(topic: Topic, regis
     progress, found = topic.search(start="oldest")
     assert progress.state == "done"
     assert [bool(one.value and one.value.note) for one in found] == [True, True, False]
+
+
+def test_what_a_schema_decodes_is_had_as_written_only_without_rules(
+    topic: Topic, registry: Registry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is decoded may lack some of the bytes: that a rule hides nothing of it says nothing of them."""
+    monkeypatch.setattr(files, "folder", lambda: tmp_path)
+    raw = avro(registry, topic, {"card": CARD, "note": b"hello"})
+    topic.write({"value": raw})
+    for rules in ((), (Rule("pattern", "nothing of this"),)):
+        search = replace(topic.asked(rules, start="offset", offset=0, partition=0, count=1), raw="value", chars=0)
+        _, (one,) = topic.read(search)
+        path = files.path_of(search)
+        assert one.value and (one.value.masked, path.exists()) == (bool(rules), not rules)
+        assert rules or path.read_bytes() == raw

@@ -89,6 +89,33 @@ def test_all_that_is_found_is_fetched_as_a_file(system: ConsoleSystem, rest: Res
     assert rest.ask("POST", f"{LOCAL}/topics/{topic}/exports", {"start": "live"}).status == 422
 
 
+def test_a_record_s_bytes_are_fetched_unless_some_are_hidden(
+    system: ConsoleSystem, rest: Rest, people: dict[str, Rest], new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic(1)
+    produce(system, topic, [b"<script>alert(1)</script>", b'{"card": "4111"}'])
+    known(rest, topic)
+    token = {"Authorization": f"Bearer {make_token(system, 'fetches-bytes', 'viewer')}"}
+    of_record = f"{LOCAL}/topics/{topic}/partitions/0/records"
+    file = ask(rest.port, "GET", f"{of_record}/0/value", headers=token)
+    assert (file.status, file.kind, file.body) == (200, "application/octet-stream", "<script>alert(1)</script>")
+    assert file.headers["content-disposition"] == f'attachment; filename="{topic}-0-0-value.bin"'
+    assert file.headers["x-content-type-options"] == "nosniff"
+    viewer = Rest(rest.port, token["Authorization"].removeprefix("Bearer "))
+    assert viewer.ask("GET", f"{of_record}/0/key").status == 404
+    assert viewer.ask("GET", f"{of_record}/99/value").status == 404
+    visitor = Visitor(rest.port, system.password)
+    page = visitor.get(f"/topics/{topic}/records/0/1").body
+    assert f'href="/topics/{topic}/records/0/1/value" download' in page
+    assert visitor.get(f"/topics/{topic}/records/0/1/value").body == '{"card": "4111"}'
+    admin = people["admin"]
+    made = admin.ask("POST", f"{LOCAL}/mask-rules", {"topics": topic, "part": "field", "expression": "$.card", "below": "admin"})
+    assert made.status == 201, made
+    refused = viewer.ask("GET", f"{of_record}/1/value")
+    assert (refused.status, refused.body["code"]) == (403, "forbidden") and "hides some of this value" in refused.body["detail"]
+    assert admin.ask("GET", f"{of_record}/1/value").body == '{"card": "4111"}', "an admin sees it"
+
+
 def test_a_reader_that_is_killed_loses_nothing_and_finds_nothing_twice(
     system: ConsoleSystem, rest: Rest, new_topic: Callable[..., str]
 ) -> None:

@@ -26,6 +26,7 @@ from workers.reader.forward import Forward
 from workers.reader.origins import Origins
 from workers.reader.pasted import show
 from workers.reader.plan import NotThere, spans_of
+from workers.reader.raw import RawPart
 from workers.reader.run import Over, Run
 from workers.reader.wanted import wanted
 
@@ -85,7 +86,8 @@ def _outcome(run: Run, records: RecordLog) -> tuple[str, str]:
             run.spans = {span.partition: span for span in spans_of(search.query, records)}
             run.tell()
         test = wanted(search.query, run.progress)
-        (Backward if is_backward(search.query) else Forward)(run, records, test).read()
+        reads = Backward if is_backward(search.query) else RawPart if search.raw else Forward
+        reads(run, records, test).read()
     except Over as over:
         return over.state, over.reason
     except (NotThere, WrongQuery) as error:

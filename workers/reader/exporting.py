@@ -14,6 +14,13 @@ from console.searches.export import as_csv, ndjson
 from workers.reader.run import Over
 
 
+def make_room() -> None:
+    """Before a file begins. `Over` where there is none."""
+    files.folder().mkdir(parents=True, exist_ok=True)
+    if files.kept_bytes() >= files.ALL_BYTES_MAX:
+        raise Over("failed", f"The exports of the last day have {files.ALL_BYTES_MAX // 10**9} GB: another can begin as they go.")
+
+
 class Export:
     """Opened by `with`; only one process at a time has it. `Over` where it cannot be had."""
 
@@ -22,11 +29,10 @@ class Export:
 
     def __enter__(self) -> Self:
         path, told = files.path_of(self._search), self._progress.file_bytes
-        path.parent.mkdir(parents=True, exist_ok=True)
         if told and not path.exists():
             raise Over("failed", "The file is not kept any more: begin another export.")
-        if not told and files.kept_bytes() >= files.ALL_BYTES_MAX:
-            raise Over("failed", f"The exports of the last day have {files.ALL_BYTES_MAX // 10**9} GB: another can begin as they go.")
+        if not told:
+            make_room()
         self._file = path.open("ab")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

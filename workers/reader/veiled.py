@@ -19,6 +19,7 @@ class Veiled(Wrapped):
 
     def __init__(self, message: Message | Decoded, veil: Veil) -> None:
         super().__init__(message)
+        self._raw = message
         headers: list[Any] = list(message.headers() or ())
         stored = (_stored(message, "key"), _stored(message, "value"))
         self._key, self._value, self._headers = veil.cover(message.key(), message.value(), headers, stored)
@@ -34,6 +35,12 @@ class Veiled(Wrapped):
 
     def headers(self) -> Any:
         return self._headers
+
+    def stored(self, part: str) -> bytes | None:
+        """As it was written: for who has made sure that nothing of it is hidden."""
+        if isinstance(self._raw, Decoded):
+            return self._raw.stored(part)
+        return self._raw.key() if part == "key" else self._raw.value()  # type: ignore[return-value, unused-ignore]
 
     def opened(self, part: str) -> Opened | None:
         return self._message.opened(part) if isinstance(self._message, Decoded) else None

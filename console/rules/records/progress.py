@@ -57,6 +57,8 @@ class Search(Struct, frozen=True, kw_only=True):
     """How much of a key, a value or a header is kept."""
     export: Literal["", "ndjson", "csv"] = ""
     """What is found is written into a file of this kind, and nowhere else."""
+    raw: Literal["", "key", "value"] = ""
+    """The bytes of this part of the one record that is found are put into a file, where nothing of them is hidden."""
     pasted: Raw | None = None
     """Nothing is read then: this one is what there is to be found."""
 
