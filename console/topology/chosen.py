@@ -152,12 +152,17 @@ def _readers(snapshot: Snapshot, topics: Sequence[str], focus: Focus | None) -> 
         readers, total = snapshot.readers(topic, GROUPS_MAX if len(topics) == 1 else READERS_MAX)
         found += [Reads(group=one.group, topic=topic, lag=one.lag) for one in readers]
         more = max(more, total - len(readers))
-    by_lag = sorted(found, key=lambda one: -(one.lag or 0))
+    by_lag = sorted(found, key=_lag_rank)
     names = list(dict.fromkeys(one.group for one in by_lag))
     taken = names[:GROUPS_MAX]
     groups = snapshot.groups(taken)
     known = {one.group for one in groups}
     return groups, [one for one in found if one.group in known], more + len(names) - len(taken)
+
+
+def _lag_rank(reads: Reads) -> tuple[int, int]:
+    """Those that lag, the most first, then those of which it is not known, then those that do not."""
+    return (1, 0) if reads.lag is None else (0 if reads.lag > 0 else 2, -reads.lag)
 
 
 def _reads_of(snapshot: Snapshot, group: str, topics: Sequence[str]) -> list[Reads]:

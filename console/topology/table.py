@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from console.rules.words import whole
+from console.topology.chosen import PARTITIONS_MAX
 from console.topology.model import TopicNode, Topology
 
 
@@ -15,12 +16,15 @@ class Amiss(NamedTuple):
 
 
 class Row(NamedTuple):
-    """`leads`: brokers with how many of its partitions they lead; `readers`: groups with their lag in words."""
+    """`leads`: brokers with how many of its partitions they lead; `readers`: groups with their lag in words, `more_readers` those that are
+    not shown. `is_part`: there are brokers or partitions that are not shown, so that what is not said may be so all the same."""
 
     topic: TopicNode
     leads: list[tuple[int, int]]
     amiss: list[Amiss]
     readers: list[tuple[str, str]]
+    more_readers: int = 0
+    is_part: bool = False
 
 
 def table(found: Topology) -> list[Row]:
@@ -36,4 +40,10 @@ def table(found: Topology) -> list[Row]:
     for row in rows.values():
         row.leads.sort()
         row.amiss.sort()
-    return list(rows.values())
+    return [_told(row, found) for row in rows.values()]
+
+
+def _told(row: Row, found: Topology) -> Row:
+    looked_at = PARTITIONS_MAX // len(found.topics)
+    is_part = found.more_brokers > 0 or (found.focus or "").startswith("broker:") or (row.topic.partitions or 0) > looked_at
+    return row._replace(more_readers=max(row.topic.groups - len(row.readers), 0), is_part=is_part)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from msgspec.structs import replace
 
 from broker_core.contract.stored import Assignment, Registration, Topic
 from console.live.merging.state import ClusterState
@@ -15,7 +16,7 @@ from console.queries import BadQuery, NotFound
 from console.snapshot.read import Snapshot
 from console.topology import chosen
 from console.topology.chosen import focus_of, topology
-from console.topology.model import Focus, Stands
+from console.topology.model import Focus, Reads, Stands
 from console.topology.picture import BOX, LEFT, picture, stands_level, stands_said
 from console.topology.table import table
 from tests.support.console_fixtures import publish
@@ -101,6 +102,24 @@ def test_three_hundred_brokers_and_many_topics_stay_few(redis: Any) -> None:
         ys = sorted(y for x, y in places if x == column)
         assert all(later - earlier >= BOX for earlier, later in pairwise(ys)), "no box lies on another"
     assert topology(Snapshot("local", redis), None, "TOPIC-5").more_topics == 0
+
+
+def test_what_is_only_not_shown_is_not_denied(shown: Any, redis: Any, people: dict[str, Client]) -> None:
+    found = topology(Snapshot("local", redis))
+    assert [(row.more_readers, row.is_part) for row in table(found)] == [(0, False), (0, False)]
+    cut = replace(found, reads=(), groups=())
+    assert [(row.topic.topic, row.more_readers) for row in table(cut)] == [("clicks", 0), ("orders", 1)]
+    assert all(row.is_part for row in table(replace(found, more_brokers=1)))
+    many = replace(found, topics=tuple(replace(one, partitions=2_000) for one in found.topics))
+    assert all(row.is_part for row in table(many))
+    body = people["viewer"].get("/topology?focus=broker:3").content.decode()
+    assert "none of those shown" in body and ">none<" not in body
+
+
+def test_groups_that_lag_come_before_those_of_which_it_is_not_known() -> None:
+    lags = [None, 0, 3, None, 40]
+    ranked = sorted((Reads(group=str(lag), topic="orders", lag=lag) for lag in lags), key=chosen._lag_rank)
+    assert [one.lag for one in ranked] == [40, 3, None, None, 0]
 
 
 def test_a_broker_that_is_down_is_told_in_each_way(redis: Any) -> None:
