@@ -49,7 +49,7 @@ def _nouns(parts: list[str], *, last_alone: bool) -> Iterator[str]:
     for place, part in enumerate(parts):
         if part.startswith("{"):
             continue
-        word = part.replace("-", "_")
+        word = part.replace("-", "_").replace(".", "_as_")
         is_last = place == len(parts) - 1
         yield one_of(word) if (last_alone if is_last else parts[place + 1].startswith("{")) else word
 

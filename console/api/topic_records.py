@@ -260,13 +260,17 @@ def found(request: Any, cluster_id: str, search_id: str, limit: Limit = 100, cur
     return Listed([row for _, row in page.items], page.next)
 
 
-@router.get(ONE + "/records.ndjson", include_in_schema=False)
+@router.get(ONE + "/records.ndjson")
+@answers(File(("application/x-ndjson",)))
 def as_lines(request: Any, cluster_id: str, search_id: str) -> HttpResponse:
+    """All that was found so far, a record a line."""
     return _file(request, cluster_id, search_id, "application/x-ndjson", ndjson)
 
 
-@router.get(ONE + "/records.csv", include_in_schema=False)
+@router.get(ONE + "/records.csv")
+@answers(File(("text/csv",)))
 def as_table(request: Any, cluster_id: str, search_id: str) -> HttpResponse:
+    """All that was found so far, as a table."""
     return _file(request, cluster_id, search_id, "text/csv; charset=utf-8", as_csv)
 
 

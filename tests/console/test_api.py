@@ -277,7 +277,7 @@ def test_the_description_names_every_route(client: Client) -> None:
         assert shape in paths
 
 
-FILES = ("/file", "/records/{offset}/key", "/records/{offset}/value")
+FILES = ("/file", "/records.ndjson", "/records.csv", "/records/{offset}/key", "/records/{offset}/value")
 """Ends of routes that answer no JSON."""
 
 
@@ -292,7 +292,7 @@ def test_the_description_types_every_answer_and_problem(client: Client) -> None:
             assert operation["responses"].keys() >= wanted, f"{method} {path}"
             for status, answer in operation["responses"].items():
                 if status == "200" and path.endswith(FILES):
-                    assert answer["content"].keys() & {"text/csv", "application/octet-stream"}, f"{method} {path}"
+                    assert answer["content"].keys() & {"text/csv", "application/x-ndjson", "application/octet-stream"}, f"{method} {path}"
                     continue
                 kinds = set() if status == "204" else {"application/json" if status < "4" else "application/problem+json"}
                 assert answer.get("content", {}).keys() == kinds, f"{method} {path} {status}"
