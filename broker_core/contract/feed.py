@@ -124,6 +124,13 @@ class Purgatory(Struct, frozen=True, gc=False):
     heartbeat: int
 
 
+class Wheel(Struct, frozen=True, gc=False):
+    """One of the timing wheels: a slot's length, and how many deadlines lie in each slot, that of the present first."""
+
+    tick_ms: int
+    slots: tuple[int, ...]
+
+
 class StagesMs(Struct, frozen=True, gc=False):
     """Milliseconds in each stage (`metrics.StageTimes`)."""
 
@@ -160,6 +167,7 @@ class Broker(Struct, frozen=True, kw_only=True):
     log_dir: LogDir
     purgatory: Purgatory
     purgatory_expired: Purgatory = Purgatory(0, 0, 0, 0)
+    timing_wheels: tuple[Wheel, ...] = ()
     connections: int
     messages_in: int
     produced_bytes: int

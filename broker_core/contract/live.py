@@ -133,6 +133,9 @@ class Broker(Struct, frozen=True, kw_only=True, gc=False):
     requests: dict[str, RequestFigures]
     purgatory: Annotated[feed.Purgatory | None, Meta(description="requests that wait, by kind")]
     purgatory_expired: Annotated[feed.Purgatory | None, Meta(description="those that time ran out for since its start")]
+    timing_wheels: Annotated[
+        tuple[feed.Wheel, ...] | None, Meta(description="deadlines of what waits, by how soon they come: the finest wheel first")
+    ] = None
     controller: Annotated[feed.Controller | None, Meta(description="what is before the controller; null of any other broker")]
     connections: Count
     idle_percent: Annotated[Figure, Meta(description="share of the last second in which its loop had nothing to do")]

@@ -72,7 +72,7 @@ class Purgatory(Generic[K]):
         self.max_delayed = max_delayed
         self.expired = 0
         self.purges = 0
-        self._timer = timer or Timer(clock)
+        self.timer = timer or Timer(clock)
         self._watchers: dict[K, list[DelayedOperation]] = {}
         self._pending: dict[DelayedOperation, TimerEntry] = {}
         self._counted = 0
@@ -125,7 +125,7 @@ class Purgatory(Generic[K]):
         """Completes everything: the node stops and nobody will answer later."""
         for key in self.keys:
             self.complete_all(key)
-        self._timer.close()
+        self.timer.close()
 
     def _await(self, operation: DelayedOperation) -> None:
         if operation.completed:
@@ -134,10 +134,10 @@ class Purgatory(Generic[K]):
             self._expire(operation)
             return
         operation.release = lambda: self._release(operation)
-        self._pending[operation] = self._timer.add(max(1.0, operation.delay_ms), lambda: self._expire(operation))
+        self._pending[operation] = self.timer.add(max(1.0, operation.delay_ms), lambda: self._expire(operation))
 
     def _release(self, operation: DelayedOperation) -> None:
-        self._timer.cancel(self._pending.pop(operation))
+        self.timer.cancel(self._pending.pop(operation))
 
     def _attempt_safely(self, operation: DelayedOperation) -> bool:
         """A failing operation must not fail the append that checks it; its timeout still answers it."""

@@ -27,6 +27,11 @@ class Timer:
     def waiting(self) -> int:
         return self._wheels.count
 
+    def standing(self) -> list[tuple[int, list[int]]]:
+        """What waits in each slot of each wheel as of now, see `TimingWheels.standing`."""
+        self._wheels.touch(int(self._clock.monotonic_ms()))
+        return self._wheels.standing()
+
     def add(self, delay_ms: float, callback: Callable[[], None]) -> TimerEntry:
         """Calls `callback` once, no earlier than `delay_ms` from now; at once when the delay is not positive."""
         now_ms = self._clock.monotonic_ms()

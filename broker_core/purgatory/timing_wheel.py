@@ -63,6 +63,10 @@ class _Wheel:
         if now_ms >= self.time_ms + self.tick_ms:
             self.time_ms = now_ms - now_ms % self.tick_ms
 
+    def standing(self) -> list[int]:
+        present = self.time_ms // self.tick_ms
+        return [len(self.buckets[(present + slot) % WHEEL_SIZE].entries) for slot in range(WHEEL_SIZE)]
+
 
 class TimingWheels:
     """All levels and their bucket queue. `count` is the number of waiting entries."""
@@ -76,6 +80,10 @@ class TimingWheels:
     @property
     def levels(self) -> int:
         return len(self._wheels)
+
+    def standing(self) -> list[tuple[int, list[int]]]:
+        """Of each wheel its tick in ms, and how many entries lie in each of its slots, that of the present first."""
+        return [(wheel.tick_ms, wheel.standing()) for wheel in self._wheels]
 
     def next_due_ms(self) -> int | None:
         """When the earliest bucket comes up, or None while nothing waits."""

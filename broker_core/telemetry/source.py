@@ -15,6 +15,7 @@ from broker_core.groups.coordinator import GroupCoordinator
 from broker_core.groups.group import Group
 from broker_core.groups.states import GroupState
 from broker_core.model import NO_EPOCH, NO_LEADER, TopicPartition
+from broker_core.purgatory.timer import Timer
 from broker_core.replication.follower_state import FollowerView
 from broker_core.replication.manager import ReplicaManager
 from broker_core.replication.partition import Partition
@@ -73,6 +74,7 @@ class BrokerStateSource(Struct):
             log_dir=self._log_dir(),
             purgatory=feed.Purgatory(*(each.delayed for each in purgatories)),
             purgatory_expired=feed.Purgatory(*(each.expired for each in purgatories)),
+            timing_wheels=_wheels({each.timer: None for each in purgatories}),
             connections=metrics.connections,
             messages_in=metrics.messages_in,
             produced_bytes=metrics.produced_bytes,
@@ -114,6 +116,15 @@ class BrokerStateSource(Struct):
     def group(self, group: str) -> feed.Group | None:
         found = self.groups.group(group)
         return None if found is None or found.state is GroupState.DEAD else _group(found)
+
+
+def _wheels(timers: Iterable[Timer]) -> tuple[feed.Wheel, ...]:
+    """Those of all timers in one: their wheels have the same ticks, though not all have the longest."""
+    found: dict[int, list[int]] = {}
+    for timer in timers:
+        for tick_ms, slots in timer.standing():
+            found[tick_ms] = [a + b for a, b in zip(found.get(tick_ms, [0] * len(slots)), slots, strict=True)]
+    return tuple(feed.Wheel(tick_ms, tuple(slots)) for tick_ms, slots in sorted(found.items()))
 
 
 def _requests(api: ApiMetrics) -> feed.Requests:

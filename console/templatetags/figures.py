@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any
 
 from django import template
@@ -39,6 +39,23 @@ def of_brokers(cluster: Cluster | None) -> str:
     if cluster is None or not cluster.brokers_total:
         return "unknown"
     return f"{whole(cluster.brokers_online)} of {whole(cluster.brokers_total)}"
+
+
+@register.filter
+def slot(tick_ms: int) -> str:
+    """How long a slot of a timing wheel is: `400 ms`, `8 s`."""
+    return f"{tick_ms}{THIN}ms" if tick_ms < 1000 else f"{tick_ms // 1000}{THIN}s"
+
+
+@register.filter
+def sum_of(counts: Sequence[int]) -> int:
+    return sum(counts)
+
+
+@register.filter
+def in_slots(slots: Sequence[int]) -> str:
+    """How many deadlines lie in each slot, a dot where none does."""
+    return " ".join(str(count or "·") for count in slots)
 
 
 @register.filter

@@ -35,6 +35,7 @@ function paintField(element, value) {
   if (way === "measured-whole" || way === "measured-bytes") { setText(element, format.measured(found, way.slice(9), value)); return; }
   if (way === "unit") { setText(element, found ? (found.total === 1 ? found.unit.replace(/s$/, "") : found.unit) : ""); return; }
   if (way === "bar") return paintBar(element, found);
+  if (way === "wheels") return paintWheels(element, found);
   if (way === "hidden-unless") { element.hidden = !found; return; }
   if (way === "present") { element.dataset.present = found ? "yes" : ""; return; }
   if (way === "process") { element.dataset.process = found ?? ""; return; }
@@ -90,6 +91,25 @@ function paintBar(element, progress) {
   element.hidden = !progress?.total;
   element.setAttribute("aria-valuenow", Math.round(share * 100));
   element.firstElementChild.style.width = `${share * 100}%`;
+}
+
+// A row a timing wheel: how long a slot is, and how many deadlines lie in all of them and in each.
+function paintWheels(body, wheels) {
+  const rows = (wheels ?? []).map(({ tick_ms, slots }) => {
+    const row = document.createElement("tr");
+    const sum = slots.reduce((a, b) => a + b, 0);
+    const cells = [["th", format.slot(tick_ms), "", ""], ["td", format.whole(sum), "num", "deadlines"], ["td", slots.map((n) => n || "·").join(" "), "mono full", "slots"]];
+    row.append(...cells.map(([tag, words, kind, label]) => {
+      const cell = document.createElement(tag);
+      if (tag === "th") cell.scope = "row";
+      cell.className = kind;
+      if (label) cell.dataset.label = label;
+      cell.textContent = words;
+      return cell;
+    }));
+    return row;
+  });
+  body.replaceChildren(...rows);
 }
 
 // A box that opens a page with a sentence: its colour and sign follow a state's level.

@@ -39,6 +39,10 @@ export function rate(value) {
   return (value >= 100 || value === 0 ? whole(value) : value.toFixed(value >= 10 ? 0 : 1)) + "/s";
 }
 
+export function slot(ms) {
+  return ms < 1000 ? ms + THIN + "ms" : ms / 1000 + THIN + "s";
+}
+
 export function duration(ms) {
   if (ms === null || ms === undefined) return DASH;
   const s = ms / 1000;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -32,6 +34,8 @@ def test_its_replicas_move_with_what_is_written(page: Page, system: ConsoleSyste
     write(system, 4)
     expect(row.locator('[data-field="end"]')).to_have_text("7")
     expect(row.locator('[data-field="behind"]')).to_have_text("0")
+    slots = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="400", exact=False)).locator('[data-label="slots"]')
+    expect(slots).to_have_text(re.compile(r"^\S+( \S+){19}$"))
     page.get_by_role("link", name="What if it stops?").click()
     expect(page.get_by_role("group", name="What would be")).to_contain_text("Nothing would be lost or refused")
 

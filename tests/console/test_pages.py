@@ -203,6 +203,29 @@ def test_what_waits_at_a_broker_is_shown_by_kind(people: dict[str, Client], show
     assert told == ["3: 4", "–", "–"]
 
 
+@pytest.mark.spec("P1")
+def test_the_timing_wheels_stand_on_their_broker_s_page(people: dict[str, Client], shown: Any, redis: Any) -> None:
+    wheels = [{"tick_ms": 1, "slots": [0] * 20}, {"tick_ms": 400, "slots": [0, 3, *[0] * 17, 1200]}, {"tick_ms": 8000, "slots": [1] * 20}]
+    shown.apply_batch(batch(1, [], 2000, said={"timing_wheels": wheels}), 2000)
+    shown.set_brokers({broker: BROKERS[broker] for broker in (1, 2)}, 2000)
+    shown.take(2000)
+    publish(redis, shown, 2000)
+
+    def rows(broker: int) -> list[tuple[str, ...]]:
+        page = people["viewer"].get(f"/brokers/{broker}").content.decode()
+        body = page[page.index('data-as="wheels"') :]
+        cells = (r'<th scope="row">', r'<td class="num" data-label="deadlines">', r'<td class="mono full" data-label="slots">')
+        row = r"</t[hd]>".join(rf"{cell}([^<]*)" for cell in cells)
+        return re.findall(row, body[: body.index("</tbody>")])
+
+    assert rows(1) == [
+        ("1\u202fms", "0", " ".join("·" * 20)),
+        ("400\u202fms", "1\u202f203", f"· 3 {' '.join('·' * 17)} 1200"),
+        ("8\u202fs", "20", " ".join("1" * 20)),
+    ]
+    assert rows(3) == [], "it does not run"
+
+
 def test_one_of_a_kind_is_not_told_as_many(people: dict[str, Client], shown: Any, redis: Any) -> None:
     """Live figures with their noun; of a broker that does not tell neither is known."""
     shown.apply_batch(batch(1, [], 2000, said={"loop_stalls": 1, "connections": 1}), 2000)

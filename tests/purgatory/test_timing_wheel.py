@@ -40,6 +40,23 @@ def test_overflow_wheels_are_made_when_first_needed() -> None:
         assert wheels.levels == levels, deadline_ms
 
 
+def test_how_the_wheels_stand() -> None:
+    """Slots are counted from the present on, however often a wheel has gone round."""
+    wheels = TimingWheels(0)
+    wheels.add(entry(1_450))
+    wheels.advance(1_000)
+    for deadline_ms in (1_003, 1_003, 1_019, 1_050):
+        wheels.add(entry(deadline_ms))
+
+    def filled() -> dict[int, dict[int, int]]:
+        return {tick_ms: {slot: count for slot, count in enumerate(slots) if count} for tick_ms, slots in wheels.standing()}
+
+    assert filled() == {1: {3: 2, 19: 1}, 20: {2: 1}, 400: {1: 1}}
+    assert len(wheels.advance(1_010)) == 2
+    assert filled() == {1: {9: 1}, 20: {2: 1}, 400: {1: 1}}
+    assert {len(slots) for _, slots in wheels.standing()} == {20}
+
+
 def test_a_deadline_that_is_not_ahead_is_refused() -> None:
     wheels = TimingWheels(100)
     assert not wheels.add(entry(100))

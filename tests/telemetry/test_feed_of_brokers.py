@@ -161,6 +161,7 @@ def test_the_purgatories_of_groups_are_told() -> None:
         sizes: list[tuple[int, int]] = []
         async for batch in feed.batches():
             sizes.append((batch.broker.purgatory.join, batch.broker.purgatory.heartbeat))
+            assert sum(sum(wheel.slots) for wheel in batch.broker.timing_wheels) >= sum(sizes[-1]), "each has its deadline"
             if joining.done():
                 break
         await feed.close()

@@ -101,6 +101,7 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> live.Broker:
         since_ms=state.since_ms.get(broker),
         at_ms=now_ms,
         own_settings=kept(state.broker_settings.get(broker)),
+        timing_wheels=heard.timing_wheels if heard else None,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
-from broker_core.contract.feed import Purgatory
+from broker_core.contract.feed import Purgatory, Wheel
 from broker_core.contract.live import Cluster
 from broker_core.contract.partitions import Claim, Deletion, Reassigning
 from broker_core.contract.record_times import RecordTime
@@ -234,10 +234,13 @@ def test_a_broker_dies_and_returns(state: ClusterState) -> None:
 
 def test_what_waited_at_a_broker_goes_with_it(state: ClusterState) -> None:
     waiting = {"produce": 1, "fetch": 2, "join": 0, "heartbeat": 3}
-    state.apply_batch(batch(1, [], 1500, said={"purgatory": waiting}), 1500)
-    assert state.take(1500)[0]["broker/1"].purgatory == Purgatory(**waiting)
+    wheels = [{"tick_ms": 1, "slots": [0, 2]}]
+    state.apply_batch(batch(1, [], 1500, said={"purgatory": waiting, "timing_wheels": wheels}), 1500)
+    told = state.take(1500)[0]["broker/1"]
+    assert (told.purgatory, told.timing_wheels) == (Purgatory(**waiting), (Wheel(1, (0, 2)),))
     state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 2000)
-    assert state.take(2000)[0]["broker/1"].purgatory is None
+    told = state.take(2000)[0]["broker/1"]
+    assert (told.purgatory, told.timing_wheels) == (None, None)
 
 
 def test_a_data_folder_that_went_offline_is_an_event_and_a_word_in_the_verdict(state: ClusterState) -> None:
