@@ -93,6 +93,29 @@ async def test_a_generation_s_requests_end_with_it() -> None:
     lines.channels.close_all()
 
 
+async def test_a_hang_up_that_is_told_instead_of_the_cancellation_ends_the_lane_too() -> None:
+    """As `asyncio.wait_for` does where the connection's error is there already: the old generation must get nothing more."""
+
+    class Swallowing(Lines):
+        async def send(self, broker: BrokerInfo, asked: ControlRequest) -> Any:
+            self.sent.append((broker.epoch, asked.payload["number"]))
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise ConnectionError("closed") from None
+
+    lines = Swallowing()
+    lines.channels.open(info(1, 5))
+    lines.channels.send([request(1)])
+    await lines.turns()
+    lines.channels.close(1)
+    for _ in range(3):
+        await lines.turns()
+        lines.clock.fire_until(lines.clock.now + 1_000)
+    assert lines.sent == [(5, 1), (5, -1)]
+    assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+
 async def test_a_queue_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The controller hears of it: a new term tells the broker everything anew."""
     monkeypatch.setattr(module, "QUEUE_LIMIT", 2)

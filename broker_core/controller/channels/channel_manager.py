@@ -68,6 +68,7 @@ class ControllerChannelManager:
     def close(self, broker_id: int) -> None:
         lane = self._lanes.pop(broker_id, None)
         if lane is not None and lane.task is not None:
+            lane.closed = True
             lane.task.cancel()
             self._sender.hang_up(lane.info)
 
@@ -99,36 +100,39 @@ class ControllerChannelManager:
         return all(len(lane.queue) <= ROOM or lane.failing for lane in self._lanes.values())
 
     async def _work(self, lane: _Lane) -> None:
-        while True:
+        """Until it is cancelled, or closed: where the hang-up's error has come first, it is that which the task is told."""
+        while not lane.closed:
             while not lane.queue:
                 lane.filled.clear()
                 await lane.filled.wait()
             request = lane.queue[0]
-            response = await self._send_until_answered(lane, request)
+            try:
+                response = await self._sender.send(lane.info, request)
+            except (ConnectionError, TimeoutError) as error:
+                await self._wait_to_retry(lane, request, error)
+                continue
+            lane.failing = False
             lane.queue.popleft()
             self._on_response(request, response)
 
-    async def _send_until_answered(self, lane: _Lane, request: ControlRequest) -> Any:
-        while True:
-            try:
-                response = await self._sender.send(lane.info, request)
-                lane.failing = False
-                return response
-            except (ConnectionError, TimeoutError) as error:
-                if not lane.failing:
-                    log.warning("Broker %d does not answer, request %d is retried: %s", lane.info.broker_id, request.api_key, error)
-                lane.failing = True
-                await self._clock.sleep(RETRY_MS)
+    async def _wait_to_retry(self, lane: _Lane, request: ControlRequest, error: Exception) -> None:
+        if lane.closed:
+            return
+        if not lane.failing:
+            log.warning("Broker %d does not answer, request %d is retried: %s", lane.info.broker_id, request.api_key, error)
+        lane.failing = True
+        await self._clock.sleep(RETRY_MS)
 
 
 class _Lane:
     """Requests for one generation of one broker, the first of them on its way."""
 
-    __slots__ = ("failing", "filled", "info", "queue", "task")
+    __slots__ = ("closed", "failing", "filled", "info", "queue", "task")
 
     def __init__(self, info: BrokerInfo) -> None:
         self.info = info
         self.queue: deque[ControlRequest] = deque()
         self.filled = asyncio.Event()
         self.failing = False
+        self.closed = False
         self.task: asyncio.Task[None] | None = None

@@ -92,6 +92,7 @@ class ReplicaFetcher:
         self._wake.set()
 
     def stop(self) -> None:
+        self._retired = True  # the closed channel's error may be told instead of the cancellation
         if self._task is not None:
             self._task.cancel()
 
