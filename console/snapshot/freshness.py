@@ -7,7 +7,9 @@ A snapshot stays as it was written when its owner dies: whoever reads it counts 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -15,13 +17,15 @@ from broker_core.contract.live import Age, AsOf, Cluster, Freshness
 from broker_core.contract.sentences import Verdict
 from console.rules.list_lines import last_known
 from console.rules.pieces import part, said
-from console.rules.words import duration
+from console.rules.verdict import unanswered
+from console.rules.words import counted, duration
 
 STALE_MS = 3_000
 LOST_MS = 10_000
 STALE_INTERVALS = 3
 LOST_INTERVALS = 10
 ORDER: tuple[Freshness, ...] = ("live", "stale", "lost")
+FEED_ORDER: tuple[Literal["live", "partial", "stale", "lost"], ...] = ("live", "partial", "stale", "lost")
 
 
 def fresh_ms(every_ms: int | None) -> int:
@@ -56,7 +60,7 @@ def as_of(beat_ms: int | None, oldest_ms: int | None, now_ms: int, due_ms: int |
 
 
 def read_cluster(written: Cluster, beat_ms: int | None, now_ms: int) -> Cluster:
-    """The cluster's value as it is read now."""
+    """The cluster's value as it is read now. What its verdict rests on may have become old since it was written, though its owner lives."""
     if written.feed is None or written.verdict is None:
         return written
     feed = replace(
@@ -66,26 +70,51 @@ def read_cluster(written: Cluster, beat_ms: int | None, now_ms: int) -> Cluster:
         groups=read_age(written.feed.groups, now_ms),
     )
     asked = written.questions and {kind: replace(one, age=read_age(one.age, now_ms)) for kind, one in written.questions.items()}
+    read = replace(written, feed=feed, questions=asked)
     silent_ms = None if beat_ms is None else max(now_ms - beat_ms, 0)
-    if silent_ms is not None and silent_ms <= STALE_MS:
-        return replace(written, feed=feed, questions=asked)
-    state = "lost" if silent_ms is None else level(silent_ms)
-    return replace(
-        written,
-        feed=replace(feed, state=state),
-        questions=asked,
-        verdict=_last_known(written.verdict, beat_ms, now_ms),
-        topics_line=last_known(written.topics_line),
-        groups_line=last_known(written.groups_line),
-    )
+    if silent_ms is None or silent_ms > STALE_MS:
+        state = "lost" if silent_ms is None else level(silent_ms)
+        return _last_known(read, state, _owner_silent(written.verdict, beat_ms, now_ms))
+    if written.verdict.last_known_ms is not None:
+        return read
+    if written.questions and asked and "metadata" in asked and _has_turned(written.questions["metadata"].age, asked["metadata"].age):
+        return _last_known(read, "partial", unanswered(written.verdict, asked["metadata"].error, asked["metadata"].age.at_ms))
+    quiet = [broker for broker, one in feed.brokers.items() if _has_turned(written.feed.brokers[broker], one)]
+    if quiet:
+        at_ms = min(feed.brokers[broker].at_ms or 0 for broker in quiet)
+        return _last_known(read, "partial", _brokers_silent(written.verdict, quiet, at_ms, now_ms))
+    return read
 
 
-def _last_known(verdict: Verdict, beat_ms: int | None, now_ms: int) -> Verdict:
+def _has_turned(written: Age, read: Age) -> bool:
+    """What was live when it was written, and its verdict with it, and is not now."""
+    return written.state == "live" and read.state != "live"
+
+
+def _last_known(read: Cluster, state: Literal["live", "partial", "stale", "lost"], verdict: Verdict) -> Cluster:
+    """`state` is that of its feed."""
+    feed = read.feed and replace(read.feed, state=max(state, read.feed.state, key=FEED_ORDER.index))
+    lines = {"topics_line": last_known(read.topics_line), "groups_line": last_known(read.groups_line)}
+    return replace(read, feed=feed, verdict=verdict, **lines)
+
+
+def _owner_silent(verdict: Verdict, beat_ms: int | None, now_ms: int) -> Verdict:
     """What was said of a cluster that nobody tells of any more."""
     if beat_ms is None:
-        words = "Nobody tells of this cluster now; what was last known:"
-    else:
-        at = datetime.fromtimestamp(beat_ms / 1000, UTC).strftime("%H:%M:%S")
-        words = f"The live feed has been silent for {duration((now_ms - beat_ms) / 1000, 1)}; last known at {at}:"
+        return _with_words(verdict, "Nobody tells of this cluster now; what was last known:", None)
+    return _with_words(verdict, f"The live feed has been silent for {_since(beat_ms, now_ms)}:", beat_ms)
+
+
+def _brokers_silent(verdict: Verdict, brokers: Sequence[str], at_ms: int, now_ms: int) -> Verdict:
+    have = f"Broker {brokers[0]} has" if len(brokers) == 1 else f"{counted(len(brokers), 'broker')} have"
+    return _with_words(verdict, f"{have} been silent for {_since(at_ms, now_ms)}:", at_ms)
+
+
+def _since(at_ms: int, now_ms: int) -> str:
+    at = datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S")
+    return f"{duration((now_ms - at_ms) / 1000, 1)}; last known at {at}"
+
+
+def _with_words(verdict: Verdict, words: str, at_ms: int | None) -> Verdict:
     parts = (part("unknown", None, said(words)), *verdict.parts)
-    return Verdict("unknown", f"{words} {verdict.text}", parts, beat_ms, f"Last known: {verdict.brief}")
+    return Verdict("unknown", f"{words} {verdict.text}", parts, at_ms, f"Last known: {verdict.brief}")

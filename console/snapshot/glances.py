@@ -31,7 +31,7 @@ def glances(cluster_ids: Sequence[str]) -> list[Glance]:
     pipe = sync_client().pipeline(transaction=False)
     for cluster_id in cluster_ids:
         pipe.hget(*keys.place(cluster_id, keys.CLUSTER))
-        pipe.mget([keys.named(cluster_id, name) for name in ("beat", "oldest")])
+        pipe.mget([keys.named(cluster_id, name) for name in ("beat", "oldest", "due")])
         pipe.zcard(keys.named(cluster_id, "groups_behind"))
     try:
         found = pipe.execute()
@@ -43,7 +43,7 @@ def glances(cluster_ids: Sequence[str]) -> list[Glance]:
 
 def _glance(answers: Sequence[Any], at_ms: int) -> Glance:
     text, beats, behind = answers
-    beat_ms, oldest_ms = (int(one) if one else None for one in beats)
+    beat_ms, oldest_ms, due_ms = (int(one) if one else None for one in beats)
     written = decode(text, Cluster)
     live = written and read_cluster(written, beat_ms, at_ms)
-    return Glance(live, as_of(beat_ms, oldest_ms, at_ms), behind if live and live.groups is not None else None)
+    return Glance(live, as_of(beat_ms, oldest_ms, at_ms, due_ms), behind if live and live.groups is not None else None)

@@ -210,6 +210,27 @@ def test_ages_are_counted_when_they_are_read() -> None:
     assert (read.questions["metadata"].age.state, read.questions["metadata"].age.age_ms) == ("stale", 20_000)
 
 
+def test_nothing_is_called_safe_by_metadata_that_became_old_since_it_was_written() -> None:
+    """The collector writes once a second; who reads in between counts its answers as old already."""
+    written = Stage().cluster(T)
+    due_ms = T + 3 * EVERY_MS["metadata"]
+    assert read_cluster(written, due_ms, due_ms).verdict == written.verdict
+    read = read_cluster(written, due_ms, due_ms + 1)
+    assert read.verdict is not None and read.feed is not None and read.topics_line is not None
+    assert (read.verdict.level, read.verdict.last_known_ms, read.feed.state) == ("unknown", T, "partial")
+    assert read.verdict.text.startswith("The cluster does not answer: its state is unknown. Last known at 00:16:40: ")
+    assert read.topics_line.level == "unknown"
+
+
+def test_what_is_told_as_last_known_is_not_told_so_twice() -> None:
+    stage = Stage()
+    for at_ms in (T + 5_000, T + 9_000):
+        stage.state.unanswered("metadata", "nobody is there", at_ms)
+    written = stage.cluster(T + 9_000)
+    assert written.questions["metadata"].age.state == "live"
+    assert read_cluster(written, T + 16_000, T + 16_000).verdict == written.verdict
+
+
 def test_a_cluster_that_does_not_answer_is_unknown_and_says_since_when_and_why() -> None:
     stage = Stage()
     stage.take()

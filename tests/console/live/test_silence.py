@@ -120,6 +120,21 @@ def test_a_topic_made_anew_has_nothing_of_the_one_before(state: ClusterState) ->
     assert values["topic/orders"].partitions == 1  # type: ignore[index]
 
 
+def test_a_broker_that_fell_silent_since_the_verdict_was_written_makes_it_last_known(state: ClusterState) -> None:
+    """Its owner lives, and says so itself within a second."""
+    hear(state, 2500, 1, 3)
+    written: Any = state.everything(3900)["cluster"]
+    assert written.verdict.level == "ok"
+    read: Any = read_cluster(written, 3900, 4100)
+    assert read.feed.brokers["2"].state == "stale"
+    assert (read.verdict.level, read.topics_line.level, read.feed.state) == ("unknown", "unknown", "partial")
+    assert read.verdict.text.startswith("Broker 2 has been silent for 3\u202fs; last known at 00:00:01: All 5 partitions are safe.")
+    state.tick(4100)
+    told: Any = state.everything(4100)["cluster"]
+    assert told.verdict.text.startswith("Broker 2 has been silent for 3\u202fs: the state of its 2 partitions is unknown.")
+    assert read_cluster(told, 4100, 4200).verdict == told.verdict
+
+
 def test_a_snapshot_that_nobody_writes_says_so_itself(state: ClusterState) -> None:
     """Its ages are those of the moment it is read."""
     written: dict[str, Any] = state.everything(1000)["cluster"]
