@@ -1,7 +1,8 @@
 """`make test`: all tests in three runs side by side, since those that wait for servers leave most of a processor idle.
 
 The first two have the folders whose tests start brokers, browsers or Spark; the third has all the others and yields the processor to them.
-The first tells as it goes, the others are told when all have ended. The exit status is that of the worst.
+The first tells as it goes, the others are told when all have ended; the last lines are the failures and the counts of all three, since only
+the end of a long output is kept in many places. The exit status is that of the worst.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -19,26 +21,51 @@ ROOT = Path(__file__).resolve().parent.parent
 SERVERS = ("apache", "chaos", "clients", "collector", "local", "outages", "reader", "spark", "workers")
 PAGES = ("browser", "cli", "system")
 NICE = 10
+LEFT_S = 5
+SUMMARY = b"short test summary info"
 
 
 def main() -> int:
-    with tempfile.TemporaryFile() as pages, tempfile.TemporaryFile() as others:
+    with tempfile.TemporaryFile() as servers, tempfile.TemporaryFile() as pages, tempfile.TemporaryFile() as others:
+        kept = (servers, pages, others)
         runs = [
-            _start(_only(SERVERS), None),
+            _start(_only(SERVERS), subprocess.PIPE),
             _start([*_only(PAGES), "-o", "cache_dir=.pytest_cache/pages"], pages),
             _start([*_without(SERVERS + PAGES), "-o", "cache_dir=.pytest_cache/others"], others, niced=True),
         ]
         try:
-            worst = max(abs(run.wait()) for run in runs)
+            telling = threading.Thread(target=_tell, args=(runs[0], servers), daemon=True)
+            telling.start()
+            ended = [abs(run.wait()) for run in runs]
+            telling.join(LEFT_S)  # whatever a test left running may hold the pipe
         finally:
             for run in runs:
                 run.terminate()
                 run.wait()
+        for output in (pages, others):
+            output.seek(0)
+            shutil.copyfileobj(output, sys.stdout.buffer)
+        for output in kept:
+            sys.stdout.buffer.write(_summary(output))
         sys.stdout.flush()
-        for kept in (pages, others):
-            kept.seek(0)
-            shutil.copyfileobj(kept, sys.stdout.buffer)
-        return worst
+        return max(ended)
+
+
+def _tell(run: subprocess.Popen[bytes], kept: IO[bytes]) -> None:
+    """What it says, as it says it; all of it is kept too."""
+    assert run.stdout is not None
+    while said := os.read(run.stdout.fileno(), 65536):
+        kept.write(said)
+        sys.stdout.buffer.write(said)
+        sys.stdout.flush()
+
+
+def _summary(output: IO[bytes]) -> bytes:
+    """The last lines of a run: its failures by name, if any, and its counts."""
+    output.seek(0)
+    text = output.read()
+    begun = text.rfind(SUMMARY)
+    return text[text.rfind(b"\n", 0, begun) + 1 :] if begun >= 0 else text[text.rstrip().rfind(b"\n") + 1 :]
 
 
 def _only(folders: Sequence[str]) -> list[str]:
@@ -49,10 +76,10 @@ def _without(folders: Sequence[str]) -> list[str]:
     return [f"--ignore=tests/{folder}" for folder in folders]
 
 
-def _start(arguments: Sequence[str], output: IO[bytes] | None, *, niced: bool = False) -> subprocess.Popen[bytes]:
+def _start(arguments: Sequence[str], output: IO[bytes] | int, *, niced: bool = False) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "pytest", *arguments]
     yielding = ["nice", "-n", str(NICE)] if niced and os.name == "posix" else []
-    return subprocess.Popen([*yielding, *command], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT if output else None)
+    return subprocess.Popen([*yielding, *command], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
 
 
 if __name__ == "__main__":
