@@ -185,21 +185,35 @@ class FrameConnection(Protocol):
     def close(self) -> None: ...
 
 
-class FrameHandler(Protocol):
-    """The server's side of one connection: frame in, response parts out."""
+class Exchange(Protocol):
+    """A request that has been handled, as far as that needs nobody else."""
 
-    async def handle(self, frame: memoryview) -> list[Part] | None:
-        """The response without its size header, or None where none is due (acks=0).
+    @property
+    def waits_for(self) -> asyncio.Future[Any] | None:
+        """What has to be done before there is an answer: other brokers' part of it. None where that is nothing."""
+        ...
 
-        `ProtocolViolation` closes the connection. The caller hands in the next frame only after the answer.
-        """
+    def answer(self) -> list[Part] | None:
+        """The response without its size header, or None where none is due (acks=0); asked for once, when nothing is waited for any more."""
         ...
 
     def sent(self, waited_ms: float, sending_ms: float) -> None:
-        """The last frame is done with: its answer, if one was due, has left. A failed frame or answer is not told.
+        """The answer, if one was due, has left. One that failed is not told.
 
         `waited_ms`: from the frame's last byte to `handle`; `sending_ms`: from the answer until the transport has taken it.
         """
+        ...
+
+
+class FrameHandler(Protocol):
+    """The server's side of one connection: frame in, exchange out. Answers leave in the order of their frames."""
+
+    async def handle(self, frame: memoryview) -> Exchange:
+        """`ProtocolViolation` closes the connection, once what came before is answered. `frame` is the caller's again afterwards."""
+        ...
+
+    def may_follow(self, frame: memoryview) -> bool:
+        """Whether the frame may be handled while exchanges before it still wait; otherwise it comes after their answers."""
         ...
 
     def closed(self) -> None: ...

@@ -8,28 +8,23 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from broker_core.errors import CloseConnection, CorruptData, ErrorCode, KafkaError
-from broker_core.handlers.common import leader_endpoints
-from broker_core.handlers.registry import Action, Answer, Operation, Request, Resource, handler
-from broker_core.model import NO_LEADER, TopicPartition
+from broker_core.handlers.produced import Produced
+from broker_core.handlers.registry import Action, Answer, Frame, Later, Operation, Request, Resource, handler
+from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
-from broker_core.protocol.hot_produce import ProducedPartition, encode_produce_response
+from broker_core.protocol.hot_produce import ProducedPartition
 from broker_core.records.budget import Budget, refusal
 from broker_core.records.compression import Codec
 from broker_core.records.header import TRANSACTIONAL_BIT
 from broker_core.records.legacy import is_legacy, up_converting
-from broker_core.replication.appending import VALID_ACKS
 from broker_core.storage.log import AppendOrigin
-
-if TYPE_CHECKING:
-    from broker_core.replication.appending import AppendResult
 
 BATCHES_ONLY_SINCE = 3
 ZSTD_SINCE = 7
-LEADER_HINTS_SINCE = 10
 LEAST_MESSAGE_BYTES = 14
 _LENGTH = struct.Struct(">i")
 _LENGTH_AT, _MAGIC_AT, _ATTRIBUTES_AT, _COUNT_AT, _HEADER_BYTES = 8, 16, 21, 57, 61
@@ -65,15 +60,25 @@ async def handle(request: Request) -> Answer:
                     batches[tp] = records
             except KafkaError as error:
                 rows[tp] = ProducedPartition(tp.partition, int(error.code), error_message=error.message)
-    results = await request.broker.replicas.appending.append(
+    begun = await request.broker.replicas.appending.begin(
         batches, acks=body.acks, timeout_ms=millis(body.timeout), origin=AppendOrigin.CLIENT, budget=budget, made_here=converted
     )
-    _count(request, batches, results)
-    rows |= {tp: _row(request, tp, result) for tp, result in results.items()}
-    if body.acks == 0:
-        _close_if_failed(rows)
-        return None
-    return _encoded(request, rows)
+    sizes = {tp: (len(data), _LENGTH.unpack_from(data, _COUNT_AT)[0]) for tp, data in batches.items()}
+    produced = Produced(request)
+
+    def answer() -> Frame:
+        results = begun.finished()
+        produced.count(results, sizes)
+        return produced.answer(rows | produced.rows(results))
+
+    if begun.replicated is not None and not begun.replicated.done():
+        return Later(begun.replicated, answer)
+    if body.acks != 0:
+        return answer()
+    results = begun.finished()
+    produced.count(results, sizes)
+    _close_if_failed(rows | produced.rows(results))
+    return None
 
 
 def _any_transactional(body: Any) -> bool:
@@ -92,7 +97,7 @@ def _refused(request: Request, code: ErrorCode) -> Answer:
     if request.body.acks == 0:
         _close_if_failed(rows)
         return None
-    return _encoded(request, rows)
+    return Produced(request).answer(rows)
 
 
 def _checked(request: Request, tp: TopicPartition, records: memoryview | None) -> memoryview:
@@ -140,45 +145,8 @@ async def _converted(request: Request, tp: TopicPartition, records: memoryview, 
         raise KafkaError(told.code, f"the message set for {tp} is not taken: {told.message}") from None
 
 
-def _row(request: Request, tp: TopicPartition, result: AppendResult) -> ProducedPartition:
-    code = result.error_code
-    return ProducedPartition(
-        tp.partition,
-        int(code),
-        result.base_offset,
-        result.log_append_time_ms,
-        result.log_start_offset,
-        result.message or None if code is not ErrorCode.NONE else None,
-        _current_leader(request, tp) if code is ErrorCode.NOT_LEADER_OR_FOLLOWER else None,
-        result.record_errors,
-    )
-
-
-def _current_leader(request: Request, tp: TopicPartition) -> tuple[int, int] | None:
-    state = request.broker.metadata.partition(tp)
-    return None if state is None or state.leader == NO_LEADER else (state.leader, state.leader_epoch)
-
-
-def _encoded(request: Request, rows: dict[TopicPartition, ProducedPartition]) -> Answer:
-    topics = [(t.name, [rows[TopicPartition(t.name, data.index)] for data in t.partition_data]) for t in request.body.topic_data]
-    leaders = [row.current_leader for row in rows.values() if row.current_leader] if request.version >= LEADER_HINTS_SINCE else []
-    endpoints = leader_endpoints(request, leaders)
-    version, correlation_id = request.version, request.header.correlation_id
-    return lambda throttle_ms: [encode_produce_response(version, correlation_id, throttle_ms, topics, endpoints)]
-
-
 def _close_if_failed(rows: dict[TopicPartition, ProducedPartition]) -> None:
     failed = {tp: row for tp, row in rows.items() if row.error_code}
     if failed:
         tp, row = next(iter(failed.items()))
         raise CloseConnection(f"acks=0 and {len(failed)} partition(s) failed; {tp}: {ErrorCode(row.error_code).name}")
-
-
-def _count(request: Request, batches: dict[TopicPartition, bytes | memoryview], results: dict[TopicPartition, Any]) -> None:
-    metrics = request.broker.metrics
-    if request.body.acks in VALID_ACKS:
-        metrics.produce_by_acks[request.body.acks] = metrics.produce_by_acks.get(request.body.acks, 0) + 1
-    for tp, data in batches.items():
-        if results[tp].error_code is ErrorCode.NONE:
-            metrics.produced_bytes += len(data)
-            metrics.messages_in += _LENGTH.unpack_from(data, _COUNT_AT)[0]

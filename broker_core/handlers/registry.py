@@ -8,12 +8,13 @@ all it takes to serve and advertise the key:
 
 What it declares is seen to before it is called (`server/pipeline.py`). It returns one payload for all its versions, a mapping
 that has everything but the throttle time; or what makes the parts of a complete response frame (header included) of a throttle
-time; or None when the client expects no answer. A `KafkaError` that leaves it refuses the request as a whole. A vendor key's body is
-the rest of the frame, undecoded.
+time; or `Later`, one of these that waits for other brokers; or None when the client expects no answer. A `KafkaError` that leaves it
+refuses the request as a whole. A vendor key's body is the rest of the frame, undecoded.
 """
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import importlib
 import pkgutil
@@ -32,13 +33,23 @@ if TYPE_CHECKING:
     from broker_core.protocol.headers import RequestHeader
 
 __all__ = ["CLUSTER", "Action", "Operation", "Resource", "both", "nothing", "on_cluster", "on_group", "on_resources", "on_topics"]
-__all__ += ["ANONYMOUS", "Answer", "ApiHandler", "ConnectionInfo", "Frame", "Payload", "Registry", "Request", "Scope"]
+__all__ += ["ANONYMOUS", "Answer", "ApiHandler", "ConnectionInfo", "Frame", "Later", "Payload", "Registry", "Request", "Scope"]
 __all__ += ["full_registry", "handler"]
 
 Payload = Mapping[str, Any]
 Frame = Callable[[int], list[Part]]
 """Makes the frame of a throttle time in milliseconds."""
-Answer = Payload | Frame | None
+
+
+class Later(Struct, frozen=True):
+    """An answer that there is once `done` is, which never fails; then `answer` makes it, and does not raise. Only for a request whose
+    effect has its place among those of its connection already: the client's next one may be begun meanwhile."""
+
+    done: asyncio.Future[Any]
+    answer: Callable[[], Frame]
+
+
+Answer = Payload | Frame | Later | None
 ANONYMOUS = "User:ANONYMOUS"
 """The principal of a listener that asks nobody who it is, as Kafka's PLAINTEXT."""
 

@@ -79,6 +79,21 @@ class Appended(Struct):
         return failed
 
 
+class Begun(Struct):
+    """What came of a request's appends so far; `replicated` is done once the rest is known, None where nothing is waited for."""
+
+    results: dict[TopicPartition, AppendResult]
+    replicated: asyncio.Future[dict[TopicPartition, ErrorCode]] | None = None
+
+    def finished(self) -> dict[TopicPartition, AppendResult]:
+        """Every partition's outcome, once `replicated` is done."""
+        if self.replicated is not None:
+            for tp, verdict in self.replicated.result().items():
+                if verdict is not ErrorCode.NONE:
+                    self.results[tp] = AppendResult(verdict, _why(verdict))
+        return self.results
+
+
 class Appending:
     """`hosted` gives the partition here or raises what the client has to be told."""
 
@@ -90,6 +105,15 @@ class Appending:
         self._refused = RefusedSequences()
 
     async def append(
+        self, entries: Mapping[TopicPartition, bytes | memoryview], *, acks: int, timeout_ms: float, origin: AppendOrigin
+    ) -> dict[TopicPartition, AppendResult]:
+        """Appends to each partition; with acks=all answers once the replicas have it, or `timeout_ms` is over."""
+        begun = await self.begin(entries, acks=acks, timeout_ms=timeout_ms, origin=origin)
+        if begun.replicated is not None:
+            await begun.replicated
+        return begun.finished()
+
+    async def begin(
         self,
         entries: Mapping[TopicPartition, bytes | memoryview],
         *,
@@ -98,14 +122,15 @@ class Appending:
         origin: AppendOrigin,
         budget: Budget | None = None,
         made_here: Collection[TopicPartition] = (),
-    ) -> dict[TopicPartition, AppendResult]:
-        """Appends to each partition; with acks=all answers once the replicas have it, or `timeout_ms` is over.
+    ) -> Begun:
+        """Appends to each partition; what acks=all then waits for is `Begun.replicated`, for `timeout_ms` at most.
 
         `budget` is what is left for looking into records, where the request has already had some of that done; `made_here` names
         the partitions whose batches are conversions by this broker.
         """
         if acks not in VALID_ACKS:
-            return {tp: AppendResult(ErrorCode.INVALID_REQUIRED_ACKS, f"acks must be 0, 1 or -1 (all), not {acks}") for tp in entries}
+            words = f"acks must be 0, 1 or -1 (all), not {acks}"
+            return Begun({tp: AppendResult(ErrorCode.INVALID_REQUIRED_ACKS, words) for tp in entries})
         results: dict[TopicPartition, AppendResult] = {}
         appended = Appended({}, {})
         terms = Terms(acks, origin, budget or self._workbench.budget(), made_here)
@@ -113,11 +138,7 @@ class Appending:
             results[tp] = await self._append_one(tp, data, terms, appended)
         if acks != 0 and appended.held:
             results |= await appended.flushed()
-        if acks == ACKS_ALL and appended.ends:
-            for tp, verdict in (await self._replicated(appended.ends, timeout_ms)).items():
-                if verdict is not ErrorCode.NONE:
-                    results[tp] = AppendResult(verdict, _why(verdict))
-        return results
+        return Begun(results, self._replicated(appended.ends, timeout_ms) if acks == ACKS_ALL and appended.ends else None)
 
     def append_now(
         self, tp: TopicPartition, data: bytes | memoryview, origin: AppendOrigin, expected_leader_epoch: int = NO_EPOCH
@@ -170,11 +191,11 @@ class Appending:
         except BudgetSpent as error:
             raise refusal(error) from error
 
-    async def _replicated(self, waiting: dict[TopicPartition, int], timeout_ms: float) -> dict[TopicPartition, ErrorCode]:
+    def _replicated(self, waiting: dict[TopicPartition, int], timeout_ms: float) -> asyncio.Future[dict[TopicPartition, ErrorCode]]:
         done: asyncio.Future[dict[TopicPartition, ErrorCode]] = asyncio.get_running_loop().create_future()
         operation = DelayedOffsets(timeout_ms, waiting, self._verdict, done)
         self._delayed.produces.try_complete_else_watch(operation, list(waiting))
-        return await done
+        return done
 
     def _verdict(self, tp: TopicPartition, offset: int) -> ErrorCode | None:
         """None while the high watermark is below `offset`."""

@@ -1,12 +1,16 @@
 """One client's connection: a request frame in, the parts of its answer out (spec N1).
 
-The listener reads frames, hands them in one at a time and writes what comes back; so a connection has one request in
-flight, and a slow or broken one holds up nobody else.
+The listener reads frames, hands them in one at a time and writes what comes back, in their order; so a slow or broken connection
+holds up nobody else.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import struct
+from collections.abc import Callable
+from typing import Any
 
 from broker_core.errors import CloseConnection, ProtocolViolation
 from broker_core.handlers.registry import ANONYMOUS, ConnectionInfo
@@ -14,13 +18,60 @@ from broker_core.protocol.api import ApiKey
 from broker_core.protocol.headers import RequestHeader, parse_request_header
 from broker_core.seams import FileRange, Part, Peer
 from broker_core.server.loop_time import LoopTime
-from broker_core.server.pipeline import Pipeline, api_name
-from broker_core.telemetry.metrics import ApiMetrics
+from broker_core.server.pipeline import Pipeline, Waiting, api_name
+from broker_core.telemetry.metrics import ApiMetrics, BrokerMetrics
 
 log = logging.getLogger(__name__)
 
+_PRODUCE = struct.pack(">h", ApiKey.PRODUCE)
 UNKNOWN = "Unknown"
 """Stands in the metrics for all vendor keys that nobody serves."""
+
+
+class Measured:
+    """An exchange whose stages are counted once its answer has left."""
+
+    __slots__ = ("_api", "_local_ms", "_metrics", "_parts", "_remote_ms", "_started_ms", "_waiting")
+
+    def __init__(self, metrics: BrokerMetrics, api: ApiMetrics, started_ms: float) -> None:
+        self._metrics = metrics
+        self._api = api
+        self._started_ms = started_ms
+        self._local_ms = 0.0
+        self._remote_ms = 0.0
+        self._parts: list[Part] | None = None
+        self._waiting: tuple[Waiting, Callable[[], float]] | None = None
+
+    @property
+    def waits_for(self) -> asyncio.Future[Any] | None:
+        return None if self._waiting is None else self._waiting[0].done
+
+    def answer(self) -> list[Part] | None:
+        if self._waiting is None:
+            return self._parts
+        waiting, monotonic_ms = self._waiting
+        self._waiting = None
+        self._api.in_flight -= 1
+        self.ended(waiting.parts(), self._local_ms, monotonic_ms())
+        return self._parts
+
+    def sent(self, waited_ms: float, sending_ms: float) -> None:
+        self._api.stages.observe(waited_ms, self._local_ms, self._remote_ms, sending_ms)
+
+    def waits(self, waiting: Waiting, local_ms: float, monotonic_ms: Callable[[], float]) -> None:
+        """It is in flight until its answer is asked for."""
+        self._api.in_flight += 1
+        self._local_ms = local_ms
+        self._waiting = waiting, monotonic_ms
+
+    def ended(self, parts: list[Part] | None, local_ms: float, now_ms: float) -> None:
+        duration_ms = now_ms - self._started_ms
+        self._parts, self._local_ms, self._remote_ms = parts, local_ms, duration_ms - local_ms
+        bytes_out = sum(part.length if isinstance(part, FileRange) else len(part) for part in parts or ())
+        self._api.requests += 1
+        self._api.bytes_out += bytes_out
+        self._api.latency.observe(duration_ms)
+        self._metrics.bytes_out += bytes_out
 
 
 class Connection:
@@ -32,11 +83,9 @@ class Connection:
         self._metrics.connections_total += 1
         self._metrics.connections += 1
         self._info = ConnectionInfo(self._metrics.connections_total, peer, listener, ANONYMOUS)
-        self._handled: tuple[ApiMetrics, float, float] | None = None
-        """The last answered request: its metrics, its milliseconds on the loop and those it waited for others."""
 
-    async def handle(self, frame: memoryview) -> list[Part] | None:
-        """The answer to one request; `ProtocolViolation` when there can be none."""
+    async def handle(self, frame: memoryview) -> Measured:
+        """What becomes of one request; `ProtocolViolation` when there can be no answer."""
         try:
             header = parse_request_header(frame)
             return await self._measured(header, frame)
@@ -45,22 +94,20 @@ class Connection:
             log.warning("connection closed", extra={"peer": f"{self._info.peer.host}:{self._info.peer.port}", "reason": str(error)})
             raise
 
-    def sent(self, waited_ms: float, sending_ms: float) -> None:
-        """Counts the last request's stages: only now is the last of them known."""
-        if self._handled is not None:
-            api, local_ms, remote_ms = self._handled
-            api.stages.observe(waited_ms, local_ms, remote_ms, sending_ms)
+    def may_follow(self, frame: memoryview) -> bool:
+        """Produce alone may be begun behind a Produce that waits for its replicas: nothing else would see the same as after its answer."""
+        return frame[:2] == _PRODUCE
 
     def closed(self) -> None:
         self._metrics.connections -= 1
 
-    async def _measured(self, header: RequestHeader, frame: memoryview) -> list[Part] | None:
+    async def _measured(self, header: RequestHeader, frame: memoryview) -> Measured:
         services = self._pipeline.services
         is_named = isinstance(header.api_key, ApiKey) or header.api_key in services.registry
         api = self._metrics.api(api_name(header.api_key) if is_named else UNKNOWN)
-        clock = services.node.clock
-        started_ms = clock.monotonic_ms()
-        on_loop = LoopTime(clock.monotonic_ms)
+        monotonic_ms = services.node.clock.monotonic_ms
+        measured = Measured(self._metrics, api, monotonic_ms())
+        on_loop = LoopTime(monotonic_ms)
         api.in_flight += 1
         try:
             answer = await on_loop.run(self._pipeline.answer(header, frame, self._info))
@@ -69,16 +116,10 @@ class Connection:
             raise
         finally:
             api.in_flight -= 1
-        duration_ms = clock.monotonic_ms() - started_ms
-        self._handled = api, on_loop.spent_ms, duration_ms - on_loop.spent_ms
-        self._count(api, len(frame), answer, duration_ms)
-        return answer
-
-    def _count(self, api: ApiMetrics, bytes_in: int, answer: list[Part] | None, duration_ms: float) -> None:
-        bytes_out = sum(part.length if isinstance(part, FileRange) else len(part) for part in answer or ())
-        api.requests += 1
-        api.bytes_in += bytes_in
-        api.bytes_out += bytes_out
-        api.latency.observe(duration_ms)
-        self._metrics.bytes_in += bytes_in
-        self._metrics.bytes_out += bytes_out
+        api.bytes_in += len(frame)
+        self._metrics.bytes_in += len(frame)
+        if isinstance(answer, Waiting):
+            measured.waits(answer, on_loop.spent_ms, monotonic_ms)
+        else:
+            measured.ended(answer, on_loop.spent_ms, monotonic_ms())
+        return measured

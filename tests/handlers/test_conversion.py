@@ -16,7 +16,7 @@ from broker_core.model import TopicPartition
 from broker_core.protocol.hot_fetch import FetchPartitionResult
 from broker_core.records.batch import Codec, Record, build_batch, iter_headers, read_records
 from broker_core.records.legacy import build_message_set
-from broker_core.replication.appending import AppendResult
+from broker_core.replication.appending import AppendResult, Begun
 from broker_core.replication.serving.fetch_session import Answer, Reply, WantedPartition
 from broker_core.seams import at_once
 from broker_core.server.pipeline import UNTHROTTLED_MS, respond
@@ -87,14 +87,14 @@ async def test_a_fetch_that_has_to_be_converted(codec: Codec) -> None:
 async def test_a_produce_that_has_to_be_converted(codec: Codec) -> None:
     appended: dict[TopicPartition, Any] = {}
 
-    async def append(entries: dict[TopicPartition, Any], **_: object) -> dict[TopicPartition, AppendResult]:
+    async def begin(entries: dict[TopicPartition, Any], **_: object) -> Begun:
         appended.update(entries)
-        return {tp: AppendResult(ErrorCode.NONE, None, 7) for tp in entries}
+        return Begun({tp: AppendResult(ErrorCode.NONE, None, 7) for tp in entries})
 
     data = memoryview(build_message_set(RECORDS, 1, codec))
     rows = [SimpleNamespace(index=index, records=data) for index in (1, 0)]
     body = SimpleNamespace(acks=1, timeout=1_000, topic_data=[SimpleNamespace(name="t", partition_data=rows)])
-    answer, turns = await answer_beside_others(produce.handle, 2, body, SimpleNamespace(appending=SimpleNamespace(append=append)))
+    answer, turns = await answer_beside_others(produce.handle, 2, body, SimpleNamespace(appending=SimpleNamespace(begin=begin)))
     assert answer is not None
     assert list(appended) == [TopicPartition("t", 1), TopicPartition("t", 0)]
     for batch in appended.values():

@@ -106,10 +106,10 @@ def joined(parts: Any) -> bytes:
 
 
 async def test_answers_and_counts(connection: Connection, metrics: BrokerMetrics) -> None:
-    answer = joined(await connection.handle(frame(1)))
+    answer = joined((await connection.handle(frame(1))).answer())
     assert answer[:4] == (9).to_bytes(4, "big")
     assert decode_response(ApiKey.HEARTBEAT, 1, answer, 4).error_code == 25
-    assert await connection.handle(frame(1, "silent")) is None
+    assert (await connection.handle(frame(1, "silent"))).answer() is None
     api = metrics.apis["Heartbeat"]
     assert (api.requests, api.failures, api.in_flight, api.latency.count) == (2, 0, 0, 2)
     assert metrics.bytes_in == api.bytes_in == 2 * len(frame(1)) + len("silent") - 1
@@ -118,7 +118,6 @@ async def test_answers_and_counts(connection: Connection, metrics: BrokerMetrics
 
 async def test_the_stages_of_a_request_add_up(connection: Connection, metrics: BrokerMetrics, clock: HandClock) -> None:
     """Waiting for others is told apart from work on the loop; what came before and after the handling is the listener's to say."""
-    connection.sent(1.0, 1.0)
     WAITED.append(asyncio.get_running_loop().create_future())
     (future,) = WAITED
     handling = asyncio.ensure_future(connection.handle(frame(1, "waits")))
@@ -128,7 +127,7 @@ async def test_the_stages_of_a_request_add_up(connection: Connection, metrics: B
     await handling
     stages = metrics.apis["Heartbeat"].stages
     assert stages.total.count == 0, "not before the answer has left"
-    connection.sent(2.0, 8.0)
+    handling.result().sent(2.0, 8.0)
     totals = {stage: getattr(stages, stage).total_ms for stage in STAGES}
     assert totals == {"request_queue": 2.0, "local": 0.0, "remote": 40.0, "response_send": 8.0, "total": 50.0}
     assert metrics.apis["Heartbeat"].latency.total_ms == 40.0
@@ -146,7 +145,7 @@ async def test_what_names_much_is_decoded_beside_the_loop(metrics: BrokerMetrics
     await connection.handle(frame(1))
     assert jobs == []
     large = frame(1, "g" * (MANY_NAMES_BYTES // 2), "m" * (MANY_NAMES_BYTES // 2))
-    answer = joined(await connection.handle(large))
+    answer = joined((await connection.handle(large)).answer())
     assert decode_response(ApiKey.HEARTBEAT, 1, answer, 4).error_code == 25
     assert len(jobs) == 1
     with pytest.raises(ProtocolViolation, match="the frame at"):
@@ -169,7 +168,7 @@ async def test_versions_not_served_end_the_connection(connection: Connection, me
 async def test_api_versions_of_the_future_is_answered_as_version_0(connection: Connection) -> None:
     """KIP-511: the client learns what it may speak."""
     future = struct.pack(">hhih", ApiKey.API_VERSIONS, 99, 5, -1) + b"\0whatever comes"
-    answer = joined(await connection.handle(memoryview(future)))
+    answer = joined((await connection.handle(memoryview(future))).answer())
     body = decode_response(ApiKey.API_VERSIONS, 0, answer, 4)
     assert body.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert [(row.api_key, row.min_version, row.max_version) for row in body.api_keys] == [(18, 0, 4)]
@@ -179,7 +178,7 @@ async def test_api_versions_of_the_future_is_answered_as_version_0(connection: C
 async def test_bytes_that_are_no_request_end_only_this_connection(connection: Connection, metrics: BrokerMetrics, data: bytes) -> None:
     with pytest.raises(ProtocolViolation):
         await connection.handle(memoryview(data))
-    assert await connection.handle(frame(1)) is not None
+    assert (await connection.handle(frame(1))).answer() is not None
     assert metrics.protocol_violations == 1
 
 
@@ -199,22 +198,22 @@ async def test_connections_are_counted_while_they_are_open(connection: Connectio
 
 
 async def test_a_kafka_error_that_leaves_a_handler_is_told_in_its_answer(connection: Connection, metrics: BrokerMetrics) -> None:
-    answer = joined(await connection.handle(frame(1, "refused")))
+    answer = joined((await connection.handle(frame(1, "refused"))).answer())
     assert decode_response(ApiKey.HEARTBEAT, 1, answer, 4).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert metrics.apis["Heartbeat"].failures == 0
 
 
 async def test_what_is_denied_never_reaches_its_handler(connection: Connection, clock: HandClock, metrics: BrokerMetrics) -> None:
     """The authorizer sees who asks from where, and what for."""
-    answer = joined(await connection.handle(frame(1, "secret")))
+    answer = joined((await connection.handle(frame(1, "secret"))).answer())
     assert decode_response(ApiKey.HEARTBEAT, 1, answer, 4).error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
     trusted = Connection(pipeline_of(clock, metrics), "PLAINTEXT", Peer("10.0.0.9", 5))
-    assert decode_response(ApiKey.HEARTBEAT, 1, joined(await trusted.handle(frame(1, "secret"))), 4).error_code == 25
+    assert decode_response(ApiKey.HEARTBEAT, 1, joined((await trusted.handle(frame(1, "secret"))).answer()), 4).error_code == 25
 
 
 async def test_what_is_the_controllers_is_refused_by_others(connection: Connection) -> None:
     request = encode_request_frame(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, 1, None, {"topics": None, "timeout": 1})
-    answer = decode_response(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, joined(await connection.handle(memoryview(request))), 5)
+    answer = decode_response(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, joined((await connection.handle(memoryview(request))).answer()), 5)
     assert (answer.error_code, answer.error_message) == (ErrorCode.NOT_CONTROLLER, "broker 4 is not the controller")
 
 
@@ -227,7 +226,7 @@ def test_an_answer_carries_the_throttle_time_it_is_given() -> None:
 
 async def test_vendor_keys_get_the_rest_of_the_frame(connection: Connection) -> None:
     request = struct.pack(">hhih", 32_500, 0, 1, -1) + b"abc"
-    assert joined(await connection.handle(memoryview(request))) == b"cba"
+    assert joined((await connection.handle(memoryview(request))).answer()) == b"cba"
 
 
 async def test_keys_nobody_serves_are_counted_as_one(connection: Connection, metrics: BrokerMetrics) -> None:
@@ -243,5 +242,5 @@ async def test_the_software_of_a_client_is_noted(connection: Connection) -> None
     await connection.handle(memoryview(encode_request_frame(ApiKey.API_VERSIONS, 3, 1, "me", payload)))
     assert connection._info.software_name == "kafka-python"
     wrong = {"client_software_name": "-bad-", "client_software_version": "1"}
-    answer = joined(await connection.handle(memoryview(encode_request_frame(ApiKey.API_VERSIONS, 3, 1, "me", wrong))))
+    answer = joined((await connection.handle(memoryview(encode_request_frame(ApiKey.API_VERSIONS, 3, 1, "me", wrong)))).answer())
     assert decode_response(ApiKey.API_VERSIONS, 3, answer, 4).error_code == ErrorCode.INVALID_REQUEST

@@ -29,7 +29,7 @@ from tests.simulation.faults import DISK_KINDS, KINDS, SCENARIOS, Faults
 from tests.simulation.members import Group
 from tests.simulation.moves import Operator, assigned, is_moving
 from tests.simulation.suspicions import WrongSuspicions
-from tests.simulation.workload import Client, History, produce, read
+from tests.simulation.workload import Client, History, produce, produce_ahead, read
 from tests.support.broker_cluster import BrokerCluster
 
 TOPIC = "t"
@@ -104,15 +104,16 @@ class EventCounter(logging.Handler):
             self.counts["leaders elected"] += 1
 
 
-def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS, suspicions: int | None = None) -> Outcome:
-    """The same seed, the same run. With `suspicions`, be they 0, brokers act on deaths before sessions end; so often they are wrong."""
+def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS, suspicions: int | None = None, ahead: int = 1) -> Outcome:
+    """The same seed, the same run. With `suspicions`, be they 0, brokers act on deaths before sessions end; so often they are wrong.
+    Producers have `ahead` requests on their way at a time."""
     counter, logger = EventCounter(), logging.getLogger("broker_core")
     level = logger.level
     logger.addHandler(counter)
     logger.setLevel(logging.INFO)
     try:
         with _in_single_slices():
-            return _run(Outcome(seed, events=counter.counts), faults, flaws, suspicions)
+            return _run(Outcome(seed, events=counter.counts), faults, flaws, suspicions, ahead)
     finally:
         logger.removeHandler(counter)
         logger.setLevel(level)
@@ -129,7 +130,7 @@ def _in_single_slices() -> Iterator[None]:
         yield
 
 
-def _run(outcome: Outcome, faults: int, flaws: Flaws, suspicions: int | None) -> Outcome:
+def _run(outcome: Outcome, faults: int, flaws: Flaws, suspicions: int | None, ahead: int) -> Outcome:
     settings = {"min.insync.replicas": "2", "controller.socket.timeout.ms": str(control_faults.TIMEOUT_MS)}
     settings |= {} if suspicions is None else {"highwater.early.failover.enable": "true"}
     cluster = BrokerCluster(brokers=BROKERS, seed=outcome.seed, flaws=flaws, **settings)
@@ -138,7 +139,7 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws, suspicions: int | None) ->
         cluster.start_all()
         cluster.create(TOPIC, PARTITIONS, FACTOR)
         history, watch = History(PARTITIONS), Watch(cluster, TOPIC, PARTITIONS)
-        group = _start_clients(cluster, history)
+        group = _start_clients(cluster, history, ahead)
         tps = [TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)]
         operator = Operator(cluster, tps)
         trouble = Faults(cluster, partial(_healthy, cluster), tps, operator, group)
@@ -167,10 +168,11 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws, suspicions: int | None) ->
     return outcome
 
 
-def _start_clients(cluster: BrokerCluster, history: History) -> Group:
+def _start_clients(cluster: BrokerCluster, history: History, ahead: int) -> Group:
     names = tuple(f"b{broker_id}" for broker_id in cluster.ids)
+    writes = produce if ahead == 1 else partial(produce_ahead, ahead=ahead)
     for number in range(PARTITIONS):
-        for job in (produce, read):
+        for job in (writes, read):
             cluster.world.spawn("client", lambda node, number=number, job=job: job(Client(node, TOPIC, number, names, history)))
     group = Group(TOPIC, PARTITIONS, names)
     for place in range(MEMBERS):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from broker_core.client.request import BrokerChannel
@@ -62,18 +62,21 @@ class Client:
         self.partition = partition
         self.history = history
         self._brokers = brokers
-        self._guess = brokers[partition % len(brokers)]
+        self.guess = brokers[partition % len(brokers)]
 
     def _guess_again(self) -> None:
-        self._guess = self._brokers[int(self.node.entropy.random() * len(self._brokers))]
+        self.guess = self._brokers[int(self.node.entropy.random() * len(self._brokers))]
 
     async def ask(self, key: ApiKey, version: int, payload: dict[str, Any], row_of: Callable[[Any], Any]) -> Any:
         """The partition's row of the answer, or None after an error or silence: whether it took effect nobody knows."""
-        answer = await call(self.node, self._guess, key, version, payload, REQUEST_TIMEOUT_MS)
-        if answer is None:
+        answer = await call(self.node, self.guess, key, version, payload, REQUEST_TIMEOUT_MS)
+        return self.judged(None if answer is None else row_of(answer))
+
+    def judged(self, row: Any) -> Any:
+        """The row of an answer, or None where it is an error or there is none; then another broker is asked next."""
+        if row is None:
             self._guess_again()
             return None
-        row = row_of(answer)
         if row.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             self.history.out_of_order[self.partition] = None
         if row.error_code != ErrorCode.NONE:
@@ -94,6 +97,46 @@ async def produce(client: Client) -> None:
         await client.node.clock.sleep(PAUSE_MS)
 
 
+async def produce_ahead(client: Client, ahead: int) -> None:
+    """The same with so many records on their way at a time, on one connection; those that were not acknowledged are sent again in order."""
+    producer_id = await _producer_id(client)
+    number = 0
+    left: list[tuple[int, bytes]] = []
+    while not client.history.stopped:
+        while len(left) < ahead:
+            left.append((number, b"p%d-%d" % (client.partition, number)))
+            client.history.attempted[client.partition][left[-1][1]] = None
+            number += 1
+        left = await _send_ahead(client, producer_id, left)
+        await client.node.clock.sleep(PAUSE_MS)
+
+
+async def _send_ahead(client: Client, producer_id: int, wanted: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """Those that were not acknowledged."""
+    channel = BrokerChannel(client.node, client.guess, PORT, "workload")
+    sent = []
+    for sequence, value in wanted:
+        asked = channel.request(ApiKey.PRODUCE, 9, _produce_payload(client, value, producer_id, sequence), REQUEST_TIMEOUT_MS)
+        sent.append(client.node.spawn(_quietly(asked), name="produce ahead"))
+    left = []
+    for one, task in zip(wanted, sent, strict=True):
+        answer = await task
+        row = client.judged(answer and answer.responses[0].partition_responses[0])
+        if row is None:
+            left.append(one)
+        else:
+            client.history.note_ack(client.partition, row.base_offset, one[1])
+    channel.close()
+    return left
+
+
+async def _quietly(asked: Awaitable[Any]) -> Any:
+    try:
+        return await asked
+    except (ConnectionError, TimeoutError, ProtocolViolation):
+        return None
+
+
 async def _producer_id(client: Client) -> int:
     payload = {"transactional_id": None, "transaction_timeout_ms": 60_000, "producer_id": -1, "producer_epoch": -1}
     while (answer := await client.ask(ApiKey.INIT_PRODUCER_ID, 4, payload, lambda answer: answer)) is None:
@@ -102,16 +145,20 @@ async def _producer_id(client: Client) -> int:
 
 
 async def _produce_one(client: Client, value: bytes, producer_id: int, sequence: int) -> None:
-    record = Record(0, client.node.clock.now_ms(), None, value, ())
-    batch = build_batch([record], producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
-    data = [{"name": client.topic, "partition_data": [{"index": client.partition, "records": batch}]}]
-    payload = {"transactional_id": None, "acks": -1, "timeout": REQUEST_TIMEOUT_MS - 1_000, "topic_data": data}
+    payload = _produce_payload(client, value, producer_id, sequence)
     while not client.history.stopped:
         row = await client.ask(ApiKey.PRODUCE, 9, payload, lambda answer: answer.responses[0].partition_responses[0])
         if row is not None:
             client.history.note_ack(client.partition, row.base_offset, value)
             return
         await client.node.clock.sleep(PAUSE_MS)
+
+
+def _produce_payload(client: Client, value: bytes, producer_id: int, sequence: int) -> dict[str, Any]:
+    record = Record(0, client.node.clock.now_ms(), None, value, ())
+    batch = build_batch([record], producer_id=producer_id, producer_epoch=0, base_sequence=sequence)
+    data = [{"name": client.topic, "partition_data": [{"index": client.partition, "records": batch}]}]
+    return {"transactional_id": None, "acks": -1, "timeout": REQUEST_TIMEOUT_MS - 1_000, "topic_data": data}
 
 
 async def read(client: Client) -> None:

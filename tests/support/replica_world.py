@@ -33,12 +33,13 @@ from broker_core.replication.appending import AppendResult
 from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.manager import ReplicaManager
 from broker_core.replication.partition import Partition
-from broker_core.seams import Node, Part, Peer
-from broker_core.server.pipeline import UNTHROTTLED_MS, respond
+from broker_core.seams import Node, Peer
+from broker_core.server.pipeline import UNTHROTTLED_MS, Waiting, respond
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from broker_core.storage.manager import LogManager
 from broker_core.telemetry.metrics import BrokerMetrics
 from tests.simulation.kernel.world import World
+from tests.support.exchanges import Answered, answered
 
 PORT = 9092
 TOPIC_ID = UUID(int=77)
@@ -102,14 +103,17 @@ class MiniBroker:
             self.epoch = stat.czxid
             return
 
-    async def handle(self, frame: memoryview) -> list[Part] | None:
+    async def handle(self, frame: memoryview) -> Answered:
         header = parse_request_header(frame)
         body = decode_request(header.api_key, header.api_version, frame, header.body_offset)
         peer = ConnectionInfo(1, Peer("x", 1), "PLAINTEXT")
         request = Request(header, body, header.api_version, self, peer)  # type: ignore[arg-type]
-        return respond(header, await HANDLERS[ApiKey(header.api_key)](request), UNTHROTTLED_MS)
+        parts = respond(header, await HANDLERS[ApiKey(header.api_key)](request), UNTHROTTLED_MS)
+        assert not isinstance(parts, Waiting)
+        return answered(parts)
 
-    def sent(self, waited_ms: float, sending_ms: float) -> None: ...
+    def may_follow(self, frame: memoryview) -> bool:
+        return False
 
     def closed(self) -> None:
         """Connections hold nothing."""

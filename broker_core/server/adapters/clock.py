@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from broker_core.seams import TimerHandle
+from broker_core.server.adapters.eager import in_a_task
 
 T = TypeVar("T")
 
@@ -28,4 +29,5 @@ class RealClock:
         await asyncio.sleep(max(0.0, delay_ms) / 1000.0)
 
     async def wait_for(self, awaitable: Awaitable[T], timeout_ms: float) -> T:
+        await in_a_task()
         return await asyncio.wait_for(awaitable, max(0.0, timeout_ms) / 1000.0)

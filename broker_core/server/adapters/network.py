@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from broker_core.seams import FrameConnection, FrameHandler, Listener, Peer
 from broker_core.server.adapters.client_connection import ClientConnection
+from broker_core.server.adapters.eager import in_a_task
 from broker_core.server.adapters.framing import MAX_FRAME_BYTES
 from broker_core.server.adapters.listener import ConnectionCounts, NetworkLimits, RealListener
 from broker_core.server.adapters.memory_budget import MemoryBudget
@@ -27,6 +28,7 @@ class RealNetwork:
 
     async def connect(self, host: str, port: int, *, timeout_ms: float) -> FrameConnection:
         loop = asyncio.get_running_loop()
+        await in_a_task()
         async with asyncio.timeout(timeout_ms / 1000.0):
             try:
                 _, connection = await loop.create_connection(lambda: ClientConnection(self._max_frame_bytes), host, port)

@@ -1,14 +1,15 @@
 """Whose requests are begun next, and how many may be read and not begun, over all connections (`queued.max.requests`).
 
-Kafka's network threads stop reading while the queue to its handler threads is full. Here one loop reads in one turn and
-begins in the next what it read, so the queue holds the frames that are complete and whose handling has not begun. As in
+Kafka's network threads stop reading while the queue to its handler threads is full. Here one loop reads and begins what it has
+read, as far as that is not too much for one of its turns: the queue holds the complete frames whose handling has not begun. As in
 Kafka, a request in a purgatory is not in it, nor is what a client sent behind an unanswered request: nothing in the queue
 waits for anything but the loop, so a full one cannot keep out the request that would empty it. What the limit saves is
 memory: frames that come in one read are not held back by the memory budget, however many sockets are ready in a turn.
 
 A connection stands in the line once, with its next frame, and serves a few when it is its turn (`turn.py`). At most
 `TURNS_AT_ONCE` connections begin in one turn of the loop, so timers and sockets are looked at however long the line is;
-listeners take turns, and on each of them whoever came first is first.
+listeners take turns, and on each of them whoever came first is first. Where nobody waits a connection begins in the callback that
+read its frame; one that has had its turn and goes on always comes after the others that are there.
 
 While the queue is full, or others wait for room, a connection with something to read takes one byte, the least a transport
 takes (so a frame that lacked just this byte is one too many), and pauses. Each turn as many go on as there is room for, in
@@ -41,36 +42,46 @@ class RequestQueue:
         self._limit = limit
         self._limit_seen = 0
         self._called = 0
+        """How many since the line was last called; that may be more than one turn of the loop ago."""
+        self._calls = False
         self._line: FairLine[Callback] = FairLine()
         self._readers: FairLine[Callback] = FairLine()
 
     # Turns.
 
     def enter(self, group: object, begin: Callback, *, new: bool) -> None:
-        """A frame is complete, a new one or (not `new`) one sent ahead that the last turn left. `begin` is called once, now
-        or in a later turn of the loop; it lets the handling begin in the turn after that, which `begun` tells."""
+        """A frame is complete, a new one or (not `new`) one sent ahead that the last turn left. `begin` is called once, now or in a
+        later turn of the loop; that the handling begins is told by `begun`."""
         if new:
             self.size += 1
             self._limit_seen = self._limit()
             self.full = self.size >= self._limit_seen
         else:
             self.yields += 1
-        if self._called < TURNS_AT_ONCE and not self._line.count:
+        if new and self._called < TURNS_AT_ONCE and not self._line.count:
             self._called += 1
             begin()
-        else:
-            self._line.add(group, begin)
+            return
+        self._line.add(group, begin)
+        if not self._calls:
+            self._calls = True
+            asyncio.get_running_loop().call_soon(self._call)
 
     def begun(self, *, new: bool) -> None:
-        """The handling of such a frame begins. Whoever is called for it begins in the loop's next turn, so no more than
-        `TURNS_AT_ONCE` begin in any."""
-        self._called -= 1
+        """The handling of such a frame begins."""
         if new:
             self.size -= 1
             self.full = self.size >= self._limit_seen
+
+    def _call(self) -> None:
+        """Those in the line, in a turn of their own."""
+        self._called = 0
         while self._line.count and self._called < TURNS_AT_ONCE:
             self._called += 1
             self._line.take()()
+        self._calls = self._line.count > 0
+        if self._calls:
+            asyncio.get_running_loop().call_soon(self._call)
 
     # Room.
 

@@ -3,6 +3,7 @@
 A file range up to `SENDFILE_FROM_BYTES` is read (preadv) into the buffer that is written with everything around it; a
 larger one goes from the page cache to the socket by `os.sendfile` while the socket takes it, the rest by the loop's; or in pieces
 through memory where the transport is not plain, since what it is given is not what its socket sends.
+Whole small answers can be put together first and written at once: a system call a turn instead of one an answer.
 The size header is written first, so a file that has less than was promised can only end the connection.
 Memory per connection: a buffer of less than `GATHER_BYTES` and one more file range, or the answer's own bytes, and what the
 transport holds below its high-water mark; a peer that does not read holds up only its own task.
@@ -23,6 +24,8 @@ SENDFILE_FROM_BYTES = 256 * 1024
 costs a bare server less processor time (`python -m tests.bench fetch`)."""
 GATHER_BYTES = 1024 * 1024
 HIGH_WATER_BYTES = 1024 * 1024
+TOGETHER_BYTES = 64 * 1024
+"""So much of small answers waits at most for the others of its turn."""
 
 
 class ResponseWriter:
@@ -33,6 +36,8 @@ class ResponseWriter:
         self._loop = asyncio.get_running_loop()
         self._drained: asyncio.Future[None] | None = None
         self._is_plain = transport.get_extra_info("sslcontext") is None
+        self._together: list[Part] = []
+        self._together_bytes = 0
         transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
 
     def pause(self) -> None:
@@ -43,11 +48,42 @@ class ResponseWriter:
             self._drained.set_result(None)
         self._drained = None
 
+    def put(self, parts: Sequence[Part]) -> bool:
+        """Adds an answer to what `flush` sends. False where it has to be written by itself: it is of files, or much."""
+        total = 0
+        for part in parts:
+            if isinstance(part, FileRange):
+                return False
+            total += len(part)
+        if self._together_bytes + total > TOGETHER_BYTES:
+            return False
+        self._add(parts, total)
+        return True
+
+    def put_all(self, parts: Sequence[Part]) -> None:
+        """The same with an answer of any size, none of it in files."""
+        self._add(parts, sum(map(len, parts)))  # type: ignore[arg-type]
+
+    def _add(self, parts: Sequence[Part], total: int) -> None:
+        self._together.append(SIZE.pack(total))
+        self._together += parts
+        self._together_bytes += SIZE.size + total
+
+    def flush(self) -> None:
+        """Hands over what was put together, however much the transport still holds."""
+        if self._together:
+            self._transport.write(b"".join(self._taken()))  # type: ignore[arg-type]
+
+    def _taken(self) -> list[Part]:
+        together, self._together, self._together_bytes = self._together, [], 0
+        return together
+
     async def write(self, parts: Sequence[Part]) -> None:
-        """`ConnectionError` when a file has less than promised; `OSError` when it cannot be read or the peer is gone."""
+        """What was put together, and these. `ConnectionError` when a file has less than promised; `OSError` when it cannot be read or
+        the peer is gone."""
         total = sum(part.length if isinstance(part, FileRange) else len(part) for part in parts)
-        gathered: list[Part] = [SIZE.pack(total)]
-        gathered_bytes = SIZE.size
+        gathered_bytes = self._together_bytes + SIZE.size
+        gathered = [*self._taken(), SIZE.pack(total)]
         for part in parts:
             if isinstance(part, FileRange) and part.length > SENDFILE_FROM_BYTES:
                 await self._write_gathered(gathered)
@@ -68,9 +104,10 @@ class ResponseWriter:
             self._transport.write(_filled(parts))
         else:
             self._transport.write(b"".join(parts))  # type: ignore[arg-type]
-        await self._drain()
+        await self.drained()
 
-    async def _drain(self) -> None:
+    async def drained(self) -> None:
+        """Once the transport wants more; `ConnectionError` where it will not."""
         if self._drained is not None:
             await self._drained
         if self._transport.is_closing():
@@ -85,7 +122,7 @@ class ResponseWriter:
         assert isinstance(file, RealFile)
         sent = self._send_inline(file, part.position, part.length)
         if sent < part.length:
-            await self._drain()
+            await self.drained()
             sent += await self._send_rest(file, part.position + sent, part.length - sent)
         if sent != part.length:
             raise _short(part, sent)

@@ -4,28 +4,34 @@ Bytes arrive in a scratch buffer that all connections of a listener share (it is
 an idle connection holds no memory. A frame that does not fit in one read gets a buffer of its own (one used before,
 where there is a spare one), which grows as bytes arrive and as the memory budget lets it; what a client sends ahead
 of its answer is kept up to `READ_AHEAD_BYTES`, then reading pauses; so it does while the request queue is full.
-Complete frames are served in turns, a task each, between which other connections have theirs (`request_queue.py`).
+Complete frames are served in turns, between which other connections have theirs (`request_queue.py`): at once in the callback
+that read them, in a task from where they first wait for something (`eager.py`). The small answers of a turn leave in one write;
+those that wait for other brokers leave when they are there, in the order of their requests (`unanswered.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Protocol
 
 from broker_core.errors import ProtocolViolation
 from broker_core.seams import FrameHandler
+from broker_core.server.adapters.eager import begin
 from broker_core.server.adapters.framing import SIZE
 from broker_core.server.adapters.memory_budget import Account, MemoryBudget
 from broker_core.server.adapters.request_queue import RequestQueue
 from broker_core.server.adapters.response_writer import ResponseWriter
 from broker_core.server.adapters.spare_buffers import SpareBuffers
 from broker_core.server.adapters.turn import Turn
+from broker_core.server.adapters.unanswered import AnswerLine, Unanswered
 
 logger = logging.getLogger(__name__)
 
 SCRATCH_BYTES = 64 * 1024
 READ_AHEAD_BYTES = 64 * 1024
+TASK = "requests of one connection"
 
 
 class Host(Protocol):
@@ -64,8 +70,12 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._was_let_on = False
         self._waits_for_turn = False
         self._is_new = True
+        self._in_turn = False
         self._task: asyncio.Task[None] | None = None
         self._queued_at = 0.0
+        self._unanswered = AnswerLine(self._leave)
+        self._gathered: list[Unanswered] = []
+        self._ending = False
         self._transport: asyncio.Transport
         self._writer: ResponseWriter
         self._handler: FrameHandler | None = None
@@ -73,11 +83,11 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     @property
     def busy(self) -> bool:
-        return self._is_serving and not self.writing
+        return (self._is_serving or self._unanswered.count > 0) and not self.writing
 
     @property
     def _is_serving(self) -> bool:
-        return self._waits_for_turn or self._task is not None
+        return self._waits_for_turn or self._in_turn
 
     # From the transport.
 
@@ -97,6 +107,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         if not self._account.handling:
             self._host.budget.release(self._account)
         self._writer.resume()
+        self._unanswered.close()
         self._host.gone(self)
         handler.closed()
 
@@ -142,14 +153,14 @@ class ServerConnection(asyncio.BufferedProtocol):
     def _read_on(self) -> None:
         """Reads again unless something else still forbids it."""
         is_ahead = self._is_serving and len(self._ahead) >= READ_AHEAD_BYTES
-        if not (is_ahead or self._waits_for_budget or self._waits_for_queue):
+        if not (is_ahead or self._waits_for_budget or self._waits_for_queue or self._ending):
             self._transport.resume_reading()
 
     # Frames.
 
     def _start_frame(self, *, new: bool) -> None:
         """Starts on the next frame if its size has arrived; it is `new` if its last bytes have just been read."""
-        if self._handler is None or self._transport.is_closing() or len(self._ahead) < SIZE.size:
+        if self._handler is None or self._ending or self._transport.is_closing() or len(self._ahead) < SIZE.size:
             return
         (size,) = SIZE.unpack_from(self._ahead)
         if not 0 < size <= self._host.max_request_bytes():
@@ -175,7 +186,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         """Has the frame handled when it is complete; otherwise sees that there may be more of it."""
         assert self._frame is not None
         if self._complete:
-            if self._task is None:
+            if not self._in_turn:
                 self._queued_at = self._loop.time()
                 self._waits_for_turn, self._is_new = True, new
                 self._host.queue.enter(self._host, self._begin, new=new)
@@ -204,7 +215,13 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     def _begin(self) -> None:
         self._waits_for_turn = False
-        self._task = self._loop.create_task(self._serve(), name="requests of one connection")
+        self._in_turn = True
+        if self._frame is not None and len(self._frame) > SCRATCH_BYTES:
+            # The transport still looks into the frame's buffer, which could not be used again.
+            self._task = self._loop.create_task(self._serve(), name=TASK)
+            return
+        self._task = begin(self._loop, self._serve(), name=TASK)
+        self._send_gathered()
 
     async def _serve(self) -> None:
         """One turn: handles the complete frame and some that came after it. Those have waited for their connection, not for the
@@ -215,46 +232,116 @@ class ServerConnection(asyncio.BufferedProtocol):
         turn = Turn(began_at * 1000.0)
         try:
             while self._complete and self._handler is not None:
-                await self._answer(self._handler, waited_ms)
+                await self._serve_one(self._handler, waited_ms)
                 waited_ms = 0.0
-                self._host.active(self)
                 if not turn.served(self._loop.time() * 1000.0):
                     break
                 self._start_frame(new=False)
+            await self._send_all()
         except (ProtocolViolation, OSError) as error:
             self._hang_up(str(error))
         except Exception:
             logger.exception("a request failed and its connection is closed")
-            self._transport.close()
+            self._hang_up("a request failed")
         finally:
+            self._in_turn = False
             self._task = None
             self.writing = False
+        self._host.active(self)
         if self._frame is None:
             self._start_frame(new=False)
+        elif self._complete:
+            self._go_on(new=False)
         self._read_on()
 
-    async def _answer(self, handler: FrameHandler, waited_ms: float) -> None:
-        assert self._frame is not None
-        frame, self._frame = self._frame, None
+    async def _serve_one(self, handler: FrameHandler, waited_ms: float) -> None:
+        """Has the frame handled. Its answer is sent, or joins those that wait or are sent together."""
+        frame = self._frame
+        assert frame is not None
+        view = memoryview(frame)[: self._frame_bytes]
+        if self._unanswered.count and (self._unanswered.full or not handler.may_follow(view)):
+            await self._unanswered.emptied()
+            if self._handler is None:
+                return
+        self._frame = None
         self._host.budget.start_handling(self._account)
         try:
-            parts = await handler.handle(memoryview(frame)[: self._frame_bytes])
+            exchange = await handler.handle(view)
         finally:
             self._host.budget.release(self._account)
+        del view
         if len(frame) > SCRATCH_BYTES:
             self._host.spares.give_back(frame)
-        sending_from = self._loop.time()
-        if parts is not None and self._handler is not None:
+        if self._handler is None:
+            return
+        if exchange.waits_for is not None or self._unanswered.count:
+            self._unanswered.add(Unanswered(exchange, waited_ms))
+        else:
+            await self._send(Unanswered(exchange, waited_ms))
+
+    # Answers.
+
+    async def _send(self, one: Unanswered) -> None:
+        parts = one.exchange.answer()
+        if parts is not None and not self._writer.put(parts):
+            began_at = self._loop.time()
             self.writing = True
             await self._writer.write(parts)
             self.writing = False
-        handler.sent(waited_ms, (self._loop.time() - sending_from) * 1000.0)
+            self._sent(began_at)
+            one.exchange.sent(one.waited_ms, (self._loop.time() - began_at) * 1000.0)
+        elif parts is not None:
+            self._gathered.append(one)
+        else:
+            one.exchange.sent(one.waited_ms, 0.0)
+
+    def _leave(self, leaving: Sequence[Unanswered]) -> None:
+        """Sends those whose turn it is in one write, whatever the transport still holds: they are small, and few."""
+        if self._handler is None:
+            return
+        for one in leaving:
+            parts = one.exchange.answer()
+            if parts is not None:
+                self._writer.put_all(parts)
+            self._gathered.append(one)
+        self._send_gathered()
+        if self._ending and not self._unanswered.count:
+            self._transport.close()
+
+    def _send_gathered(self) -> None:
+        if self._gathered:
+            began_at = self._loop.time()
+            self._writer.flush()
+            self._sent(began_at)
+
+    def _sent(self, began_at: float) -> None:
+        """What was gathered has left with what was written."""
+        sending_ms = (self._loop.time() - began_at) * 1000.0
+        for exchange, waited_ms in self._gathered:
+            exchange.sent(waited_ms, sending_ms)
+        self._gathered.clear()
+
+    async def _send_all(self) -> None:
+        """Sends what was gathered, and goes on when the transport wants more."""
+        self._send_gathered()
+        if self._handler is not None:
+            self.writing = True
+            await self._writer.drained()
+            self.writing = False
 
     # The end.
 
     def _hang_up(self, reason: str) -> None:
+        """Closes the connection once what came before is answered; nothing more is read."""
+        if self._ending:
+            return
         logger.info("connection closed", extra={"reason": reason})
-        self._transport.close()
+        self._ending = True
+        self._transport.pause_reading()
+        if self._handler is not None:
+            self._send_gathered()
+        if not self._unanswered.count:
+            self._transport.close()
 
     def abort(self) -> None:
         """Ends the connection at once, also in the middle of an answer."""

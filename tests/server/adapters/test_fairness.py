@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from broker_core.seams import Part, Peer
+from broker_core.seams import Peer
 from broker_core.server.adapters.framing import SIZE
 from broker_core.server.adapters.listener import NetworkLimits
 from broker_core.server.adapters.network import RealNetwork
@@ -19,6 +19,7 @@ from broker_core.server.adapters.request_queue import RequestQueue
 from broker_core.server.adapters.response_writer import GATHER_BYTES, HIGH_WATER_BYTES
 from broker_core.server.adapters.server_connection import READ_AHEAD_BYTES, SCRATCH_BYTES, ServerConnection
 from broker_core.server.adapters.turn import REQUESTS_MAX
+from tests.support.exchanges import Answered, answered
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -64,12 +65,13 @@ class Handler:
     def __init__(self, server: Server, peer: Peer) -> None:
         self.server = server
 
-    async def handle(self, frame: memoryview) -> list[Part] | None:
+    async def handle(self, frame: memoryview) -> Answered:
         self.server.most_queued = max(self.server.most_queued, self.server.network.queue.size)
         self.server.handled.append(bytes(frame))
-        return [bytes(frame), bytes(self.server.answer_bytes)]
+        return answered([bytes(frame), bytes(self.server.answer_bytes)])
 
-    def sent(self, waited_ms: float, sending_ms: float) -> None: ...
+    def may_follow(self, frame: memoryview) -> bool:
+        return False
 
     def closed(self) -> None: ...
 

@@ -22,7 +22,9 @@ from broker_core.seams import FileRange, Part, Peer
 from broker_core.server.adapters.disk import RealDisk
 from broker_core.server.adapters.listener import NetworkLimits
 from broker_core.server.adapters.network import RealNetwork
+from broker_core.server.adapters.request_queue import TURNS_AT_ONCE
 from broker_core.server.adapters.response_writer import SENDFILE_FROM_BYTES
+from tests.support.exchanges import Answered
 
 pytestmark = pytest.mark.spec("N1")
 
@@ -65,7 +67,7 @@ class Handler:
         self.server = server
         self.busy = False
 
-    async def handle(self, frame: memoryview) -> list[Part] | None:
+    async def handle(self, frame: memoryview) -> Answered:
         assert not self.busy, "one request at a time"
         self.busy = True
         self.server.handling += 1
@@ -81,7 +83,8 @@ class Handler:
                 raise ProtocolViolation("bad frame")
             if bytes(frame[:3]) == b"bug":
                 raise RuntimeError("bug")
-            return self.server.answer(frame)
+            parts = self.server.answer(frame)
+            return Answered(lambda: parts, sent=self.sent)
         finally:
             self.busy = False
             self.server.handling -= 1
@@ -89,6 +92,9 @@ class Handler:
     def sent(self, waited_ms: float, sending_ms: float) -> None:
         self.server.sent.append((waited_ms, sending_ms))
         self.server.was_sent.set()
+
+    def may_follow(self, frame: memoryview) -> bool:
+        return False
 
     def closed(self) -> None:
         self.server.closed += 1
@@ -281,6 +287,7 @@ async def test_what_a_frame_and_its_answer_waited_is_told(server: Server) -> Non
     reader, writer = await server.raw()
     connection = next(iter(server.listener._hosts))  # type: ignore[attr-defined]
     began = time.monotonic()
+    server.network.queue._called = TURNS_AT_ONCE
     connection._ahead += framed(b"small") + framed(b"behind it")
     connection._start_frame(new=True)
     time.sleep(0.02)
@@ -432,12 +439,12 @@ async def test_reading_stops_while_the_request_queue_is_full_and_goes_on() -> No
     """Whatever one turn of the loop finds to read: no more than `queued.max.requests` are read and not begun."""
     server = Server(NetworkLimits(queued_max_requests=3))
     await server.start()
-    pairs = [await server.raw() for _ in range(20)]
-    while len(server.sockets()) < 20:
+    pairs = [await server.raw() for _ in range(TURNS_AT_ONCE + 20)]
+    while len(server.sockets()) < len(pairs):
         await asyncio.sleep(0)
     for number, (_, writer) in enumerate(pairs):
         writer.write(framed(b"%d" % number))
-    while len(select.select(server.sockets(), [], [], 60)[0]) < 20:
+    while len(select.select(server.sockets(), [], [], 60)[0]) < len(pairs):
         time.sleep(0.001)  # the loop stands still until all have arrived
     for number, (reader, _) in enumerate(pairs):
         assert await read_frame(reader) == b"echo %d" % number
@@ -469,8 +476,9 @@ async def test_requests_that_wait_for_others_do_not_fill_the_request_queue() -> 
     await server.listener.close()
 
 
-async def test_frames_of_all_sizes_pass_a_request_queue_of_one() -> None:
+async def test_frames_of_all_sizes_pass_a_request_queue_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """One byte at a time in the worst case, also under a small memory budget and behind a request in work."""
+    monkeypatch.setattr("broker_core.server.adapters.request_queue.TURNS_AT_ONCE", 1)
     server = Server(NetworkLimits(queued_max_requests=1, queued_max_request_bytes=300_000))
     await server.start()
 

@@ -7,10 +7,10 @@ import struct
 
 import pytest
 
-from broker_core.seams import Part
 from broker_core.server.adapters.listener import NetworkLimits
 from broker_core.server.adapters.network import RealNetwork
 from broker_core.server.adapters.spare_buffers import SPARE_BYTES_MAX, SPARES_MAX, SpareBuffers
+from tests.support.exchanges import Answered, answered
 
 pytestmark = pytest.mark.spec("N1")
 
@@ -40,12 +40,13 @@ class Keeping:
     def __init__(self) -> None:
         self.kept: list[memoryview] = []
 
-    async def handle(self, frame: memoryview) -> list[Part] | None:
+    async def handle(self, frame: memoryview) -> Answered:
         if frame[:4] == b"keep":
             self.kept.append(frame)
-        return [bytes(frame)]
+        return answered([bytes(frame)])
 
-    def sent(self, waited_ms: float, sending_ms: float) -> None: ...
+    def may_follow(self, frame: memoryview) -> bool:
+        return False
 
     def closed(self) -> None: ...
 
@@ -79,4 +80,19 @@ async def test_our_client_keeps_what_is_looked_into_and_uses_the_rest_again() ->
         connection.send(bytes([size % 241]) * size)
         assert await connection.receive() == bytes([size % 241]) * size
     connection.close()
+    await listener.close()
+
+
+async def test_a_buffer_comes_back_when_its_frame_was_handled_at_once() -> None:
+    """Not even the transport, which read into it, looks into it then."""
+    network = RealNetwork(NetworkLimits)
+    listener = await network.listen("127.0.0.1", 0, lambda peer: Keeping())
+    reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+    for _ in range(2):
+        writer.write(struct.pack(">i", 500_000) + bytes(500_000))
+        await reader.readexactly(500_004)
+    (spare,) = listener.spares._spares  # type: ignore[attr-defined]
+    assert len(spare) == 500_000
+    writer.close()
+    await writer.wait_closed()
     await listener.close()

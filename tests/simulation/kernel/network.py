@@ -12,11 +12,12 @@ import asyncio
 import errno
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.errors import ProtocolViolation
 from broker_core.seams import FileRange, FrameConnection, FrameHandler, Listener, Part, Peer
+from broker_core.server.adapters.unanswered import AnswerLine, Unanswered
 from tests.simulation.kernel.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -170,17 +171,32 @@ class End:
 
 
 async def serve(end: End, accept: Callable[[Peer], FrameHandler], peer: Peer) -> None:
-    """The server's side of a connection: one request after the other."""
+    """The server's side of a connection: one request after the other, and their answers in the same order."""
     handler = accept(peer)
+
+    def leave(leaving: Sequence[Unanswered]) -> None:
+        for exchange, _ in leaving:
+            parts = exchange.answer()
+            if parts is not None and end.open and not end.life.dead:
+                end.send(joined(parts))
+            exchange.sent(0.0, 0.0)
+
+    line = AnswerLine(leave)
     try:
         while True:
-            parts = await handler.handle(memoryview(await end.receive()))
-            if parts is not None:
-                end.send(joined(parts))
-            handler.sent(0.0, 0.0)
+            frame = memoryview(await end.receive())
+            if line.count and (line.full or not handler.may_follow(frame)):
+                await line.emptied()
+            exchange = await handler.handle(frame)
+            if exchange.waits_for is not None or line.count:
+                line.add(Unanswered(exchange, 0.0))
+            else:
+                leave([Unanswered(exchange, 0.0)])
     except (ConnectionError, ProtocolViolation) as error:
+        await line.emptied()
         end.life.note("hung up", type(error).__name__)
     finally:
+        line.close()
         if not end.life.dead:
             end.shut()
             handler.closed()

@@ -8,10 +8,11 @@ import random
 import pytest
 
 from broker_core.coordination.store import ConnectionLoss, SessionExpired, SessionState
-from broker_core.seams import FileRange, Node, Part, Peer
+from broker_core.seams import FileRange, Node, Peer
 from tests.simulation.kernel.disk import DiskState, SimDisk
 from tests.simulation.kernel.life import STORE
 from tests.simulation.kernel.world import World
+from tests.support.exchanges import Answered, answered
 
 
 class Recorder:
@@ -21,11 +22,12 @@ class Recorder:
         self.frames: list[bytes] = []
         self.closes = 0
 
-    async def handle(self, frame: memoryview) -> list[Part] | None:
+    async def handle(self, frame: memoryview) -> Answered:
         self.frames.append(bytes(frame))
-        return [frame]
+        return answered([frame])
 
-    def sent(self, waited_ms: float, sending_ms: float) -> None: ...
+    def may_follow(self, frame: memoryview) -> bool:
+        return False
 
     def closed(self) -> None:
         self.closes += 1
@@ -292,8 +294,8 @@ def test_a_file_range_is_read_when_it_is_sent() -> None:
             self.file = node.disk.open("/log", create=True)
             self.file.append(b"0123456789")
 
-        async def handle(self, frame: memoryview) -> list[Part] | None:
-            return [b"<", FileRange(self.file, 2, int(bytes(frame))), b">"]
+        async def handle(self, frame: memoryview) -> Answered:
+            return answered([b"<", FileRange(self.file, 2, int(bytes(frame))), b">"])
 
     async def server(node: Node) -> None:
         handler = FromFile(node)

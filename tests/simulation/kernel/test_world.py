@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from broker_core.coordination.store import ConnectionLoss, NodeExists, SessionExpired, SessionState
-from broker_core.seams import FileRange, Node, Part, Peer
+from broker_core.seams import FileRange, Node, Peer
 from tests.simulation.kernel.disk import Inode
 from tests.simulation.kernel.life import STORE
 from tests.simulation.kernel.world import World
+from tests.support.exchanges import Answered, answered
 
 PORT = 9092
 LOG = "/data/log"
@@ -26,12 +27,13 @@ class Echo:
         self.node = node
         self.file = node.disk.open(LOG, create=True)
 
-    async def handle(self, frame: memoryview) -> list[Part] | None:
+    async def handle(self, frame: memoryview) -> Answered:
         position = self.file.append(frame)
         await self.file.fsync()
-        return [b"echo ", FileRange(self.file, position, len(frame))]
+        return answered([b"echo ", FileRange(self.file, position, len(frame))])
 
-    def sent(self, waited_ms: float, sending_ms: float) -> None: ...
+    def may_follow(self, frame: memoryview) -> bool:
+        return False
 
     def closed(self) -> None:
         """The next connection uses the same file."""
