@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from msgspec import Struct
@@ -113,5 +113,6 @@ def respond(header: RequestHeader, answer: Answer, throttle_ms: int) -> list[Par
     return [response_header(header.api_key, header.api_version, header.correlation_id), encoded]
 
 
+@cache
 def api_name(key: int) -> str:
     return "".join(part.capitalize() for part in key.name.split("_")) if isinstance(key, ApiKey) else f"Vendor{int(key)}"
