@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 
 class RealClock:
-    """Uses whichever loop runs when it is called; a delay below zero is zero."""
+    """Uses whichever loop runs when it is called, and the clock that loops go by; a delay below zero is zero."""
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
     def monotonic_ms(self) -> float:
-        return asyncio.get_running_loop().time() * 1000.0
+        return time.monotonic() * 1000.0
 
     def call_later(self, delay_ms: float, callback: Callable[..., None], *args: object) -> TimerHandle:
         return asyncio.get_running_loop().call_later(max(0.0, delay_ms) / 1000.0, callback, *args)
