@@ -12,7 +12,7 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -63,43 +63,56 @@ class RealFile:
         self._check_open()
         position = self._size
         try:
-            self._write_all(position, data)
+            self._size = self._write_all(position, data)
         except OSError:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, position)
             raise
-        self._size = position + memoryview(data).nbytes
         return position
 
     def pread(self, position: int, count: int) -> bytes:
-        with self._told_errors():
+        try:
             return os.pread(self._descriptor, count, position)
+        except OSError as error:
+            self._tell(error)
+            raise
 
     def preadv(self, position: int, buffer: memoryview) -> int:
         """Fills `buffer` from `position`; returns how many bytes there were."""
-        with self._told_errors():
+        try:
             return os.preadv(self._descriptor, [buffer], position)
+        except OSError as error:
+            self._tell(error)
+            raise
 
     def pwrite(self, position: int, data: bytes | bytearray | memoryview) -> None:
         self._check_open()
-        self._write_all(position, data)
-        self._size = max(self._size, position + memoryview(data).nbytes)
+        self._size = max(self._size, self._write_all(position, data))
 
     def truncate(self, size: int) -> None:
         self._check_open()
-        with self._named_errors():
+        try:
             os.ftruncate(self._descriptor, size)
+        except OSError as error:
+            self._name(error)
+            raise
         self._size = size
 
     async def fsync(self) -> None:
         self._check_open()
-        with self._named_errors():
+        try:
             await self._pool.run(os.fsync, self._descriptor)
+        except OSError as error:
+            self._name(error)
+            raise
 
     async def flush_and_drop_cache(self) -> None:
         self._check_open()
-        with self._named_errors():
+        try:
             await self._pool.run(_flush_and_drop_cache, self._descriptor)
+        except OSError as error:
+            self._name(error)
+            raise
 
     def fileno(self) -> int:
         return self._descriptor
@@ -107,34 +120,29 @@ class RealFile:
     def close(self) -> None:
         self._given_up = True
 
-    def _write_all(self, position: int, data: bytes | bytearray | memoryview) -> None:
-        rest = memoryview(data).cast("B")
-        with self._named_errors():
-            while rest:
-                written = os.pwrite(self._descriptor, rest, position)
-                position += written
-                rest = rest[written:]
+    def _write_all(self, position: int, data: bytes | bytearray | memoryview) -> int:
+        """The position behind what was written."""
+        end = position + (data.nbytes if isinstance(data, memoryview) else len(data))
+        try:
+            position += os.pwrite(self._descriptor, data, position)
+            while position < end:  # a disk that is nearly full takes a part
+                rest = memoryview(data).cast("B")
+                position += os.pwrite(self._descriptor, rest[position - end :], position)
+        except OSError as error:
+            self._name(error)
+            raise
+        return end
 
     def _check_open(self) -> None:
         if self._given_up:
             raise OSError(errno.EBADF, "the file is closed", self.path)
 
-    @contextlib.contextmanager
-    def _told_errors(self) -> Iterator[None]:
-        try:
-            with self._named_errors():
-                yield
-        except OSError as error:
-            self._read_failed(error)
-            raise
+    def _tell(self, error: OSError) -> None:
+        self._name(error)
+        self._read_failed(error)
 
-    @contextlib.contextmanager
-    def _named_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            error.filename = error.filename or self.path
-            raise
+    def _name(self, error: OSError) -> None:
+        error.filename = error.filename or self.path
 
 
 class RealDisk:
