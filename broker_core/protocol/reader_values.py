@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 import uuid
 from collections.abc import Callable
@@ -33,6 +34,8 @@ FIXED_FORMATS = {
 }
 MAX_STRING_BYTES = 32_767
 """Of a text in any version; what is said to be bytes may be longer."""
+UUIDS_KEPT = 1024
+"""The same few topics are named again and again, and making a UUID takes a microsecond and a half."""
 
 _NO_UUID = bytes(16)
 _ERROR_CODES = {int(code): code for code in ErrorCode}
@@ -40,15 +43,16 @@ _INT16 = struct.Struct(">h")
 INT32 = struct.Struct(">i")
 
 
-def _to_uuid(raw: bytes) -> uuid.UUID | None:
+@functools.lru_cache(UUIDS_KEPT)
+def to_uuid(raw: bytes) -> uuid.UUID | None:
     return None if raw == _NO_UUID else uuid.UUID(bytes=raw)
 
 
-def _to_error_code(number: int) -> ErrorCode:
+def to_error_code(number: int) -> ErrorCode:
     return _ERROR_CODES.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-CONVERSIONS: dict[str, Callable[[Any], Any]] = {"uuid": _to_uuid, "error_code": _to_error_code}
+CONVERSIONS: dict[str, Callable[[Any], Any]] = {"uuid": to_uuid, "error_code": to_error_code}
 
 
 def fixed_reader(kind: str) -> Read:

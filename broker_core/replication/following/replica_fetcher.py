@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from msgspec import Struct
@@ -15,9 +15,8 @@ from broker_core.config import ConfigHolder
 from broker_core.errors import CorruptData, ErrorCode, KafkaError, ProtocolViolation
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
-from broker_core.protocol.codec import decode_response
-from broker_core.protocol.headers import parse_response_header
 from broker_core.protocol.hot_fetch import FetchPosition, FollowerFetch, encode_fetch_request
+from broker_core.protocol.hot_fetched import FetchAnswer, FetchedPartition, decode_fetch_answer
 from broker_core.replication.following.fetch_session_handler import FetchRequestData, FetchSessionHandler, PartitionFetchState, Position
 from broker_core.replication.following.follower import Fetched, cut_diverging, following, restart, store_fetched
 from broker_core.replication.following.truncation import UNDEFINED_EPOCH, EpochEnd
@@ -134,15 +133,13 @@ class ReplicaFetcher:
             log.info("fetch failed", extra={"source": self._source.broker_id, "error": repr(error)})
             self._session.failed()
             return False
-        for topic in answer.responses:
-            name: UUID | str | None = topic.topic_id if body.version >= 13 else topic.topic
-            for data in topic.partitions:
-                tp = self._session.resolve(name, data.partition_index)
-                if tp is not None:
-                    await self._take(tp, data)
+        for data in answer.partitions:
+            tp = self._session.resolve(data.topic, data.partition)
+            if tp is not None:
+                await self._take(tp, data)
         self._session.answered(answer.error_code, answer.session_id)
         self._tell_refusals()
-        return bool(answer.error_code == ErrorCode.NONE)
+        return answer.error_code is ErrorCode.NONE
 
     def _tell_refusals(self) -> None:
         """One line for all: a leader that is not yet ready refuses thousands of partitions, again and again."""
@@ -151,7 +148,7 @@ class ReplicaFetcher:
             log.info("fetch refused", extra=details)
         self._refused.clear()
 
-    async def _take(self, tp: TopicPartition, data: Any) -> None:
+    async def _take(self, tp: TopicPartition, data: FetchedPartition) -> None:
         """Uses one partition's answer if it is still for where the log stands."""
         followed, partition = self._session.get(tp), self._partitions.get(tp)
         if followed is None or partition is None or followed.sent is None:
@@ -168,7 +165,7 @@ class ReplicaFetcher:
             log.exception("replication of a partition failed", extra={"partition": str(tp), "source": self._source.broker_id})
             self.remove(tp)
 
-    async def _use(self, followed: PartitionFetchState, partition: Partition, data: Any) -> None:
+    async def _use(self, followed: PartitionFetchState, partition: Partition, data: FetchedPartition) -> None:
         code = data.error_code
         if code == ErrorCode.NONE:
             await self._use_data(followed, partition, data)
@@ -181,11 +178,9 @@ class ReplicaFetcher:
             self._refused.setdefault(int(code), []).append(followed.tp)
             self._put_off(followed.tp)
 
-    async def _use_data(self, followed: PartitionFetchState, partition: Partition, data: Any) -> None:
-        diverging = getattr(data, "diverging_epoch", None)
-        if diverging is not None and diverging.epoch != UNDEFINED_EPOCH:
-            end = EpochEnd(diverging.epoch, diverging.end_offset)
-            moved = await cut_diverging(partition, followed.leader_epoch, end)
+    async def _use_data(self, followed: PartitionFetchState, partition: Partition, data: FetchedPartition) -> None:
+        if data.diverging is not None:
+            moved = await cut_diverging(partition, followed.leader_epoch, EpochEnd(*data.diverging))
         else:
             fetched = Fetched(data.records, data.high_watermark, data.log_start_offset)
             moved = await store_fetched(partition, followed.leader_epoch, fetched, self._node.clock.now_ms())
@@ -193,7 +188,7 @@ class ReplicaFetcher:
         self._session.note(followed.tp)
         self._moved(partition, moved)
 
-    def _throttle(self, tp: TopicPartition, data: Any, *, behind: bool) -> None:
+    def _throttle(self, tp: TopicPartition, data: FetchedPartition, *, behind: bool) -> None:
         """Counts what a throttled replica fetched, and lets it wait if that is too much (KIP-73)."""
         now_ms = self._node.clock.monotonic_ms()
         self._quota.record(tp, len(data.records or b""), now_ms)
@@ -219,7 +214,7 @@ class ReplicaFetcher:
         epoch = own.epochs.latest
         return Position(followed.leader_epoch, own.log_end_offset, UNDEFINED_EPOCH if epoch is None else epoch, own.log_start_offset)
 
-    async def _fetch(self, body: FetchRequestData) -> Any:
+    async def _fetch(self, body: FetchRequestData) -> FetchAnswer:
         config = self._config.current
         request = FollowerFetch(
             self._source.own_id,
@@ -240,7 +235,7 @@ class ReplicaFetcher:
             return encode_fetch_request(body.version, correlation_id, CLIENT_ID, request, _by_topic(wanted), forgotten=_by_topic(forgotten))
 
         frame = await self._source.channel().request_raw(build, config.replica_socket_timeout_ms)
-        return decode_response(ApiKey.FETCH, body.version, frame, parse_response_header(ApiKey.FETCH, body.version, frame)[1])
+        return decode_fetch_answer(body.version, frame)
 
     async def _list_offset(self, followed: PartitionFetchState, timestamp: int) -> int:
         partition = {"partition_index": followed.tp.partition, "current_leader_epoch": followed.leader_epoch, "timestamp": timestamp}
