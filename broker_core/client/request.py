@@ -10,24 +10,30 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from broker_core.errors import ProtocolViolation
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_response
 from broker_core.protocol.headers import encode_request_frame, parse_response_header
-from broker_core.seams import FrameConnection, Node
+from broker_core.seams import FrameConnection, Node, TimerHandle
 
 MAX_IN_FLIGHT = 64
 """Requests that may be on their way on one connection; further ones wait."""
 
 CONNECT_TIMEOUT_MS = 10_000
+TIMER_MS = 1.0
+"""The least that a channel's timer is set for: one that is called a little early is not set again for no time at all."""
 MAX_CORRELATION_ID = (1 << 31) - 1
 
 
-class _InFlight(NamedTuple):
+class _InFlight(Struct, frozen=True):
     correlation_id: int
     answer: asyncio.Future[memoryview]
+    timeout_ms: float
+    deadline_ms: float
 
 
 class BrokerChannel:
@@ -47,6 +53,8 @@ class BrokerChannel:
         self._failure: str | None = None
         self._in_flight: deque[_InFlight] = deque()
         self._next_correlation_id = 0
+        self._timer: TimerHandle | None = None
+        self._timer_ms = 0.0
 
     @property
     def closed(self) -> bool:
@@ -78,13 +86,11 @@ class BrokerChannel:
         await self._wait_for_room(deadline_ms)
         correlation_id = self._next_correlation_id
         self._next_correlation_id = 0 if correlation_id == MAX_CORRELATION_ID else correlation_id + 1
-        waiting = _InFlight(correlation_id, asyncio.get_running_loop().create_future())
+        waiting = _InFlight(correlation_id, asyncio.get_running_loop().create_future(), timeout_ms, deadline_ms)
         self._send(build(correlation_id), waiting)
-        try:
-            return await self._node.clock.wait_for(waiting.answer, self._left_ms(deadline_ms))
-        except TimeoutError:
-            self._close(f"no answer within {timeout_ms:.0f} ms")
-            raise TimeoutError(f"{self.host}:{self.port} did not answer within {timeout_ms:.0f} ms") from None
+        if self._timer is None or deadline_ms < self._timer_ms:
+            self._set_timer(deadline_ms)
+        return await waiting.answer
 
     async def api_versions(self, timeout_ms: float = CONNECT_TIMEOUT_MS) -> dict[int, tuple[int, int]]:
         """What the broker serves: (lowest, highest) version by key."""
@@ -143,6 +149,26 @@ class BrokerChannel:
         finally:
             self._close("the broker is shutting down")
 
+    def _set_timer(self, due_ms: float) -> None:
+        """One timer for all that is on its way: answers as a rule come long before their time, and none is made and ended for each."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ms = due_ms
+        self._timer = self._node.clock.call_later(max(TIMER_MS, self._left_ms(due_ms)), self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        now_ms = self._node.clock.monotonic_ms()
+        awaited = [waiting for waiting in self._in_flight if not waiting.answer.done()]
+        late = [waiting for waiting in awaited if waiting.deadline_ms <= now_ms]
+        for waiting in late:
+            told = f"{self.host}:{self.port} did not answer within {waiting.timeout_ms:.0f} ms"
+            waiting.answer.set_exception(TimeoutError(told))
+        if late:
+            self._close(f"no answer within {late[0].timeout_ms:.0f} ms")
+        elif awaited:
+            self._set_timer(min(waiting.deadline_ms for waiting in awaited))
+
     def _answered(self, frame: bytes | memoryview) -> None:
         try:
             correlation_id = int.from_bytes(frame[:4], "big", signed=True)
@@ -161,6 +187,8 @@ class BrokerChannel:
         if self.closed:
             return
         self._failure = reason
+        if self._timer is not None:
+            self._timer.cancel()
         if self._connection is not None:
             self._connection.close()
         while self._in_flight:

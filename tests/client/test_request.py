@@ -96,6 +96,62 @@ async def test_a_late_answer_closes_the_channel(node: ScriptedNode) -> None:
     assert node.network.connections[0].closed
 
 
+async def test_answers_in_time_share_a_timer(node: ScriptedNode) -> None:
+    """A fetcher asks some thousand times a second, and each answer has half a minute."""
+    channel = BrokerChannel(node.as_node(), "h", 9092, "me")
+    for number in range(3):
+        request = heartbeat(channel)
+        await settle()
+        answer(node.network.connections[0], number)
+        await request
+        node.clock.now += 400
+    assert [timer.due_ms for timer in node.clock.timers] == [1000]
+    last = heartbeat(channel)
+    await settle()
+    node.clock.expire()
+    await settle()
+    assert not last.done()
+    assert [timer.due_ms for timer in node.clock.timers] == [2200]
+    node.clock.expire()
+    with pytest.raises(TimeoutError, match="did not answer within 1000 ms"):
+        await last
+
+
+async def test_the_earliest_deadline_counts(node: ScriptedNode) -> None:
+    channel = BrokerChannel(node.as_node(), "h", 9092, "me")
+    patient = heartbeat(channel)
+    await settle()
+    hasty = asyncio.ensure_future(channel.request(ApiKey.HEARTBEAT, 4, {"group_id": "g"}, 300))
+    await settle()
+    assert [(timer.due_ms, timer.cancelled) for timer in node.clock.timers] == [(1000, True), (300, False)]
+    node.clock.expire()
+    with pytest.raises(TimeoutError, match="300 ms"):
+        await hasty
+    with pytest.raises(ConnectionError, match="no answer within 300 ms"):
+        await patient
+
+
+async def test_nobody_is_late_whose_request_was_given_up(node: ScriptedNode) -> None:
+    channel = BrokerChannel(node.as_node(), "h", 9092, "me")
+    given_up = heartbeat(channel)
+    await settle()
+    given_up.cancel()
+    await settle()
+    node.clock.expire()
+    assert not channel.closed
+    assert not node.clock.timers
+
+
+async def test_a_closed_channel_has_no_timer(node: ScriptedNode) -> None:
+    channel = BrokerChannel(node.as_node(), "h", 9092, "me")
+    request = heartbeat(channel)
+    await settle()
+    channel.close()
+    with pytest.raises(ConnectionError):
+        await request
+    assert all(timer.cancelled for timer in node.clock.timers)
+
+
 async def test_time_runs_while_connecting(node: ScriptedNode) -> None:
     node.network.gate.clear()
     channel = BrokerChannel(node.as_node(), "h", 9092, "me")

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from broker_core.seams import Node
 
 
+class ManualTimer:
+    def __init__(self, due_ms: float, callback: Callable[[], None]) -> None:
+        self.due_ms = due_ms
+        self.callback = callback
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
 class ManualClock:
-    """`expire` ends every wait that is under way with `TimeoutError`."""
+    """`expire` ends every wait that is under way with `TimeoutError`, and lets the timers that are set have their time."""
 
     def __init__(self) -> None:
         self.now = 0.0
+        self.timers: list[ManualTimer] = []
         self._waits: list[asyncio.Future[None]] = []
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> ManualTimer:
+        self.timers.append(ManualTimer(self.now + delay_ms, callback))
+        return self.timers[-1]
 
     def monotonic_ms(self) -> float:
         return self.now
@@ -38,6 +53,11 @@ class ManualClock:
     def expire(self) -> None:
         for wait in self._waits:
             wait.set_result(None)
+        timers, self.timers = self.timers, []
+        for timer in timers:
+            if not timer.cancelled:
+                self.now = max(self.now, timer.due_ms)
+                timer.callback()
 
 
 class ScriptedConnection:
