@@ -182,6 +182,11 @@ class FrameConnection(Protocol):
         """The next frame, a large one as a view of it; `ConnectionError` once the peer is gone or the frame breaks a limit."""
         ...
 
+    def hand_on(self, take: Callable[[bytes | memoryview], None], lost: Callable[[str], None]) -> None:
+        """Instead of `receive`: has `take` called with each frame as it comes, without a task's turn in between, those that wait
+        already at once; and `lost` once, when no more can come, with the reason. Neither is called any more after `close`."""
+        ...
+
     def close(self) -> None: ...
 
 

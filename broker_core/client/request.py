@@ -50,6 +50,7 @@ class BrokerChannel:
         self._opened = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
+        self._over = asyncio.Event()
         self._failure: str | None = None
         self._in_flight: deque[_InFlight] = deque()
         self._next_correlation_id = 0
@@ -83,7 +84,8 @@ class BrokerChannel:
         The time runs from the call, so it covers connecting and waiting for room as well.
         """
         deadline_ms = self._node.clock.monotonic_ms() + timeout_ms
-        await self._wait_for_room(deadline_ms)
+        if self._failure is not None or not self._opened.is_set() or len(self._in_flight) >= self._max_in_flight:
+            await self._wait_for_room(deadline_ms)
         correlation_id = self._next_correlation_id
         self._next_correlation_id = 0 if correlation_id == MAX_CORRELATION_ID else correlation_id + 1
         waiting = _InFlight(correlation_id, asyncio.get_running_loop().create_future(), timeout_ms, deadline_ms)
@@ -125,16 +127,15 @@ class BrokerChannel:
     def _send(self, frame: bytes, waiting: _InFlight) -> None:
         self._raise_if_closed()
         assert self._connection is not None
-        self._in_flight.append(waiting)
         try:
             self._connection.send(frame)
         except ConnectionError as error:
-            self._in_flight.pop()
             self._close(str(error))
             raise
+        self._in_flight.append(waiting)
 
     async def _run(self) -> None:
-        """Connects, then hands each answer to the oldest request on its way, until the channel is closed."""
+        """Connects, then has each answer handed to the oldest request on its way, until the channel is closed."""
         try:
             connection = await self._node.network.connect(self.host, self.port, timeout_ms=CONNECT_TIMEOUT_MS)
             if self.closed:
@@ -142,8 +143,8 @@ class BrokerChannel:
                 return
             self._connection = connection
             self._opened.set()
-            while not self.closed:
-                self._answered(await connection.receive())
+            connection.hand_on(self._answered, self._close)
+            await self._over.wait()
         except (ConnectionError, TimeoutError) as error:
             self._close(str(error) or type(error).__name__)
         finally:
@@ -197,6 +198,7 @@ class BrokerChannel:
                 answer.set_exception(ConnectionError(self._describe_failure()))
         self._opened.set()
         self._room.set()
+        self._over.set()
 
     def _raise_if_closed(self) -> None:
         if self.closed:

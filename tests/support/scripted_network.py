@@ -67,6 +67,8 @@ class ScriptedConnection:
         self.sent: list[bytes] = []
         self.closed = False
         self._frames: asyncio.Queue[bytes | ConnectionError] = asyncio.Queue()
+        self._take: Callable[[bytes], None] | None = None
+        self._lost: Callable[[str], None] | None = None
 
     def send(self, frame: bytes) -> None:
         if self.closed:
@@ -79,14 +81,24 @@ class ScriptedConnection:
             raise frame
         return frame
 
+    def hand_on(self, take: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
+        self._take, self._lost = take, lost
+
     def give(self, frame: bytes) -> None:
-        self._frames.put_nowait(frame)
+        if self._take is not None:
+            self._take(frame)
+        else:
+            self._frames.put_nowait(frame)
 
     def break_off(self, reason: str = "the peer closed the connection") -> None:
         self.closed = True
-        self._frames.put_nowait(ConnectionError(reason))
+        if self._lost is not None:
+            self._lost(reason)
+        else:
+            self._frames.put_nowait(ConnectionError(reason))
 
     def close(self) -> None:
+        self._take = self._lost = None
         self.break_off("the connection is closed")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from broker_core.server.adapters.framing import SIZE
 from broker_core.server.adapters.spare_buffers import SpareBuffers
@@ -14,7 +15,7 @@ MAX_UNSENT_BYTES = 64 * 1024 * 1024
 
 
 class ClientConnection(asyncio.BufferedProtocol):
-    """Cuts what arrives into frames; reading pauses while `MAX_QUEUED_FRAMES` wait to be received.
+    """Cuts what arrives into frames; reading pauses while `MAX_QUEUED_FRAMES` wait to be received, unless they are handed on.
 
     Small frames are cut out of a scratch buffer. One that does not fit in a read gets a buffer of its own, the one before
     if nobody looks into that any more, which grows as bytes arrive. A peer that does not read is given up once
@@ -33,6 +34,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._spares = SpareBuffers()
         self._frames: deque[bytes | memoryview] = deque()
         self._waiter: asyncio.Future[None] | None = None
+        self._take: Callable[[bytes | memoryview], None] | None = None
+        self._lost: Callable[[str], None] | None = None
         self._error: str | None = None
         self._transport: asyncio.Transport | None = None
 
@@ -54,10 +57,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         else:
             self._filled += nbytes
             self._go_on(self._frame)
-        if len(self._frames) >= MAX_QUEUED_FRAMES and self._transport is not None:
-            self._transport.pause_reading()
         if self._frames:
             self._wake()
+        if len(self._frames) >= MAX_QUEUED_FRAMES and self._transport is not None:
+            self._transport.pause_reading()
 
     def _cut_frames(self) -> None:
         """Takes the whole frames out of the scratch buffer; what stays there is less than a size."""
@@ -105,8 +108,17 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._wake()
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
+        if self._take is not None:
+            self._hand_over()
+        elif self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+    def _hand_over(self) -> None:
+        while self._frames and self._take is not None:
+            self._take(self._frames.popleft())
+        if self._error is not None and self._lost is not None:
+            lost, self._take, self._lost = self._lost, None, None
+            lost(self._error)
 
     def send(self, frame: bytes) -> None:
         if self._error is not None or self._transport is None:
@@ -128,5 +140,12 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._transport.resume_reading()
         return frame
 
+    def hand_on(self, take: Callable[[bytes | memoryview], None], lost: Callable[[str], None]) -> None:
+        self._take, self._lost = take, lost
+        self._hand_over()
+        if self._error is None and self._transport is not None:
+            self._transport.resume_reading()
+
     def close(self) -> None:
+        self._take = self._lost = None
         self._fail("the connection is closed")

@@ -114,6 +114,8 @@ class End:
         self.open = True
         self.frames: deque[bytes] = deque()
         self._waiter: asyncio.Future[None] | None = None
+        self._taker: Callable[[bytes], None] | None = None
+        self._lost: Callable[[str], None] | None = None
         life.ends[self] = None
 
     def send(self, frame: bytes) -> None:
@@ -133,8 +135,21 @@ class End:
             await self._waiter
         return self.frames.popleft()
 
+    def hand_on(self, take: Callable[[bytes], None], lost: Callable[[str], None]) -> None:
+        self.life.check()
+        self._taker, self._lost = take, lost
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        while self.frames and self._taker is not None:
+            self._taker(self.frames.popleft())
+        if not self.open and self._lost is not None:
+            lost, self._taker, self._lost = self._lost, None, None
+            lost("the connection is closed")
+
     def close(self) -> None:
         self.life.check()
+        self._taker = self._lost = None
         self.shut()
 
     def shut(self) -> None:
@@ -166,7 +181,9 @@ class End:
             self._wake()
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
+        if self._taker is not None and not self.life.dead:
+            self._hand_over()
+        elif self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
 

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from broker_core.coordination.store import ConnectionLoss, SessionExpired, SessionState
-from broker_core.seams import FileRange, Node, Peer
+from broker_core.seams import FileRange, FrameConnection, Node, Peer
 from tests.simulation.kernel.disk import DiskState, SimDisk
 from tests.simulation.kernel.life import STORE
 from tests.simulation.kernel.world import World
@@ -222,6 +222,25 @@ def test_frames_of_one_connection_keep_their_order_over_a_cut() -> None:
         world.at(120, lambda: world.heal("client", "server"))
         answers = world.run("client", send)
         assert answers == recorder.frames == [b"%d" % number for number in range(200)]
+
+
+def test_frames_are_handed_on_as_they_come_and_then_the_end() -> None:
+    world, _ = two_nodes()
+    seen: list[bytes | str] = []
+    with world:
+
+        async def ask(node: Node) -> FrameConnection:
+            connection = await node.network.connect("server", 1, timeout_ms=100)
+            for number in range(3):
+                connection.send(bytes([number]))
+            connection.hand_on(lambda frame: seen.append(bytes(frame)), seen.append)
+            return connection
+
+        world.run("client", ask)
+        assert world.run_until(lambda: len(seen) == 3, 1_000)
+        world.kill("server")
+        assert world.run_until(lambda: len(seen) == 4, 1_000)
+        assert seen == [b"\0", b"\1", b"\2", "the connection is closed"]
 
 
 def test_nobody_listening_a_cut_and_no_power_look_different() -> None:
