@@ -18,7 +18,7 @@ from broker_core.protocol.hot_fetch import FetchPartitionResult, encode_fetch_re
 from broker_core.records.budget import Budget, BudgetSpent, refusal
 from broker_core.records.legacy import down_converting
 from broker_core.replication.serving.fetch_params import FetchParams
-from broker_core.replication.serving.fetch_session import FINAL_EPOCH, NO_SESSION, PartitionKey, Reply, WantedPartition
+from broker_core.replication.serving.fetch_session import FINAL_EPOCH, NO_SESSION, PartitionKey, Reply, WantedPartition, partition_key
 from broker_core.seams import FileRange, Part
 
 TOPIC_IDS_SINCE = 13
@@ -107,8 +107,9 @@ def _topic(request: Request, topic: Any) -> tuple[str | None, Any]:
 
 def _forgotten(request: Request) -> list[PartitionKey]:
     rows = field(request.body, "forgotten_topics_data", ())
-    name = "topic" if request.version < TOPIC_IDS_SINCE else "topic_id"
-    return [(getattr(row, name), partition) for row in rows for partition in row.partitions]
+    return [
+        partition_key(field(row, "topic", None), field(row, "topic_id", None), partition) for row in rows for partition in row.partitions
+    ]
 
 
 def _encoded(request: Request, reply: Reply) -> Frame:

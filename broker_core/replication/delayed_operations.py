@@ -48,12 +48,13 @@ class DelayedOperations:
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher)
 
-    def gained(self, session: FetchSession, topic: str | None, wanted: WantedPartition) -> None:
-        """A session has a partition; told again when a topic id that named no topic may have got its name."""
+    def gained(self, session: FetchSession, topic: str | None, wanted: WantedPartition) -> bool:
+        """A session has a partition; told again, until this is True, as a topic id that named no topic may have got its name."""
         place = (session.session_id, wanted.key)
         if topic is not None and place not in self._watched:
             tp = self._watched[place] = TopicPartition(topic, wanted.partition)
             self._sessions.setdefault(tp, {})[place] = session
+        return topic is not None
 
     def lost(self, session: FetchSession, wanted: WantedPartition) -> TopicPartition | None:
         """The session gave a partition up; returns which, None if its topic never had a name."""

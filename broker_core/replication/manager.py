@@ -236,8 +236,8 @@ class ReplicaManager:
     def _draw_session_id(self) -> int:
         return int.from_bytes(self._node.entropy.bytes(4), "big") & 0x7FFFFFFF
 
-    def _session_gained(self, session: FetchSession, wanted: WantedPartition) -> None:
-        self.delayed.gained(session, topic_of(wanted, self._metadata.topic_name), wanted)
+    def _session_gained(self, session: FetchSession, wanted: WantedPartition) -> bool:
+        return self.delayed.gained(session, topic_of(wanted, self._metadata.topic_name), wanted)
 
     def _session_lost(self, session: FetchSession, wanted: WantedPartition) -> None:
         tp = self.delayed.lost(session, wanted)

@@ -20,9 +20,12 @@ class Watched:
 
     def __init__(self) -> None:
         self.held: set[tuple[int, str | None, int]] = set()
+        self.told = 0
 
-    def gained(self, session: FetchSession, wanted: WantedPartition) -> None:
+    def gained(self, session: FetchSession, wanted: WantedPartition) -> bool:
+        self.told += 1
         self.held.add((session.session_id, wanted.topic, wanted.partition))
+        return True
 
     def lost(self, session: FetchSession, wanted: WantedPartition) -> None:
         self.held.discard((session.session_id, wanted.topic, wanted.partition))
@@ -117,6 +120,19 @@ def test_errors_are_told_every_time_and_the_mark_again_after_them() -> None:
     client.errors.clear()
     assert client.fetch(session_id, 3)[2] == [0], "the high watermark is news again"
     assert client.fetch(session_id, 4)[2] == []
+
+
+def test_what_is_watched_is_not_told_again() -> None:
+    client = Client()
+    session_id = client.open(0, 1)
+    client.table[0] = (9, 10)
+    for epoch in (1, 2, 3):
+        client.fetch(session_id, epoch, 0)
+    assert client.watched.told == 2
+    client.fetch(session_id, 4, forgotten=(0,))
+    client.fetch(session_id, 5, 0)
+    assert client.watched.told == 3
+    assert client.watched.held == {(session_id, "t", 0), (session_id, "t", 1)}
 
 
 def test_changed_requests_and_forgotten_partitions() -> None:
@@ -227,6 +243,5 @@ class TestEviction:
 
 
 def test_keys_are_ids_from_v13_on() -> None:
-    topic_id = UUID(int=3)
-    assert WantedPartition("t", topic_id, 1, 0, 1).key == (topic_id, 1)
+    assert WantedPartition("t", UUID(int=3), 1, 0, 1).key == (3, 1)
     assert WantedPartition("t", None, 1, 0, 1).key == ("t", 1)

@@ -20,8 +20,8 @@ def test_each_id_is_watched_and_given_up_for_itself() -> None:
     delayed = DelayedOperations(ManualClock(), fetch_purge_interval=1, produce_purge_interval=1)
     ids = itertools.count(1)
 
-    def gained(session: FetchSession, wanted: WantedPartition) -> None:
-        delayed.gained(session, "t", wanted)
+    def gained(session: FetchSession, wanted: WantedPartition) -> bool:
+        return delayed.gained(session, "t", wanted)
 
     cache = FetchSessionCache(lambda: 10, lambda: next(ids), SessionWatch(gained, delayed.lost))
     old, new = (WantedPartition("t", UUID(int=number), 0, 0, 1_000) for number in (7, 8))

@@ -17,9 +17,10 @@ def test_a_topic_id_that_gets_its_name_later_is_watched_from_then_on() -> None:
     names: dict[UUID, str] = {}
     watched: list[str] = []
 
-    def gained(session: FetchSession, wanted: WantedPartition) -> None:
+    def gained(session: FetchSession, wanted: WantedPartition) -> bool:
         if wanted.topic_id in names:
             watched.append(names[wanted.topic_id])
+        return wanted.topic_id in names
 
     ids = itertools.count(1)
     cache = FetchSessionCache(lambda: 10, lambda: next(ids), SessionWatch(gained, lambda session, wanted: None))
@@ -33,4 +34,6 @@ def test_a_topic_id_that_gets_its_name_later_is_watched_from_then_on() -> None:
     assert watched == []
     names[TOPIC_ID] = "t"
     ask(reply.session_id, 1, [])
+    assert watched == ["t"]
+    ask(reply.session_id, 2, [])
     assert watched == ["t"]

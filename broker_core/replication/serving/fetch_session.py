@@ -33,8 +33,12 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 MAX_EPOCH = 2**31 - 1
 
-PartitionKey = tuple[UUID | str | None, int]
-"""(topic id or, below v13, topic name; partition)"""
+PartitionKey = tuple[int | str | None, int]
+"""(topic id as a number, whose hash costs a twentieth of a UUID's, or, below v13, topic name; partition)"""
+
+
+def partition_key(topic: str | None, topic_id: UUID | None, partition: int) -> PartitionKey:
+    return (topic_id.int if topic_id is not None else topic, partition)
 
 
 class WantedPartition(Struct):
@@ -48,10 +52,10 @@ class WantedPartition(Struct):
     current_leader_epoch: int = -1
     last_fetched_epoch: int = -1
     log_start_offset: int = -1
+    key: PartitionKey = (None, -1)
 
-    @property
-    def key(self) -> PartitionKey:
-        return (self.topic_id if self.topic_id is not None else self.topic, self.partition)
+    def __post_init__(self) -> None:
+        self.key = partition_key(self.topic, self.topic_id, self.partition)
 
 
 class Answer(NamedTuple):
@@ -111,7 +115,11 @@ class FetchSession:
         self.created_ms = now_ms
         self.last_used_ms = now_ms
         self.listed_size = 0
+        self.listed_as_settled_in: bool | None = None
+        """None while it is not listed."""
         self.partitions: dict[PartitionKey, CachedPartition] = {}
+        self.unwatched: dict[PartitionKey, None] = {}
+        """Whose changes cannot be marked yet: their topic ids name no topic."""
         self._unsettled: dict[PartitionKey, None] = {}
 
     def put(self, wanted: WantedPartition) -> bool:
@@ -121,18 +129,26 @@ class FetchSession:
         self._unsettled[key] = None
         if cached is None:
             self.partitions[key] = CachedPartition(wanted)
+            self.unwatched[key] = None
             return True
         cached.wanted = wanted
         return False
 
     def forget(self, key: PartitionKey) -> bool:
         self._unsettled.pop(key, None)
+        self.unwatched.pop(key, None)
         return self.partitions.pop(key, None) is not None
 
     def mark(self, key: PartitionKey) -> None:
         """Something happened to the partition: look at it at the next fetch."""
         if key in self.partitions:
             self._unsettled.setdefault(key)
+
+    def watch(self, gained: Callable[[FetchSession, WantedPartition], bool]) -> None:
+        """Has the partitions watched that are not: all new ones, and those whose topic ids had no name so far."""
+        for key in list(self.unwatched):
+            if gained(self, self.partitions[key].wanted):
+                del self.unwatched[key]
 
     def wanted(self) -> list[WantedPartition]:
         """The partitions worth looking at now, those that were answered longest ago first."""
@@ -167,9 +183,10 @@ class FetchSession:
 
 
 class SessionWatch(NamedTuple):
-    """Told which partitions a session gained or lost, so that changes of a partition can be marked in it."""
+    """Told which partitions a session gained or lost, so that changes of a partition can be marked in it; `gained` again and again
+    until it says that it has found the topic."""
 
-    gained: Callable[[FetchSession, WantedPartition], None]
+    gained: Callable[[FetchSession, WantedPartition], bool]
     lost: Callable[[FetchSession, WantedPartition], None]
 
 

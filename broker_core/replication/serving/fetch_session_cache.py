@@ -70,7 +70,8 @@ class FetchSessionCache:
 
         Of a partition that is named more than once the last mention counts, as in Kafka.
         """
-        partitions = list({wanted.key: wanted for wanted in partitions}.values())
+        if len(partitions) > 1:
+            partitions = list({wanted.key: wanted for wanted in partitions}.values())
         if session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self.close(session_id)
             return self._full_context(version, session_epoch, partitions, now_ms, from_follower=from_follower)
@@ -96,9 +97,8 @@ class FetchSessionCache:
         return FullFetchContext(partitions, clock, opener)
 
     def _next_context(
-        self, session: FetchSession, partitions: Iterable[WantedPartition], forgotten: Iterable[PartitionKey], now_ms: float
+        self, session: FetchSession, partitions: list[WantedPartition], forgotten: Iterable[PartitionKey], now_ms: float
     ) -> FetchContext:
-        partitions = list(partitions)
         for wanted in partitions:
             session.put(wanted)
         for key in forgotten:
@@ -108,8 +108,8 @@ class FetchSessionCache:
         if not session.partitions:
             self.close(session.session_id)
             return FetchContext(partitions, FetchClock(now_ms))
-        for wanted in session.wanted():
-            self._watch.gained(session, wanted)  # again: a topic id may have got its name since the last fetch
+        if session.unwatched:
+            session.watch(self._watch.gained)
         session.clock.last_fetch_ms = now_ms
         session.advance()
         self._touch(session, now_ms)
@@ -134,7 +134,7 @@ class FetchSessionCache:
         session = FetchSession(self._new_id(), privileged=privileged, uses_topic_ids=uses_topic_ids, clock=clock, now_ms=now_ms)
         for answer in answers:
             session.put(answer.wanted)
-            self._watch.gained(session, answer.wanted)
+        session.watch(self._watch.gained)
         session.take_in(answers)
         self._sessions[session.session_id] = session
         self._touch(session, now_ms)
@@ -162,17 +162,21 @@ class FetchSessionCache:
         session.last_used_ms = now_ms
         self._by_use.pop(session.session_id, None)
         self._by_use[session.session_id] = session
+        settled_in = now_ms - session.created_ms > EVICTION_MS
+        if session.listed_as_settled_in is settled_in and session.listed_size == len(session.partitions):
+            return
         self._unlist(session)
         self.partition_count += len(session.partitions) - session.listed_size
         session.listed_size = len(session.partitions)
+        session.listed_as_settled_in = settled_in
         rank = _rank(session)
-        settled_in = now_ms - session.created_ms > EVICTION_MS
         if settled_in or not session.privileged:
             insort(self._takeable_by_followers, rank)
         if settled_in:
             insort(self._takeable, rank)
 
     def _unlist(self, session: FetchSession) -> None:
+        session.listed_as_settled_in = None
         rank = _rank(session)
         for listed in (self._takeable, self._takeable_by_followers):
             position = bisect_left(listed, rank)
