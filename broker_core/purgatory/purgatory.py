@@ -100,13 +100,22 @@ class Purgatory(Generic[K]):
         """
         if _attempt(operation):
             return True
-        for key in keys:
-            self._watchers.setdefault(key, []).append(operation)
-        self._counted += 1
+        self._enlist(operation, keys)
         if not _attempt(operation):
             self._await(operation)
         self._purge_if_due()
         return operation.completed
+
+    def watch(self, operation: DelayedOperation, keys: Sequence[K]) -> None:
+        """The same for what cannot be completed now, as who asks has just seen: nothing has run in between."""
+        self._enlist(operation, keys)
+        self._await(operation)
+        self._purge_if_due()
+
+    def _enlist(self, operation: DelayedOperation, keys: Sequence[K]) -> None:
+        for key in keys:
+            self._watchers.setdefault(key, []).append(operation)
+        self._counted += 1
 
     def check_and_complete(self, key: K) -> int:
         """Tries every operation watched under `key`; returns how many this call completed."""

@@ -109,6 +109,17 @@ def test_the_second_try_sees_what_changed_during_the_registration(purgatory: Pur
     assert (operation.tries, operation.log, purgatory.delayed, clock.armed) == (2, ["complete"], 0, 0)
 
 
+def test_who_has_just_looked_has_it_watched_untried(purgatory: Purgatory[str], clock: HandClock) -> None:
+    operation, hasty = Operation(), Operation(delay_ms=0)
+    purgatory.watch(operation, ["a", "b"])
+    assert (operation.tries, purgatory.watched, purgatory.delayed) == (0, 2, 1)
+    operation.ready = True
+    assert purgatory.check_and_complete("b") == 1
+    assert (operation.tries, operation.log, purgatory.delayed) == (1, ["complete"], 0)
+    purgatory.watch(hasty, ["a"])
+    assert hasty.log == ["complete", "expired"]
+
+
 @pytest.mark.spec("P2")
 def test_a_check_of_any_key_completes_it_once(purgatory: Purgatory[str], clock: HandClock) -> None:
     """Watched by partition; completed under one key it is gone from the other with its next check."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from broker_core.config import BrokerConfig, ConfigHolder
@@ -28,12 +28,20 @@ NOW = FetchParams(version=12, max_wait_ms=0, min_bytes=1, max_bytes=1_000)
 WANTED = [WantedPartition("t", None, number, 0, 1_000) for number in range(3)]
 
 
+class StandingClock(ManualClock):
+    """Time does not pass."""
+
+    def call_later(self, delay_ms: float, callback: Callable[..., None], *args: object) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(1e6, callback, *args)
+
+
 class Reads:
     """Implements `PartitionReader`: partition 1 is in an archive, the others are at hand."""
 
     def __init__(self) -> None:
         self.archive: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.rooms: list[int] = []
+        self.looks = 0
 
     def topic_partition(self, wanted: WantedPartition) -> TopicPartition | None:
         return TopicPartition("t", wanted.partition)
@@ -46,6 +54,7 @@ class Reads:
         return answer(wanted, await self.archive)
 
     def available_bytes(self, params: FetchParams, wanted: WantedPartition) -> int | None:
+        self.looks += 1
         return 0
 
 
@@ -56,7 +65,7 @@ def answer(wanted: WantedPartition, size_bytes: int) -> Answer:
 
 
 def fetching(reads: Reads) -> Fetching:
-    delayed = DelayedOperations(cast(Any, ManualClock()), fetch_purge_interval=1, produce_purge_interval=1)
+    delayed = DelayedOperations(cast(Any, StandingClock()), fetch_purge_interval=1, produce_purge_interval=1)
     return Fetching(ConfigHolder(BrokerConfig.load({})), delayed, reads)
 
 
@@ -79,6 +88,26 @@ async def test_an_answer_that_is_waited_for_takes_its_place_and_its_room() -> No
     reply = await under_way
     assert [(each.wanted.partition, each.result.records_bytes) for each in reply.answers] == [(0, 0), (1, 700), (2, 0)]
     assert reads.rooms[2] == 300
+
+
+async def test_what_was_read_to_its_end_is_not_looked_at_again_before_the_wait() -> None:
+    reads = Reads()
+    patient = FetchParams(version=12, max_wait_ms=500, min_bytes=1, max_bytes=1_000)
+    under_way = asyncio.create_task(fetching(reads).fetch(patient, FetchContext([WANTED[0], WANTED[2]], FetchClock(0))))
+    await asyncio.sleep(0)
+    assert (len(reads.rooms), reads.looks, under_way.done()) == (2, 0, False)
+    under_way.cancel()
+
+
+async def test_what_was_read_before_a_wait_for_others_is_looked_at_again() -> None:
+    reads = Reads()
+    patient = FetchParams(version=12, max_wait_ms=500, min_bytes=1, max_bytes=1_000)
+    under_way = asyncio.create_task(fetching(reads).fetch(patient, FetchContext(WANTED, FetchClock(0))))
+    await asyncio.sleep(0)
+    reads.archive.set_result(0)
+    await asyncio.sleep(0)
+    assert (len(reads.rooms), reads.looks, under_way.done()) == (3, 6, False)
+    under_way.cancel()
 
 
 async def test_a_session_does_not_lose_what_moved_during_the_wait() -> None:
