@@ -164,6 +164,8 @@ class Partition:
 
     def leading(self, request_epoch: int = NO_EPOCH) -> tuple[LeaderState, PartitionLog]:
         """The leadership and its log, or the error for a request that needs the leader in `request_epoch`."""
+        if self.leader is not None and not self.leader.deposed and request_epoch in (NO_EPOCH, self.leader_epoch) and self.log is not None:
+            return self.leader, self.log
         log = self.replica(request_epoch)
         if self.leader is None or self.leader.deposed:
             raise self._not_leader()
@@ -203,8 +205,10 @@ class Partition:
         leader, log = self.leading()
         now_ms = self._around.clock.monotonic_ms()
         moved = leader.record_fetch(fetch, log.log_end_offset, now_ms)
-        alive = self._around.is_alive(fetch.broker_id)
-        change = leader.propose_expand(fetch.broker_id, log.high_watermark, alive=alive, flaws=self._around.flaws)
+        change = None
+        if fetch.broker_id not in leader.isr.isr:
+            alive = self._around.is_alive(fetch.broker_id)
+            change = leader.propose_expand(fetch.broker_id, log.high_watermark, alive=alive, flaws=self._around.flaws)
         if not moved and change is None:
             return NOTHING_MOVED
         return Moved(high_watermark=self._raise_high_watermark(leader, log), isr=True, change=change)

@@ -155,7 +155,10 @@ class PartitionLog:
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"offset {offset} of {self.topic_partition} is not in [{self.local_log_start_offset}, {self.log_end_offset}]",
             )
-        limits = ReadLimits(max_bytes, min(end_offset, self.log_end_offset), self.log_end_offset, min_one_batch)
+        end_offset = min(end_offset, self.log_end_offset)
+        if offset >= end_offset:
+            return LogSlice(None, 0, offset, offset, [])
+        limits = ReadLimits(max_bytes, end_offset, self.log_end_offset, min_one_batch)
         try:
             return self.reader.read(offset, limits)
         except (OSError, CorruptData) as error:

@@ -69,9 +69,10 @@ class LocalReader:
         """The partition's result; what fails is told in it."""
         try:
             partition, log = self._serving(params, wanted)
-            preferred = self._preferred_replica(params, wanted, partition, log)
-            if preferred is not None:
-                return Answer(wanted, _result(wanted, log, preferred=preferred), settled=False)
+            if not params.leader_only:
+                preferred = self._preferred_replica(params, wanted, partition, log)
+                if preferred is not None:
+                    return Answer(wanted, _result(wanted, log, preferred=preferred), settled=False)
             return self._read(params, wanted, limits, partition, log)
         except KafkaError as error:
             return Answer(wanted, self._failed(wanted, error.code), settled=False)
@@ -86,7 +87,7 @@ class LocalReader:
         except KafkaError:
             return None
         end = params.bound(log)
-        if self._is_throttled(params, partition):
+        if self._is_throttled(params, partition, in_sync=self._is_member(params, partition)):
             return 0
         if wanted.fetch_offset > log.log_end_offset or _position(wanted, log) is not Comparison.MATCHES:
             return None
@@ -117,20 +118,21 @@ class LocalReader:
         if position is Comparison.DIVERGES:
             end = log.epochs.end_offset_for(wanted.last_fetched_epoch, log.log_end_offset)
             return Answer(wanted, _result(wanted, log, diverging=end), settled=False)
-        end_offset = wanted.fetch_offset if self._is_throttled(params, partition) else params.bound(log)
+        in_sync = self._is_member(params, partition)
+        end_offset = wanted.fetch_offset if self._is_throttled(params, partition, in_sync=in_sync) else params.bound(log)
         found = log.read(wanted.fetch_offset, min(wanted.max_bytes, limits.room_bytes), end_offset, limits.min_one_batch)
         if params.from_follower and limits.clock is not None:
             self._acknowledge(params, wanted, limits.clock, partition)
         result = _result(wanted, log)
-        if found.records is not None:
-            result.records = [found.records]
-            result.records_bytes = found.length
         if params.read_committed:
             result.aborted = found.aborted
+        if found.records is None:
+            return Answer(wanted, result, wanted.fetch_offset >= end_offset and self._is_member(params, partition))
+        result.records = [found.records]
+        result.records_bytes = found.length
         if params.from_follower:
             self._quota.record(partition.tp, found.length, self._node.clock.monotonic_ms())
-        settled = found.length == 0 and wanted.fetch_offset >= end_offset and self._is_member(params, partition)
-        return Answer(wanted, result, settled)
+        return Answer(wanted, result, settled=False)
 
     def _acknowledge(self, params: FetchParams, wanted: WantedPartition, clock: FetchClock, partition: Partition) -> None:
         """Records the follower's position, if it names the epoch: one that does not may speak of an earlier one."""
@@ -147,15 +149,16 @@ class LocalReader:
             return True
         return partition.leader is not None and params.replica_id in partition.leader.isr.isr
 
-    def _is_throttled(self, params: FetchParams, partition: Partition) -> bool:
+    def _is_throttled(self, params: FetchParams, partition: Partition, *, in_sync: bool) -> bool:
         """Whether a follower outside the ISR has to wait for its share of the replication rate (KIP-73)."""
-        now_ms = self._node.clock.monotonic_ms()
-        return params.from_follower and self._quota.holds_back(partition.tp, now_ms, in_sync=self._is_member(params, partition))
+        if in_sync or not params.from_follower:
+            return False
+        return self._quota.holds_back(partition.tp, self._node.clock.monotonic_ms(), in_sync=False)
 
     def _preferred_replica(self, params: FetchParams, wanted: WantedPartition, partition: Partition, log: PartitionLog) -> int | None:
         kind = self._config.current.replica_selector_class
         leader = partition.leader
-        if not kind or params.leader_only or leader is None:
+        if not kind or leader is None:
             return None
         now_ms = self._node.clock.monotonic_ms()
         candidates = [
@@ -186,6 +189,8 @@ class LocalReader:
 def _position(wanted: WantedPartition, log: PartitionLog) -> Comparison:
     if wanted.last_fetched_epoch < 0:
         return Comparison.MATCHES
+    if wanted.last_fetched_epoch == log.epochs.latest and log.log_start_offset <= wanted.fetch_offset <= log.log_end_offset:
+        return Comparison.MATCHES  # as below, of who has been told all: its epoch ends where the log does
     end = EpochEnd(*log.epochs.end_offset_for(wanted.last_fetched_epoch, log.log_end_offset))
     return compare_position(wanted.fetch_offset, wanted.last_fetched_epoch, log.log_start_offset, end)
 
