@@ -2,6 +2,7 @@
 
 Field names are kio's: snake case, times without their `_ms` suffix (`throttle_time`, `max_wait`), and times are ints in
 milliseconds. A nullable field that a mapping lacks is null. `records` fields are views of the frame; other bytes are copies.
+Fetch requests of v12 and later are read by hand where they have nothing rare in them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker_core.errors import ProtocolViolation
-from broker_core.protocol.reader import message_reader
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.hot_fetch_request import read_fetch_request
+from broker_core.protocol.reader import MAX_CLIENT_ELEMENTS, message_reader
 from broker_core.protocol.schema import Side, to_millis
 from broker_core.protocol.writer import message_writer
 
@@ -25,6 +28,10 @@ def decode_request(api_key: int, version: int, frame: bytes | memoryview, offset
 
     `beside_the_loop`: in the one thread there is for that (`Node.aside`).
     """
+    if api_key == ApiKey.FETCH:
+        by_hand = read_fetch_request(version, memoryview(frame), offset, MAX_CLIENT_ELEMENTS)
+        if by_hand is not None:
+            return by_hand
     return _decode(api_key, version, Side.REQUEST, frame, offset, beside_the_loop=beside_the_loop)
 
 
