@@ -216,37 +216,39 @@ class PartitionLog:
 
     def _append(self, prepared: Prepared, origin: AppendOrigin, now_ms: int) -> AppendInfo:
         # First what may refuse, with nothing changed: `update` holds what producers would become until the bytes are written.
-        update = ProducerAppendInfo(self.producer_state, origin)
+        config = self._config()
+        update: ProducerAppendInfo | None = None
         for header, marker in zip(prepared.headers, prepared.markers, strict=True):
-            update.add(header, marker)
+            if header.has_producer_id:
+                update = update or ProducerAppendInfo(self.producer_state, origin)
+                update.add(header, marker)
+        first_offset, last_offset = prepared.first_offset, prepared.last_offset
         try:
-            if prepared.first_offset < self.log_end_offset:  # only an empty log, whose start lies inside the leader's first batch
-                self.store.start_anew(prepared.first_offset)
-            next_base = self.store.next_base(prepared, self.log_end_offset, now_ms)
+            if first_offset < self.log_end_offset:  # only an empty log, whose start lies inside the leader's first batch
+                self.store.start_anew(first_offset)
+            next_base = self.store.next_base(prepared, self.log_end_offset, now_ms, config)
             if next_base is not None:
                 self.roll(now_ms, next_base)
             segment = self.store.active
-            position = segment.append(prepared.data, prepared.spans, self._config().index_interval_bytes)
+            position = segment.append(prepared.data, prepared.spans, config.index_interval_bytes)
         except OSError as error:
             raise self.health.failed(error, "append") from error
         # The bytes are in the page cache: a killed process leaves them, or a torn end, and the next start finds the producers and
         # epochs in them again. From here to the return nothing waits, so nobody sees the one without the other.
-        self.log_end_offset = prepared.last_offset + 1
-        commit_update(self.producer_state, segment, update)
-        self.reader.remember(prepared.first_offset, segment, position)
+        self.log_end_offset = last_offset + 1
+        if update is not None:
+            commit_update(self.producer_state, segment, update)
+        self.producer_state.reach(self.log_end_offset)
+        self.reader.remember(first_offset, segment, position)
         self._note_epochs(prepared.headers)
-        flush_messages = self._config().flush_messages
-        if self.log_end_offset - self.recovery.point >= flush_messages:
-            self.recovery.appended(prepared.first_offset, flush_messages)
-        return AppendInfo(
-            prepared.first_offset, prepared.last_offset, prepared.log_append_time_ms, self.log_start_offset, False, len(prepared.headers)
-        )
+        if self.log_end_offset - self.recovery.point >= config.flush_messages:
+            self.recovery.appended(first_offset, config.flush_messages)
+        return AppendInfo(first_offset, last_offset, prepared.log_append_time_ms, self.log_start_offset, False, len(prepared.headers))
 
     def _note_epochs(self, headers: list[BatchHeader]) -> None:
         news = False
         for header in headers:
-            latest = self.epochs.latest
-            if header.leader_epoch >= 0 and header.leader_epoch > (-1 if latest is None else latest):
+            if header.leader_epoch > (-1 if self.epochs.latest is None else self.epochs.latest):
                 news = self.epochs.assign(header.leader_epoch, header.base_offset) or news
         if news:
             self._node.spawn(self.side_files.save(), name=f"epochs {self.topic_partition}")

@@ -120,6 +120,10 @@ class ProducerStateManager:
         self.ongoing.update(update.started)
         self.end_offset = max(self.end_offset, update.end_offset)
 
+    def reach(self, end_offset: int) -> None:
+        """Everything below `end_offset` is in here, with producers or without."""
+        self.end_offset = max(self.end_offset, end_offset)
+
     def stable_offset_after(self, completed: CompletedTxn) -> int:
         """The last stable offset once this transaction is complete (for the transaction index)."""
         others = (first for first, producer_id in self.ongoing.items() if producer_id != completed.producer_id)

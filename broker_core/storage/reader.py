@@ -39,7 +39,7 @@ class LogSlice(Struct, frozen=True):
     aborted: list[tuple[int, int]]
 
 
-class ReadLimits(NamedTuple):
+class ReadLimits(Struct, frozen=True):
     """How far a read may go: at most `max_bytes` (or one batch), only batches below `end_offset`."""
 
     max_bytes: int

@@ -58,6 +58,10 @@ class RecoveryPoint:
         """The end of what this replica may acknowledge: the log's end, but for records that `flush.messages` wants flushed first."""
         return self._log_end() if self._held is None else self._held.first
 
+    def has_settled(self, end_offset: int) -> bool:
+        """Whether everything below `end_offset`, which is at most the log's end, may be acknowledged."""
+        return self._held is None or end_offset <= self._held.first
+
     async def flush(self, up_to: int | None = None) -> None:
         """Makes all records below `up_to` (the log's end) survive a power loss and moves the recovery point there."""
         if not self._health.closed:

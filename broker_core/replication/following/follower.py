@@ -46,7 +46,7 @@ async def store_fetched(partition: Partition, leader_epoch: int, fetched: Fetche
     before = (own.log_end_offset, own.high_watermark)
     if fetched.records:
         own.append_as_follower(fetched.records, now_ms)
-        if own.recovery.settled_offset < own.log_end_offset:
+        if not own.recovery.has_settled(own.log_end_offset):
             await own.recovery.settle(own.log_end_offset)
             if following(partition, leader_epoch) is not own:
                 return Moved(log_end=True)

@@ -209,7 +209,7 @@ class ReplicaFetcher:
         """None also while a flush that failed is outstanding: a fetch would acknowledge records that are not on disk."""
         partition = self._partitions.get(followed.tp)
         own = following(partition, followed.leader_epoch) if partition is not None else None
-        if own is None or own.recovery.settled_offset < own.log_end_offset:
+        if own is None or not own.recovery.has_settled(own.log_end_offset):
             return None
         epoch = own.epochs.latest
         return Position(followed.leader_epoch, own.log_end_offset, UNDEFINED_EPOCH if epoch is None else epoch, own.log_start_offset)

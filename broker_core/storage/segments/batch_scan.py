@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from broker_core.seams import DiskFile
 
@@ -21,7 +22,7 @@ _DELTA = struct.Struct(">i")
 _TIMESTAMP = struct.Struct(">q")
 
 
-class Span(NamedTuple):
+class Span(Struct, frozen=True):
     """One batch in a log file; `max_timestamp` is -1 where there is none (magic 0)."""
 
     position: int

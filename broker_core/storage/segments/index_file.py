@@ -33,7 +33,8 @@ class IndexFile:
 
     @property
     def count(self) -> int:
-        return self._count_on_disk() + (len(self._pending) // self.layout.size if self._pending else 0)
+        on_disk = self._on_disk if self._on_disk >= 0 else self._count_on_disk()
+        return on_disk + len(self._pending) // self.layout.size if self._pending else on_disk
 
     def _count_on_disk(self) -> int:
         if self._on_disk < 0:
@@ -68,7 +69,9 @@ class IndexFile:
 
     def last_raw(self) -> tuple[int, int] | None:
         """The fields of the last entry, as stored."""
-        if self._last is None and self.count:
+        if self._last is not None:
+            return self._last
+        if self.count:
             self._last = self._entry(self.count - 1)
         return self._last
 

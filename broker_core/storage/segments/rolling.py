@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from broker_core.config import TopicConfig
 
@@ -10,7 +10,7 @@ OFFSET_ENTRY_BYTES = 8
 TIME_ENTRY_BYTES = 12
 
 
-class RollParams(NamedTuple):
+class RollParams(Struct, frozen=True):
     """The active segment as the decision to roll it needs it; `first_timestamp` is -1 where there is none."""
 
     size_bytes: int

@@ -137,11 +137,12 @@ class Segment:
         """Takes a batch at `position` into the indexes."""
         if position == 0:
             self._first_timestamp = batch.max_timestamp
-        if batch.max_timestamp > self.largest[0]:
-            self._largest = (batch.max_timestamp, batch.last_offset)
+        largest = self.largest
+        if batch.max_timestamp > largest[0]:
+            largest = self._largest = (batch.max_timestamp, batch.last_offset)
         if self.bytes_since_index > index_interval_bytes:
             self.offset_index.append(batch.last_offset, position)
-            self.time_index.maybe_append(*self.largest)
+            self.time_index.maybe_append(*largest)
             self.bytes_since_index = 0
         self.bytes_since_index += batch.size_bytes
 

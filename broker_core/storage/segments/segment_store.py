@@ -42,9 +42,9 @@ class SegmentStore:
         kept = {id(segment) for segment in self.segments}
         return all(id(segment) in kept for segment in asked)
 
-    def next_base(self, prepared: Prepared, log_end_offset: int, now_ms: int) -> int | None:
+    def next_base(self, prepared: Prepared, log_end_offset: int, now_ms: int, config: TopicConfig) -> int | None:
         """Where a new segment has to begin before an append, None while the active one can and should take it."""
-        active = self.active
+        active = self.segments.active
         if not active.takes(prepared.last_offset):
             return prepared.first_offset
         state = RollParams(
@@ -55,7 +55,7 @@ class SegmentStore:
             active.offset_index.count,
             active.time_index.count,
         )
-        due = should_roll(state, self._config(), len(prepared.data), prepared.max_timestamp, now_ms)
+        due = should_roll(state, config, len(prepared.data), prepared.max_timestamp, now_ms)
         return log_end_offset if due else None
 
     def roll(self, base_offset: int, now_ms: int) -> bool:

@@ -58,7 +58,7 @@ class Prepared(Struct):
 
     @property
     def max_timestamp(self) -> int:
-        return max(header.max_timestamp for header in self.headers)
+        return self.headers[0].max_timestamp if len(self.headers) == 1 else max(header.max_timestamp for header in self.headers)
 
 
 def span_of(header: BatchHeader, position: int) -> Span:
@@ -117,7 +117,8 @@ def prepare_follower(data: bytes | bytearray | memoryview, next_offset: int, *, 
     try:
         for position, header in iter_headers(data):
             check_batch(data, position, header)
-            inside = log_is_empty and not prepared.headers and header.last_offset >= next_offset
+            last_offset = header.last_offset
+            inside = log_is_empty and not prepared.headers and last_offset >= next_offset
             if header.base_offset < next_offset and not inside:
                 raise KafkaError(
                     ErrorCode.UNKNOWN_SERVER_ERROR, f"the leader sent offset {header.base_offset} where {next_offset} or later was due"
@@ -125,7 +126,7 @@ def prepare_follower(data: bytes | bytearray | memoryview, next_offset: int, *, 
             prepared.headers.append(header)
             prepared.spans.append(span_of(header, position))
             prepared.markers.append(control_marker(data, position, header) if header.is_control else None)
-            next_offset, end = header.last_offset + 1, position + header.size_bytes
+            next_offset, end = last_offset + 1, position + header.size_bytes
     except CorruptData as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
     if end != len(data):
