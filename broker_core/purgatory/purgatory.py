@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Generic, TypeVar
 
 from broker_core.purgatory.timer import Timer
@@ -122,7 +123,9 @@ class Purgatory(Generic[K]):
         operations = self._watchers.get(key)
         if operations is None:
             return 0
-        completed = sum(self._attempt_safely(operation) for operation in list(operations))
+        completed = 0
+        for operation in tuple(operations):
+            completed += self._attempt_safely(operation)
         self._sweep(key, operations)
         return completed
 
@@ -139,11 +142,11 @@ class Purgatory(Generic[K]):
     def _await(self, operation: DelayedOperation) -> None:
         if operation.completed:
             return
-        if operation.delay_ms <= 0 or self.delayed >= self.max_delayed:
+        if operation.delay_ms <= 0 or len(self._pending) >= self.max_delayed:
             self._expire(operation)
             return
-        operation.release = lambda: self._release(operation)
-        self._pending[operation] = self.timer.add(max(1.0, operation.delay_ms), lambda: self._expire(operation))
+        operation.release = partial(self._release, operation)
+        self._pending[operation] = self.timer.add(max(1.0, operation.delay_ms), partial(self._expire, operation))
 
     def _release(self, operation: DelayedOperation) -> None:
         self.timer.cancel(self._pending.pop(operation))
@@ -167,7 +170,7 @@ class Purgatory(Generic[K]):
             del self._watchers[key]
 
     def _purge_if_due(self) -> None:
-        if self._counted - self.delayed <= self.purge_interval:
+        if self._counted - len(self._pending) <= self.purge_interval:
             return
         self._counted = self.delayed
         self.purges += 1

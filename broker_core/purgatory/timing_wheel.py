@@ -59,9 +59,12 @@ class _Wheel:
         self.time_ms = now_ms - now_ms % tick_ms
         self.buckets = [_Bucket() for _ in range(WHEEL_SIZE)]
 
-    def advance(self, now_ms: int) -> None:
-        if now_ms >= self.time_ms + self.tick_ms:
-            self.time_ms = now_ms - now_ms % self.tick_ms
+    def advance(self, now_ms: int) -> bool:
+        """Whether a tick has ended."""
+        if now_ms < self.time_ms + self.tick_ms:
+            return False
+        self.time_ms = now_ms - now_ms % self.tick_ms
+        return True
 
     def standing(self) -> list[int]:
         present = self.time_ms // self.tick_ms
@@ -120,7 +123,8 @@ class TimingWheels:
 
     def _move_to(self, now_ms: int) -> None:
         for wheel in self._wheels:
-            wheel.advance(now_ms)
+            if not wheel.advance(now_ms):
+                return  # nor do the larger ticks of those above end now
 
     def _flush(self, bucket: _Bucket, due: list[TimerEntry]) -> None:
         self._move_to(bucket.due_ms)
