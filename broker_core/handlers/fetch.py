@@ -14,6 +14,7 @@ from broker_core.handlers.common import leader_endpoints
 from broker_core.handlers.registry import CLUSTER, Action, Answer, Frame, Operation, Request, Resource, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
+from broker_core.protocol.hot_common import NodeEndpoint
 from broker_core.protocol.hot_fetch import FetchPartitionResult, encode_fetch_response
 from broker_core.records.budget import Budget, BudgetSpent, refusal
 from broker_core.records.legacy import down_converting
@@ -118,8 +119,9 @@ def _encoded(request: Request, reply: Reply) -> Frame:
         if not topics or (topics[-1][0], topics[-1][1]) != (wanted.topic or "", wanted.topic_id):
             topics.append((wanted.topic or "", wanted.topic_id, []))
         topics[-1][2].append(result)
-    leaders = [result.current_leader for _, _, results in topics for result in results if result.current_leader]
-    endpoints = leader_endpoints(request, leaders) if request.version >= ENDPOINTS_SINCE else []
+    endpoints: list[NodeEndpoint] = []
+    if request.version >= ENDPOINTS_SINCE:
+        endpoints = leader_endpoints(request, [answer.result.current_leader for answer in reply.answers if answer.result.current_leader])
     version, correlation_id, error_code = request.version, request.header.correlation_id, int(reply.error_code)
     return lambda throttle_ms: encode_fetch_response(version, correlation_id, throttle_ms, error_code, reply.session_id, topics, endpoints)
 

@@ -26,6 +26,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from broker_core.errors import ErrorCode
+from broker_core.model import TopicPartition
 from broker_core.protocol.hot_fetch import FetchPartitionResult
 
 NO_SESSION = 0
@@ -53,8 +54,11 @@ class WantedPartition(Struct):
     last_fetched_epoch: int = -1
     log_start_offset: int = -1
     key: PartitionKey = (None, -1)
+    named: TopicPartition | None = None
+    """None while the topic is."""
 
     def __post_init__(self) -> None:
+        self.named = TopicPartition(self.topic, self.partition) if self.topic is not None else None
         self.key = partition_key(self.topic, self.topic_id, self.partition)
 
 

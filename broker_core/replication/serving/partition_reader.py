@@ -62,6 +62,8 @@ class LocalReader:
 
     def topic_partition(self, wanted: WantedPartition) -> TopicPartition | None:
         """None while the topic id names no topic."""
+        if wanted.named is not None:
+            return wanted.named
         topic = topic_of(wanted, self._metadata.topic_name)
         return TopicPartition(topic, wanted.partition) if topic is not None else None
 
