@@ -2,18 +2,19 @@
 
 Field names are kio's: snake case, times without their `_ms` suffix (`throttle_time`, `max_wait`), and times are ints in
 milliseconds. A nullable field that a mapping lacks is null. `records` fields are views of the frame; other bytes are copies.
-Fetch requests of v12 and later are read by hand where they have nothing rare in them.
+Produce requests of v3 and later and Fetch requests of v12 and later are read by hand where they have nothing rare in them.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from broker_core.errors import ProtocolViolation
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.hot_fetch_request import read_fetch_request
+from broker_core.protocol.hot_produce_request import read_produce_request
 from broker_core.protocol.reader import MAX_CLIENT_ELEMENTS, message_reader
 from broker_core.protocol.schema import Side, to_millis
 from broker_core.protocol.writer import message_writer
@@ -21,6 +22,10 @@ from broker_core.protocol.writer import message_writer
 millis = to_millis
 
 _UNREADABLE = (struct.error, IndexError, UnicodeDecodeError)
+_BY_HAND: dict[int, Callable[[int, memoryview, int, int], Any]] = {
+    ApiKey.PRODUCE: read_produce_request,
+    ApiKey.FETCH: read_fetch_request,
+}
 
 
 def decode_request(api_key: int, version: int, frame: bytes | memoryview, offset: int, *, beside_the_loop: bool = False) -> Any:
@@ -28,10 +33,9 @@ def decode_request(api_key: int, version: int, frame: bytes | memoryview, offset
 
     `beside_the_loop`: in the one thread there is for that (`Node.aside`).
     """
-    if api_key == ApiKey.FETCH:
-        by_hand = read_fetch_request(version, memoryview(frame), offset, MAX_CLIENT_ELEMENTS)
-        if by_hand is not None:
-            return by_hand
+    by_hand = _BY_HAND.get(api_key)
+    if by_hand is not None and (read := by_hand(version, memoryview(frame), offset, MAX_CLIENT_ELEMENTS)) is not None:
+        return read
     return _decode(api_key, version, Side.REQUEST, frame, offset, beside_the_loop=beside_the_loop)
 
 
