@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from msgspec import Raw, Struct
+from typing import Annotated
+
+from msgspec import Meta, Raw, Struct
 
 Values = dict[str, Raw]
 """JSON by key; `null` of what is gone."""
+SaidOfValues = Meta(
+    description="by key: `cluster`, `broker/1`, `topic/orders`, `partition/orders/0`, `group/billing`, `lag/billing/orders/0`, `job/12`, "
+    "`event/7`. Each has the fields that REST's lists of these have; null: it is gone. In `cluster` are those of GET /clusters that are "
+    "live; a group's name is percent-encoded in its key"
+)
 
 
 class Announcement(Struct, frozen=True):
@@ -20,7 +27,7 @@ class Snapshot(Struct, frozen=True, tag="snapshot", tag_field="type"):
 
     seq: int
     now_ms: int
-    values: Values
+    values: Annotated[Values, SaidOfValues]
 
 
 class Changes(Struct, frozen=True, tag="changes", tag_field="type"):
@@ -28,7 +35,7 @@ class Changes(Struct, frozen=True, tag="changes", tag_field="type"):
 
     seq: int
     now_ms: int
-    values: Values
+    values: Annotated[Values, SaidOfValues]
 
 
 class Beat(Struct, frozen=True, tag="beat", tag_field="type"):

@@ -39,9 +39,7 @@ api = Described(
     title="Highwater",
     version="1",
     description="Clusters, brokers, topics, groups, events and jobs. Lists answer {items, next}; unknown figures are null. Errors are "
-    "problems (RFC 9457): programs go by their `code`, which stays; all codes are at /api/v1/problems. "
-    "`GET /clusters/{cluster_id}/stream` is the live state as server-sent events (snapshot, changes, beat, resumed, missed, end), for what "
-    "`brokers=1`, `events=1`, `jobs=1`, `topic_rows`, `topics=name:0-9`, `group_rows` and `groups` name; it is resumed by Last-Event-ID.",
+    "problems (RFC 9457): programs go by their `code`, which stays; all codes are at /api/v1/problems.",
     auth=Bearer(),
     renderer=Renderer(),
     docs_url=None,

@@ -36,7 +36,19 @@ class File(NamedTuple):
     media: tuple[str, ...]
 
 
-Answers = Mapping[int, type[Struct] | File | None]
+class Events(NamedTuple):
+    """An answer without an end: server-sent events. By their names what each has for its data and when it comes; `examples` makes some of
+    what is read, by what they show."""
+
+    known: Mapping[str, tuple[type[Struct], str]]
+    examples: Callable[[], Mapping[str, str]]
+
+    def models(self) -> list[type[Struct]]:
+        return [data for data, _ in self.known.values()]
+
+
+Body = type[Struct] | File | Events
+Answers = Mapping[int, Body | None]
 NAME_CHARS_LIMIT = 60
 """Of a name that is repeated to whoever sent it."""
 ROOT = "/api/v1"
@@ -69,7 +81,7 @@ class Renderer(BaseRenderer):
         return msgspec.json.encode(data)
 
 
-def answers(model: type[Struct] | File | None = None, /, **by_status: type[Struct] | None) -> Callable[[View], View]:
+def answers(model: Body | None = None, /, **by_status: type[Struct] | None) -> Callable[[View], View]:
     """What a route answers with 200, or with other statuses: `answers(s201=Topic)`; None is an answer without a body."""
     found: Answers = {200: model} if model else {int(name[1:]): one for name, one in by_status.items()}
 
@@ -93,7 +105,7 @@ class Described(NinjaAPI):
         found = super().get_openapi_schema(**options)
         views = {self.get_openapi_operation_id(op): op.view_func for op in self._operations() if op.include_in_schema}
         for_roles = {self.get_openapi_operation_id(op) for op in self._operations() if _needs_role(op) or hasattr(op.view_func, "hides")}
-        models = list({model: None for view in views.values() for model in view.answers.values() if model and not isinstance(model, File)})
+        models = list(dict.fromkeys(model for view in views.values() for answer in view.answers.values() for model in _models(answer)))
         for shape in found["components"]["schemas"].values():
             _take_field_titles(shape)
         shapes, definitions = _shapes(models)
@@ -104,7 +116,7 @@ class Described(NinjaAPI):
                 _put_examples_right(operation.setdefault("parameters", []))
                 operation["parameters"].extend(_headers(method, view))
                 operation["responses"] = dict(_answers(view.answers, shapes)) | dict(
-                    _problems(method, path, shapes[Problem], operation["operationId"] in for_roles)
+                    _problems(method, path, shapes[Problem], operation["operationId"] in for_roles, getattr(view, "says", {}))
                 )
                 operation["operationId"] = operation_name(method, path.removeprefix(ROOT), lists=_is_list(view.answers))
         put_examples(found)
@@ -140,8 +152,15 @@ def _put_examples_right(parameters: Sequence[dict[str, Any]]) -> None:
             one["schema"]["examples"] = one.pop("examples")
 
 
+def _models(answer: Body | None) -> Sequence[type[Struct]]:
+    """The shapes of what it is made of."""
+    if isinstance(answer, Events):
+        return answer.models()
+    return [] if answer is None or isinstance(answer, File) else [answer]
+
+
 def _is_list(found: Answers) -> bool:
-    shapes = (model for model in found.values() if model is not None and not isinstance(model, File))
+    shapes = (model for answer in found.values() for model in _models(answer))
     return any(issubclass(getattr(model, "__origin__", model), Listed) for model in shapes)
 
 
@@ -205,6 +224,8 @@ def _headers(method: str, view: Any) -> Iterator[dict[str, Any]]:
         yield _header(HEADER, words, {"type": "string", "pattern": "^[!-~]{1,200}$"})
     if getattr(view, "matches", False):
         yield _header("If-Match", "The ETag that was read: 412 where the settings are others now.", {"type": "string"})
+    if any(isinstance(answer, Events) for answer in view.answers.values()):
+        yield _header("Last-Event-ID", "The id of the last event that was read, of whoever comes back.", {"type": "string"})
 
 
 def _header(name: str, words: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -217,6 +238,16 @@ def hiding(view: View) -> View:
     return view
 
 
+def saying(**by_status: str) -> Callable[[View], View]:
+    """Marks a route which says by itself what a problem's status means of it: `saying(s429="Too many listen.")`."""
+
+    def note(view: View) -> View:
+        view.says = {int(name[1:]): words for name, words in by_status.items()}  # type: ignore[attr-defined]
+        return view
+
+    return note
+
+
 def matching(view: View) -> View:
     """Marks a route that looks at `If-Match`."""
     view.matches = True  # type: ignore[attr-defined]
@@ -226,19 +257,32 @@ def matching(view: View) -> View:
 def _answers(found: Answers, shapes: Mapping[type[Struct], Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     for status, model in found.items():
         if isinstance(model, File):
-            content = {media: {"schema": {"type": "string", "format": "binary"}} for media in model.media}
+            content: dict[str, Any] = {media: {"schema": {"type": "string", "format": "binary"}} for media in model.media}
+        elif isinstance(model, Events):
+            content = {"text/event-stream": _events(model, shapes)}
         else:
             content = {"application/json": {"schema": shapes[model]}} if model else {}
         said = "Done; no body." if model is None else "OK" if status == 200 else "Taken."
+        if isinstance(model, Events):
+            said = "Events without an end. " + " ".join(f"`{name}`: {words}." for name, (_, words) in model.known.items())
         yield status, {"description": said, **({"content": content} if content else {})}
+
+
+def _events(found: Events, shapes: Mapping[type[Struct], Any]) -> dict[str, Any]:
+    """OpenAPI 3.1 has no word for what an event's data are: an extension tells it."""
+    return {
+        "schema": {"type": "string"},
+        "x-events": {name: shapes[data] for name, (data, _) in found.known.items()},
+        "examples": {name: {"value": text} for name, text in found.examples().items()},
+    }
 
 
 def _needs_role(operation: Any) -> bool:
     return any(getattr(auth, "role", VIEWER) != VIEWER for auth in operation.auth_callbacks)
 
 
-def _problems(method: str, path: str, shape: Any, needs_role: bool) -> Iterator[tuple[int, dict[str, Any]]]:
-    for status, words in PROBLEMS.items():
+def _problems(method: str, path: str, shape: Any, needs_role: bool, own_words: dict[int, str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for status, words in (PROBLEMS | own_words).items():
         reads = method == "get"
         if reads and (status in CHANGES_ONLY or (status == 404 and "{" not in path)):
             continue

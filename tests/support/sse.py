@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import IO, Any
 
 from asgiref.testing import ApplicationCommunicator
+
+from tests.support.openapi import document, wrong_with
 
 Header = tuple[bytes, bytes]
 Event = tuple[str, int | None, Any]
 """Kind, id, data."""
+STREAM = "/api/v1/clusters/{cluster_id}/stream"
+SHAPES = {
+    "broker": "Broker",
+    "topic": "Topic",
+    "partition": "Partition",
+    "group": "Group",
+    "lag": "Lag",
+    "job": "Job",
+    "event": "KeptEvent",
+}
+"""The described shape of each kind of value that has one of its own."""
 
 
 def parsed(text: str) -> Event | None:
@@ -19,6 +33,36 @@ def parsed(text: str) -> Event | None:
     if "data" not in fields:
         return None
     return fields["event"], int(fields["id"]) if "id" in fields else None, json.loads(fields["data"])
+
+
+def check_event(event: Event) -> Event:
+    """Fails where it is not as REST's description has it."""
+    kind, _, data = event
+    known = document()["paths"][STREAM]["get"]["responses"][200]["content"]["text/event-stream"]["x-events"]
+    assert wrong_with(known[kind], data) == []
+    for key, value in data.get("values", {}).items():
+        assert value is None or wrong_with(_shape(key.partition("/")[0], value), value) == [], key
+    return event
+
+
+def heard(answer: IO[bytes]) -> Iterator[Event]:
+    """The events of an answer that is read as it comes."""
+    lines: list[str] = []
+    while line := answer.readline().decode():
+        if line.strip():
+            lines.append(line)
+        else:
+            found, lines = parsed("".join(lines)), []
+            if found is not None:
+                yield check_event(found)
+
+
+def _shape(kind: str, value: dict[str, Any]) -> dict[str, Any]:
+    if kind in SHAPES:
+        return {"$ref": f"#/components/schemas/{SHAPES[kind]}"}
+    assert kind == "cluster"
+    known = document()["components"]["schemas"]["Cluster"]["properties"]
+    return {"type": "object", "properties": {name: known[name] for name in value if name in known}}
 
 
 class EventStream(ApplicationCommunicator):
@@ -50,7 +94,7 @@ class EventStream(ApplicationCommunicator):
                 while "\n\n" in self._text:
                     text, _, self._text = self._text.partition("\n\n")
                     if (found := parsed(text)) is not None:
-                        return found
+                        return check_event(found)
                 self._text += (await self.receive_output(60)).get("body", b"").decode()
 
     async def next_of(self, kind: str) -> Event:

@@ -1,4 +1,4 @@
-"""The client in Python that is written from the running console's description, with the script of docs/tasks/python.md."""
+"""The client in Python that is written from the running console's description, with the scripts of docs/tasks/python.md."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -24,7 +25,7 @@ SCRIPT = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def client(rest: Rest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the package and the script."""
+    """The folder with the package and the scripts."""
     folder = tmp_path_factory.mktemp("client")
     (folder / "openapi.json").write_text(json.dumps(rest.get("/api/v1/openapi.json")))
     command = [sys.executable, "-m", "openapi_python_client", "generate", "--path", str(folder / "openapi.json"), "--meta", "none"]
@@ -32,8 +33,8 @@ def client(rest: Rest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = SCRIPT.findall((ROOT / "docs" / "tasks" / "python.md").read_text())
-    assert len(found) == 1
-    (folder / "script.py").write_text(found[0])
+    for name, text in zip(("script.py", "listener.py"), found, strict=True):
+        (folder / name).write_text(text)
     return folder
 
 
@@ -63,3 +64,22 @@ def test_the_script_of_the_page_works(client: Path, system: ConsoleSystem, rest:
     assert "WrittenRecords(written=1, records=[WrittenRecord(partition=" in told.stdout, told.stdout + told.stderr
     assert run(made, "nobody-reads").stderr.startswith("not-found: ")
     assert run(made, read, token="hw_wrong").stderr.startswith("unauthenticated: ")
+
+
+def test_the_listener_of_the_page_works(client: Path, system: ConsoleSystem, make_topic: MakeTopic) -> None:
+    topic = make_topic("python-streamed", [[1, 2, 3]])
+    address = f"http://127.0.0.1:{system.layout.console_port}"
+    environment = {**os.environ, "HIGHWATER_URL": address, "HIGHWATER_TOKEN": make_token(system, "python-listener", "viewer")}
+    command = [sys.executable, "listener.py", topic]
+    with subprocess.Popen(command, cwd=client, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        guard = threading.Timer(90, process.kill)
+        guard.start()
+        try:
+            lines = iter(process.stdout.readline, "")
+            assert f"partition/{topic}/0 0\n" in lines
+            produce(system, topic, [b"x"] * 7)
+            assert f"partition/{topic}/0 7\n" in lines
+        finally:
+            guard.cancel()
+            process.kill()

@@ -12,7 +12,7 @@ from tests.support.clients import produce
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.rest import LOCAL, TIMEOUT_S, Rest
-from tests.support.sse import Event, parsed
+from tests.support.sse import Event, heard
 from tests.system.conftest import MakeTopic, make_token
 
 MOST = 10
@@ -33,14 +33,7 @@ class Listening:
         self.answer = self._connection.getresponse()
 
     def events(self) -> Iterator[Event]:
-        lines: list[str] = []
-        while line := self.answer.readline().decode():
-            if line.strip():
-                lines.append(line)
-            else:
-                found, lines = parsed("".join(lines)), []
-                if found is not None:
-                    yield found
+        return heard(self.answer)
 
     def close(self) -> None:
         self.answer.close()

@@ -1,14 +1,7 @@
 """The live state as server-sent events: what the websocket sends, for programs that speak HTTP alone.
 
-    snapshot   all that was asked for; first, and again whenever changes were lost on the way
-    changes    what is otherwise since, at most one latest value for each key however slowly it is read
-    beat       each few seconds: how old the state is at most
-    resumed    instead of the first snapshot, where nothing happened since `Last-Event-ID`
-    missed     before the first snapshot, where something did: the changes in between are not kept, the snapshot has what came of them
-    end        the last one: why (signed out, too slow, the feed is away), and whether to come again
-
-Snapshots and changes have the state's sequence number for their id. A listener who does not read for `STALLED_S` is cut off; one who reads
-late is told by `end` that it was dropped for it.
+Which events there are say `EVENTS`. A listener who does not read for `STALLED_S` is cut off; one who reads late is told by `end` that it
+was dropped for it.
 """
 
 from __future__ import annotations
@@ -21,12 +14,14 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import redis
 from channels.layers import get_channel_layer
+from msgspec import Meta
 
+from broker_core.contract.frames import Beat, Changes, Snapshot
 from console.errors import TooManyStreams
 from console.live.browser.hub import hub_of
 from console.live.browser.listening import Listening
@@ -41,7 +36,8 @@ STREAMS_OF_ONE_LIMIT = 10
 BEAT_S = 5.0
 SLOW_S = 15.0
 STALLED_S = 60.0
-RETRY_MS = 3000
+RETRY = b"retry: 3000\n\n"
+"""Sent first: in so many ms to come again."""
 
 
 class Seats:
@@ -74,17 +70,37 @@ SEATS = Seats()
 
 
 class End(msgspec.Struct):
-    """`again`: whether to come back by itself."""
+    """Nothing comes after it."""
 
     reason: str
-    again: bool
+    again: Annotated[bool, Meta(description="whether to come back by itself")]
 
 
 class Missed(msgspec.Struct):
     """Between these sequence numbers."""
 
-    after: int | None
+    after: int
     until: int
+
+
+class Told(NamedTuple):
+    """What an event's data are, and when it comes."""
+
+    data: type[msgspec.Struct]
+    words: str
+
+
+EVENTS = {
+    "snapshot": Told(Snapshot, "all that was asked for: first, and again whenever changes were lost on the way"),
+    "changes": Told(Changes, "what is otherwise since, at most one latest value for each key however slowly it is read"),
+    "beat": Told(Beat, f"each {BEAT_S:.0f} s: how old the state is at most"),
+    "resumed": Told(Missed, "instead of the first snapshot, where nothing happened since `Last-Event-ID`"),
+    "missed": Told(
+        Missed, "before the first snapshot, where something did: the changes in between are not kept, the snapshot has what came of them"
+    ),
+    "end": Told(End, "the last one: why (signed out, too slow, the live snapshot is away), and whether to come again"),
+}
+"""By the names that they are sent with. Snapshots, changes and `resumed` have the state's sequence number for their id."""
 
 
 class _Ended(Exception):
@@ -143,22 +159,22 @@ class Stream(Listening):
                 yield event
                 waited_s, self._sent_at = loop.time() - self._sent_at, 0.0
                 if waited_s > SLOW_S:
-                    yield _event("end", End(f"dropped: you did not read for {waited_s:.0f} s", again=True))
+                    yield as_sent("end", End(f"dropped: you did not read for {waited_s:.0f} s", again=True))
                     return
         finally:
             await self._let_go()
 
     async def _guarded(self) -> AsyncIterator[bytes]:
-        yield b"retry: %d\n\n" % RETRY_MS
+        yield RETRY
         try:
             await hub_of(self._outbox.wanted.cluster).join(self)
             async for event in self._all():
                 yield event
         except _Ended as error:
-            yield _event("end", error.end)
+            yield as_sent("end", error.end)
         except (redis.RedisError, OSError, TimeoutError) as error:
             log.warning("live stream ends: %s", error)
-            yield _event("end", End("the live snapshot is away", again=True))
+            yield as_sent("end", End("the live snapshot is away", again=True))
 
     async def _all(self) -> AsyncIterator[bytes]:
         async for event in self._first():
@@ -168,12 +184,12 @@ class Stream(Listening):
             self._check()
             if time.monotonic() >= next_beat:
                 next_beat = time.monotonic() + BEAT_S
-                yield _event("beat", await self.last_beat())
+                yield as_sent("beat", await self.last_beat())
             if self._outbox.stale:
                 snapshot = await self.snapshot()
-                yield _event("snapshot", snapshot, snapshot.seq)
+                yield as_sent("snapshot", snapshot, snapshot.seq)
             elif changes := self.changes():
-                yield _event("changes", changes, changes.seq)
+                yield as_sent("changes", changes, changes.seq)
             await self._wait(next_beat - time.monotonic())
 
     async def _first(self) -> AsyncIterator[bytes]:
@@ -181,11 +197,11 @@ class Stream(Listening):
         snapshot = await self.snapshot()
         seq = snapshot.seq
         if self._last_id == seq:
-            yield _event("resumed", Missed(seq, seq), seq)
+            yield as_sent("resumed", Missed(seq, seq), seq)
             return
         if self._last_id is not None:
-            yield _event("missed", Missed(self._last_id, seq))
-        yield _event("snapshot", snapshot, seq)
+            yield as_sent("missed", Missed(self._last_id, seq))
+        yield as_sent("snapshot", snapshot, seq)
 
     def _check(self) -> None:
         if self._signed_out:
@@ -229,7 +245,7 @@ async def _tried(work: Awaitable[None]) -> None:
         await work
 
 
-def _event(kind: str, data: msgspec.Struct, ident: int | None = None) -> bytes:
+def as_sent(kind: str, data: msgspec.Struct, ident: int | None = None) -> bytes:
     """JSON has no line breaks: one line of data."""
     head = f"event: {kind}\n" if ident is None else f"event: {kind}\nid: {ident}\n"
     return f"{head}data: {encode(data)}\n\n".encode()

@@ -110,7 +110,9 @@ async def test_one_has_so_many_streams(listen: Any) -> None:
     assert (await refused.body())["code"] == "too-many-requests"
 
 
-@pytest.mark.parametrize(("query", "status"), [("topics=:", 400), ("jobs=x", 400), ("nothing=1", 400), ("groups=" + "a," * 300, 400)])
+@pytest.mark.parametrize(
+    ("query", "status"), [("topics=:", 400), ("jobs=x", 400), ("brokers=true", 400), ("nothing=1", 400), ("groups=" + "a," * 300, 400)]
+)
 async def test_what_cannot_be_listened_to_is_refused(listen: Any, query: str, status: int) -> None:
     refused = await listen(query, status=status)
     assert (await refused.body())["code"] == "bad-query"
