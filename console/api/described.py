@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
 import msgspec
 from django.core.exceptions import RequestDataTooBig
@@ -114,6 +114,7 @@ class Described(NinjaAPI):
             for method, operation in operations.items():
                 view = views[operation["operationId"]]
                 _put_examples_right(operation.setdefault("parameters", []))
+                _put_words(operation["parameters"], view)
                 operation["parameters"].extend(_headers(method, view))
                 operation["responses"] = dict(_answers(view.answers, shapes)) | dict(
                     _problems(method, path, shapes[Problem], operation["operationId"] in for_roles, getattr(view, "says", {}))
@@ -150,6 +151,16 @@ def _put_examples_right(parameters: Sequence[dict[str, Any]]) -> None:
     for one in parameters:
         if isinstance(one.get("examples"), list):
             one["schema"]["examples"] = one.pop("examples")
+
+
+def _put_words(parameters: Sequence[dict[str, Any]], view: Any) -> None:
+    """Ninja drops what an argument's annotation says of it, where it is one of the function's own."""
+    for name, hint in get_type_hints(view, include_extras=True).items():
+        noted = [note for one in (hint, *get_args(hint)) for note in getattr(one, "__metadata__", ())]
+        words = next((note.description for note in noted if getattr(note, "description", None)), None)
+        for one in parameters if words else ():
+            if one["name"] == name:
+                one["description"] = words
 
 
 def _models(answer: Body | None) -> Sequence[type[Struct]]:

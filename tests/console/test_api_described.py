@@ -67,3 +67,11 @@ def test_each_kind_of_value_in_a_stream_has_a_described_shape() -> None:
     words = document()["components"]["schemas"]["Snapshot"]["properties"]["values"]["description"]
     for kind in SHAPES:
         assert f"`{kind}" in words, kind
+
+
+def test_what_an_argument_is_said_to_be_is_told() -> None:
+    """Of arguments of the route's own, too, with null or without."""
+    paths = document()["paths"]
+    for path, name, words in (("stream", "topics", "topics with"), ("topology", "focus", "topic:orders"), ("changes", "from_ms", "Milli")):
+        (found,) = [one for one in paths[f"/api/v1/clusters/{{cluster_id}}/{path}"]["get"]["parameters"] if one["name"] == name]
+        assert found["description"].startswith(words)
