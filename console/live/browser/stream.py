@@ -27,7 +27,7 @@ from console.live.browser.hub import hub_of
 from console.live.browser.listening import Listening
 from console.live.browser.outbox import Outbox
 from console.live.browser.subscription import Subscription
-from console.live.owner.cancelling import end_all
+from console.live.owner.cancelling import end_all, end_if_cancelled
 from console.snapshot.encoding import encode
 
 log = logging.getLogger(__name__)
@@ -204,6 +204,7 @@ class Stream(Listening):
         yield as_sent("snapshot", snapshot, seq)
 
     def _check(self) -> None:
+        end_if_cancelled()
         if self._signed_out:
             raise _Ended("signed out", again=False)
         if self._expires_at is not None and time.time() >= self._expires_at:

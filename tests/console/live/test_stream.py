@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -12,10 +13,12 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
+from broker_core.contract.frames import Beat
 from console.live.browser import stream as stream_module
 from console.live.browser.hub import hub_of
 from console.live.browser.stream import SEATS, STREAMS_OF_ONE_LIMIT, Stream
 from console.live.browser.subscription import parse
+from console.live.owner.cancelling import end_all
 from console.models import ApiToken, Cluster
 from console.snapshot import write
 from tests.support.sse import EventStream, parsed
@@ -133,6 +136,33 @@ async def test_strangers_hear_nothing_and_people_do(token: Any, shown: Any) -> N
     await sync_to_async(browser.post)("/logout")
     assert (await person.next_of("end"))[2]["again"] is False
     await person.close()
+
+
+async def test_a_hang_up_that_is_lost_on_the_way_ends_the_stream_all_the_same(
+    redis: Any, shown: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server cancels once, and before Python 3.12 `wait_for` loses it where Redis answers in the same moment."""
+    asked = asyncio.Event()
+
+    async def answered_just_then(_: Stream) -> Beat:
+        if not asked.is_set():
+            asked.set()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+        return Beat(0, None, None, None)
+
+    monkeypatch.setattr(Stream, "last_beat", answered_just_then)
+
+    async def serve() -> None:
+        async for _ in made():
+            pass
+
+    task = asyncio.create_task(serve())
+    await asked.wait()
+    task.cancel()
+    ended, going_on = await asyncio.wait([task], timeout=20)
+    await end_all(going_on)
+    assert ended and len(SEATS) == 0
 
 
 def made(**options: Any) -> Stream:
