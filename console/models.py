@@ -116,6 +116,7 @@ class Event(models.Model):
     KINDS = (
         *("broker_died", "broker_returned", "controller_moved", "feed_back", "feed_lost", "group_rebalance", "isr_expand", "isr_shrink"),
         *("leader_moved", "reassignment", "topic_created", "topic_deleted", "topic_deleting", "truncation", "unclean_election"),
+        "broker_unregistered",
     )
     """What can be asked for before it has ever happened; what has happened can be asked for anyway."""
 

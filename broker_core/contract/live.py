@@ -151,6 +151,10 @@ class Broker(Struct, frozen=True, kw_only=True, gc=False):
         dict[str, str] | None,
         Meta(description="set for it, or for all brokers, while they run; secrets hidden, long values cut; null where not known"),
     ] = None
+    gone_by: Annotated[
+        tuple[int, ...] | None,
+        Meta(description="who sees its port refuse, so that it counts as gone though it is registered until its session ends; else null"),
+    ] = None
 
 
 class SilentClient(Struct, frozen=True, gc=False):

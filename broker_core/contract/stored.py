@@ -6,12 +6,14 @@ from msgspec import Struct
 
 
 class Registration(Struct, frozen=True, gc=False):
-    """A broker that is registered; `epoch` is its broker epoch, which a cluster's metadata does not tell."""
+    """A broker that is registered; `epoch` is its broker epoch, which a cluster's metadata does not tell. `gone_by`: its process counts as
+    gone although its session lives, since these brokers see its port refuse (`highwater.early.failover.enable`)."""
 
     host: str
     port: int
     rack: str | None
     epoch: int | None
+    gone_by: tuple[int, ...] = ()
 
 
 class Assignment(Struct, frozen=True, gc=False):

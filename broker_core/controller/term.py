@@ -47,6 +47,7 @@ from broker_core.controller.topic_deletion_manager import TopicDeletionManager
 from broker_core.controller.topics import Topics
 from broker_core.coordination.layout import ISR_CHANGES, LOG_DIR_EVENTS
 from broker_core.coordination.store import StoreError
+from broker_core.coordination.suspicions import Suspicion
 from broker_core.coordination.znode_data import decode_isr_change, decode_log_dir_event
 from broker_core.model import BrokerInfo, TopicPartition
 from broker_core.seams import Node
@@ -207,21 +208,27 @@ class Term:
         registered = await self._znodes.brokers(watch, lambda _: watch)
         if not self._config.static.highwater_early_failover_enable:
             return registered
-        dead = agreed_dead(self._broker_id, registered, await self._znodes.suspicions(watch))
-        self._tell_deaths(dead, registered)
+        told = await self._znodes.suspicions(watch)
+        dead = agreed_dead(self._broker_id, registered, told)
+        self._tell_deaths(dead, registered, told)
         return {broker_id: info for broker_id, info in registered.items() if broker_id not in dead}
 
-    def _tell_deaths(self, dead: Sequence[int], registered: Mapping[int, BrokerInfo]) -> None:
+    def _tell_deaths(self, dead: Mapping[int, Sequence[int]], registered: Mapping[int, BrokerInfo], told: Sequence[Suspicion]) -> None:
         """Each death and each return once; of a broker that shuts down nothing, its leaderships have moved."""
         before, self._dead = self._dead, {broker_id: registered[broker_id].epoch for broker_id in dead}
         for broker_id, epoch in self._dead.items():
             if before.get(broker_id) != epoch and broker_id not in self.context.shutting_down:
                 log.warning("The process of broker %d is gone, as most brokers see; acted on before its session ends", broker_id)
-                self._tell_early(f"broker {broker_id}'s process is gone: most brokers see its port refuse; its session still lives")
+                self._tell_early(f"broker {broker_id}'s port refuses brokers {_listed(dead[broker_id])}, so it counts as gone")
         for broker_id, epoch in before.items():
-            if broker_id not in dead and broker_id in registered and registered[broker_id].epoch == epoch:
+            if broker_id in dead or broker_id not in registered or registered[broker_id].epoch != epoch:
+                continue
+            if Suspicion(broker_id, epoch, self._broker_id) in told:
+                log.warning("Broker %d is left to its session: too few brokers still say that its process is gone", broker_id)
+                self._tell_early(f"too few brokers still say that broker {broker_id}'s port refuses, so its session decides")
+            else:
                 log.warning("Broker %d answers again and is taken back", broker_id)
-                self._tell_early(f"broker {broker_id} answers again in the same session and is taken back as a follower")
+                self._tell_early(f"broker {broker_id} answers again and is taken back as a follower")
 
     async def _drop_notifications(self, path: str, event: Event) -> None:
         """What was announced before this term is read from the states themselves."""
@@ -257,6 +264,10 @@ class Term:
         if leadership is None:
             return PartitionState.NEW
         return PartitionState.ONLINE if self.context.is_online(leadership.state.leader, tp) else PartitionState.OFFLINE
+
+
+def _listed(ids: Sequence[int]) -> str:
+    return " and ".join(filter(None, [", ".join(map(str, ids[:-1])), str(ids[-1])]))
 
 
 TERM_EVENTS: dict[type[Any], Callable[[Term], Any]] = {

@@ -19,10 +19,11 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from broker_core.config import ConfigHolder
-from broker_core.controller.deciders.suspicion import Suspicion, agreed_dead, is_agreed, suspicions
+from broker_core.controller.deciders.suspicion import agreed_dead
 from broker_core.controller.store.elector import Elector
 from broker_core.coordination.layout import BROKER_IDS, SUSPICIONS, broker_path, suspicion_path
 from broker_core.coordination.store import Malformed, NodeExists, NoNode, SessionExpired, SessionState, StoreError, WatchEvent
+from broker_core.coordination.suspicions import Suspicion, is_agreed, suspicions
 from broker_core.coordination.znode_data import decode_broker
 from broker_core.model import BrokerInfo
 from broker_core.seams import FrameConnection, Node

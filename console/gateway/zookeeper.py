@@ -1,5 +1,5 @@
-"""What ZooKeeper says of a cluster, read only: controller and epoch, registered brokers, topics, assignments, partition states and
-what is to be deleted.
+"""What ZooKeeper says of a cluster, read only: controller and epoch, registered brokers and who of them counts as gone, topics,
+assignments, partition states and what is to be deleted.
 
 One task owns the watches: a watch only puts its path into a queue, and the path is then read again with a new watch. So work is
 proportional to what changed, and a burst of changes to one znode is one read. Paths are read in the order they changed; partitions
@@ -19,8 +19,9 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from broker_core.contract.stored import Assignment, Registration, Topic
-from broker_core.coordination.layout import DELETE_TOPICS
-from broker_core.coordination.store import ConnectionLoss, NoNode, SessionExpired, SessionState, Store, StoreError, WatchEvent
+from broker_core.coordination.layout import DELETE_TOPICS, SUSPICIONS
+from broker_core.coordination.store import ConnectionLoss, Malformed, NoNode, SessionExpired, SessionState, Store, StoreError, WatchEvent
+from broker_core.coordination.suspicions import Suspicion, gone_by, suspicions
 from broker_core.coordination.znode_data import (
     decode_broker,
     decode_config,
@@ -30,7 +31,7 @@ from broker_core.coordination.znode_data import (
     topic_id_text,
 )
 from broker_core.coordination.zookeeper import ZooKeeperStore
-from broker_core.model import TopicPartition
+from broker_core.model import BrokerInfo, TopicPartition
 from console.clock import now_ms
 from console.gateway.watched import Watched
 
@@ -98,7 +99,9 @@ class ZooKeeperView:
         self._topics: dict[str, tuple[str | None, dict[int, Assignment]]] = {}
         """Topic id and partitions by name."""
         self._overrides: dict[str, dict[str, str]] = {}
-        self._controller: tuple[int | None, int | None] = (None, None)
+        self._controller: int | None = None
+        self._registered: dict[int, BrokerInfo] = {}
+        self._suspicions: list[Suspicion] = []
         self._loop = asyncio.get_running_loop()
         store.add_listener(self._session)
 
@@ -178,7 +181,9 @@ class ZooKeeperView:
 
     async def _read_all(self) -> None:
         self._watched.clear()
+        self._registered = {}
         await self._read_controller()
+        self._suspicions = suspicions(await self._children(SUSPICIONS))
         await self._read_brokers()
         await self._read_topics(again=True)
         await self._read_deletions()
@@ -188,6 +193,8 @@ class ZooKeeperView:
             await self._read_controller()
         elif path == "/brokers/ids":
             await self._read_brokers()
+        elif path == SUSPICIONS:
+            await self._read_suspicions()
         elif path == DELETE_TOPICS:
             await self._read_deletions()
         elif path == "/brokers/topics":
@@ -227,25 +234,45 @@ class ZooKeeperView:
         found = await self._read_if_there("/controller")
         counted = await self._read_if_there("/controller_epoch")
         try:
-            self._sink.controller(decode_controller(found[0]) if found else None, int(counted[0]) if counted else None)
+            broker, epoch = decode_controller(found[0]) if found else None, int(counted[0]) if counted else None
         except (StoreError, ValueError) as error:
             log.warning("the controller is not understood: %s", error)
-            self._sink.controller(None, None)
+            broker, epoch = None, None
+        before, self._controller = self._gone(), broker
+        self._tell_gone(before)
+        self._sink.controller(broker, epoch)
 
     async def _read_brokers(self) -> None:
-        found: dict[int, Registration] = {}
+        found: dict[int, BrokerInfo] = {}
         for name in await self._children("/brokers/ids"):
             try:
                 data, stat = await self._store.get(f"/brokers/ids/{name}")
+                found[int(name)] = decode_broker(int(name), data, stat.czxid)
             except NoNode:
                 continue
-            try:
-                info = decode_broker(int(name), data, stat.czxid)
-                endpoint = info.endpoints[0]
-            except (StoreError, ValueError, IndexError) as error:
+            except (Malformed, ValueError) as error:
                 log.warning("broker %s is not understood: %s", name, error)
-                continue
-            found[info.broker_id] = Registration(endpoint.host, endpoint.port, info.rack, info.epoch)
+        self._registered = found
+        self._tell_brokers()
+
+    async def _read_suspicions(self) -> None:
+        before = self._gone()
+        self._suspicions = suspicions(await self._children(SUSPICIONS))
+        self._tell_gone(before)
+
+    def _gone(self) -> dict[int, tuple[int, ...]]:
+        return gone_by(self._registered, self._suspicions, self._controller)
+
+    def _tell_gone(self, before: dict[int, tuple[int, ...]]) -> None:
+        if self._gone() != before:
+            self._tell_brokers()
+
+    def _tell_brokers(self) -> None:
+        gone = self._gone()
+        found = {}
+        for broker_id, info in self._registered.items():
+            first = info.endpoints[0]
+            found[broker_id] = Registration(first.host, first.port, info.rack, info.epoch, gone.get(broker_id, ()))
         self._sink.brokers(found)
 
     async def _read_topics(self, *, again: bool) -> None:

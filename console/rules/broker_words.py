@@ -1,7 +1,7 @@
 """What a broker's own page says of it first, and what would be if it stopped. Pure.
 
-The sentence, first match wins: it is not registered; what is known of it is old; its data folder is offline or fills up; replicas of it are
-out of sync; all of them are in sync.
+The sentence, first match wins: it is gone before its session ends; it is not registered; what is known of it is old; its data folder is
+offline or fills up; replicas of it are out of sync; all of them are in sync.
 
 If it stopped (spec R5, spec R8), of each partition that it has a replica of: without the broker nobody who runs may be left in the ISR
 (then nobody leads until it is back), or fewer than `min.insync.replicas` (then acks=all is refused); otherwise what it leads is led by
@@ -17,19 +17,22 @@ from msgspec import Struct
 from broker_core.contract.live import Broker
 from broker_core.contract.partitions import Partition
 from broker_core.contract.sentences import Level
+from console.rules.partitions import brokers
 from console.rules.words import counted, whole
 
 NAMED = 20
 """Partitions that are told by name."""
 GONE = "Broker {} does not run, or has lost its data folder: what that does is in the states of its partitions already."
 AWAY = "Broker {} is not registered: it does not run, or ZooKeeper has not heard of it for as long as its session lasts."
+EARLY = "Broker {} is gone: {} see its port refuse. It is registered until its session ends."
 
 
 def broker_sentence(broker: Broker) -> tuple[Level, str]:
     """The level, and the words, in which no figure changes by itself."""
     name, folder = f"Broker {broker.broker_id}", broker.log_dir
     if broker.state != "online":
-        return "bad", AWAY.format(broker.broker_id) + _lying(broker.replicas)
+        words = EARLY.format(broker.broker_id, brokers(broker.gone_by)) if broker.gone_by else AWAY.format(broker.broker_id)
+        return "bad", words + _lying(broker.replicas)
     if broker.feed.state != "live":
         return "unknown", f"{name} is registered, but has not been heard: what is shown is what was last known."
     if folder is not None and folder.level in ("warn", "bad"):

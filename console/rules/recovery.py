@@ -27,7 +27,7 @@ ELECT = "elect-unclean"
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Brokers that are registered, those of them whose data folder is offline, and local processes `{id: running|paused|…}`."""
+    """Brokers that are there, those of them whose data folder is offline, and local processes `{id: running|paused|…}`."""
 
     alive: Collection[int]
     folder_offline: Collection[int] = ()
@@ -101,7 +101,7 @@ def _back(wanted: Sequence[int], who: Who) -> list[list[Piece]]:
         elif broker not in who.alive:
             process = (who.processes or {}).get(broker)
             if process in ("running", "starting"):
-                ways.append([said(f"wait until broker {broker}, whose process runs, is registered")])
+                ways.append([said(f"wait until broker {broker}, whose process runs, is back")])
             else:
                 verb = "resume" if process == "paused" else "start"
                 ways.append([link(f"{verb} broker {broker}", "brokers", f"to-{verb}-{broker}")])

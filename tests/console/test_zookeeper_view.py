@@ -10,10 +10,28 @@ import pytest
 
 from broker_core.contract.live import Age
 from broker_core.contract.partitions import Partition
-from broker_core.coordination.layout import DELETE_TOPICS, config_path, deletion_path, ensure_layout, partitions_path, state_path
+from broker_core.coordination.layout import (
+    CONTROLLER,
+    DELETE_TOPICS,
+    SUSPICIONS,
+    broker_path,
+    config_path,
+    deletion_path,
+    ensure_layout,
+    partitions_path,
+    state_path,
+    suspicion_path,
+)
 from broker_core.coordination.store import SessionExpired
-from broker_core.coordination.znode_data import TopicAssignment, encode_config, encode_partition_state, encode_topic
-from broker_core.model import LeaderAndIsr, TopicPartition
+from broker_core.coordination.znode_data import (
+    TopicAssignment,
+    encode_broker,
+    encode_config,
+    encode_controller,
+    encode_partition_state,
+    encode_topic,
+)
+from broker_core.model import BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
 from console.gateway.watched import READS_AT_ONCE
 from console.gateway.zookeeper import ZooKeeperView
 from console.live.merging.state import ClusterState
@@ -148,6 +166,59 @@ async def test_a_new_session_reads_everything_again(store: MemoryStore, sink: St
         store.ensemble.expire(session_id)
     await store.create(deletion_path("orders"), b"")
     await sink.until(lambda: sink.state.deleting == {"orders"})
+
+
+async def register(store: MemoryStore, *broker_ids: int, early: bool = True) -> dict[int, int]:
+    """Their epochs."""
+    epochs = {}
+    for broker_id in broker_ids:
+        info = BrokerInfo(broker_id, (Endpoint("PLAINTEXT", "h", 9092),), None, -1, early_failover=early)
+        await store.create(broker_path(broker_id), encode_broker(info, 1))
+        found = await store.exists(broker_path(broker_id))
+        assert found is not None
+        epochs[broker_id] = found.czxid
+    return epochs
+
+
+async def test_a_broker_is_gone_once_most_and_the_controller_see_it_refuse(store: MemoryStore, sink: StateSink) -> None:
+    """The list of those that say so may be made after the view has begun, as by the first broker that acts so."""
+    epochs = await register(store, 1, 2, 3, 4)
+    await store.create(CONTROLLER, encode_controller(2, 1))
+    await sink.until(lambda: sink.state.alive() == {1, 2, 3, 4} and sink.state.controller[0] == 2)
+    await store.create(SUSPICIONS, b"")
+    for witness in (1, 3, 4):
+        await store.create(suspicion_path(2, epochs[2], witness), b"")
+    await sink.until(lambda: sink.state.alive() == {1, 3, 4})
+    assert sink.state.registered[2].gone_by == (1, 3, 4)  # type: ignore[index]
+    await store.set(CONTROLLER, encode_controller(1, 1))
+    await sink.until(lambda: sink.state.controller[0] == 1)
+    assert sink.state.alive() == {1, 3, 4}
+    await store.delete(suspicion_path(2, epochs[2], 4))
+    await sink.until(lambda: sink.state.alive() == {1, 2, 3, 4})
+
+
+async def test_who_answers_the_controller_is_not_gone_until_another_is_it(store: MemoryStore, sink: StateSink) -> None:
+    epochs = await register(store, 1, 2, 3, 4, 5)
+    await store.create(CONTROLLER, encode_controller(5, 1))
+    await store.create(SUSPICIONS, b"")
+    for witness in (1, 2, 3):
+        await store.create(suspicion_path(4, epochs[4], witness), b"")
+    await store.create(deletion_path("told"), b"")
+    await sink.until(lambda: sink.state.deleting == {"told"} and sink.state.controller[0] == 5)
+    assert sink.state.alive() == {1, 2, 3, 4, 5}
+    await store.set(CONTROLLER, encode_controller(1, 1))
+    await sink.until(lambda: sink.state.alive() == {1, 2, 3, 5})
+
+
+async def test_where_one_does_not_act_so_sessions_alone_decide(store: MemoryStore, sink: StateSink) -> None:
+    epochs = await register(store, 1, 2, 3)
+    await register(store, 4, early=False)
+    await store.create(SUSPICIONS, b"")
+    for witness in (1, 2, 4):
+        await store.create(suspicion_path(3, epochs[3], witness), b"")
+    await store.create(deletion_path("told"), b"")
+    await sink.until(lambda: sink.state.deleting == {"told"} and len(sink.state.registered or ()) == 4)
+    assert sink.state.alive() == {1, 2, 3, 4}
 
 
 def watchless(store: MemoryStore) -> MemoryStore:

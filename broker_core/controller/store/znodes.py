@@ -12,10 +12,10 @@ from msgspec import Struct
 from broker_core.config.key import INT_MAX
 from broker_core.controller.context import Leadership
 from broker_core.controller.deciders.reassignment import ReplicaAssignment
-from broker_core.controller.deciders.suspicion import Suspicion, suspicions
 from broker_core.controller.store.guarded_store import CHANGED_MEANWHILE, OPERATION_FAILED, OPS_PER_MULTI_LIMIT, GuardedStore
 from broker_core.coordination import layout
 from broker_core.coordination.store import Create, Delete, NodeExists, NoNode, NotEmpty, Op, SetData, Stat, StoreError, Watcher
+from broker_core.coordination.suspicions import Suspicion, suspicions
 from broker_core.coordination.znode_data import (
     TopicAssignment,
     decode_broker,

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from broker_core.contract import feed
 from broker_core.contract.groups import Group
 from broker_core.contract.partitions import Partition, Reassigning
-from broker_core.contract.sentences import Event
+from broker_core.contract.sentences import Event, Level
 from broker_core.contract.stored import Registration
 from console.live.merging.partition import FOLDER_OFFLINE
 from console.rules.disk import finding
-from console.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, and_list
+from console.rules.partitions import DELETING, OFFLINE, STARTING, UNDER_MIN_ISR, and_list, brokers
 from console.rules.pieces import text_of
 from console.rules.recovery import records_lost
 from console.rules.words import counted, whole
@@ -121,10 +121,10 @@ def _ids(ids: Sequence[int]) -> str:
 
 
 def _shrink(after: Partition, broker: int, *, led_anew: bool) -> Happened:
-    """A new epoch with a smaller ISR is the controller's doing: it takes out who lost its session, which may be back already."""
+    """A new epoch with a smaller ISR is the controller's doing: it takes out who goes, restarts or is gone, and may be back already."""
     reason = _reason_of(after, broker) or "it fell behind"
     if led_anew and reason not in ("broker is down", FOLDER_OFFLINE):
-        reason = "its session had ended"
+        reason = "the controller saw it go"
     low = after.state in (UNDER_MIN_ISR, OFFLINE)
     effect = f"Acks=all is refused: min.insync.replicas is {after.min_insync_replicas}" if low else f"HW now waits for {_ids(after.isr)}"
     text = f"broker {broker} left the ISR of {after.name}: {reason}. {effect}."
@@ -179,39 +179,30 @@ def _moves(before: Partition, after: Partition) -> list[Happened]:
 def broker_events(
     before: Mapping[int, Registration], after: Mapping[int, Registration], at_ms: int, why: str = "its session in ZooKeeper ended"
 ) -> list[Happened]:
-    """Brokers that came or went, from the registrations before and after; `why` is how that was found out."""
-    gone = [
-        Happened(
-            "broker_died",
-            "bad",
-            f"broker {b} is gone: {why}. Its leaders move to other replicas.",
-            at_ms,
-            broker_id=b,
-        )
-        for b in sorted(before.keys() - after.keys())
-    ]
-    come = [
-        Happened(
-            "broker_returned",
-            "ok",
-            f"broker {b} is registered at {after[b].host}:{after[b].port}. Its replicas catch up now.",
-            at_ms,
-            broker_id=b,
-        )
-        for b in sorted(after.keys() - before.keys())
-    ]
-    again = [
-        Happened(
-            "broker_returned",
-            "warn",
-            f"broker {b} registered anew (epoch {after[b].epoch}): it restarted or lost its session.",
-            at_ms,
-            broker_id=b,
-        )
-        for b in sorted(before.keys() & after.keys())
-        if before[b].epoch != after[b].epoch
-    ]
-    return gone + come + again
+    """Brokers that came or went, from the registrations before and after; `why` is how it was found out that one is registered no more."""
+    told = [_broker_event(b, before.get(b), after.get(b), why) for b in sorted(before.keys() | after.keys())]
+    found = [Happened(kind, level, text, at_ms, broker_id=b) for b, kind, level, text in filter(None, told)]
+    return sorted(found, key=lambda e: e.kind != "broker_died")
+
+
+def _broker_event(b: int, old: Registration | None, new: Registration | None, why: str) -> tuple[int, str, Level, str] | None:
+    """Who counts as gone is registered still, until its session ends or it registers anew."""
+    was_here, is_here = old is not None and not old.gone_by, new is not None and not new.gone_by
+    if new is None:
+        if was_here:
+            return b, "broker_died", "bad", f"broker {b} is gone: {why}. Its leaders move to other replicas."
+        return b, "broker_unregistered", "notice", f"broker {b}, which is gone, is registered no more: {why}."
+    is_same = old is not None and old.epoch == new.epoch
+    if not is_here:
+        text = f"broker {b} is gone: {brokers(new.gone_by)} see its port refuse, before its session in ZooKeeper ends."
+        return None if is_same and not was_here else (b, "broker_died", "bad", f"{text} Its leaders move to other replicas.")
+    if not was_here and is_same:
+        text = f"broker {b} counts as gone no more, in the session it had: most brokers do not say any longer that its port refuses."
+        return b, "broker_returned", "warn", text
+    if not was_here:
+        return b, "broker_returned", "ok", f"broker {b} is registered at {new.host}:{new.port}. Its replicas catch up now."
+    text = f"broker {b} registered anew (epoch {new.epoch}): it restarted or lost its session."
+    return None if is_same else (b, "broker_returned", "warn", text)
 
 
 def controller_event(old: int | None, new: int | None, epoch: int | None, alive: Collection[int], at_ms: int) -> Happened | None:

@@ -17,7 +17,7 @@ TELLS: dict[str, tuple[Level, str]] = {
     "registered": ("notice", "broker {id} says why it registered anew: {text}."),
     "stranger": ("warn", "broker {id} was sent a control request by no broker: {text}."),
     "control_refused": ("warn", "broker {id} refused a control request: {text}."),
-    "early_failover": ("warn", "the controller, broker {id}, acted before a session's end: {text}."),
+    "early_failover": ("notice", "the controller, broker {id}, before a session's end: {text}."),
 }
 """Level and sentence by kind; a kind that is not known yet, of a newer broker, is told in the broker's words."""
 

@@ -111,8 +111,8 @@ def rival_claims(facts: PartitionFacts, heard: Collection[int]) -> tuple[partiti
 
 @dataclass(frozen=True, slots=True)
 class Brokers:
-    """Who is registered, whose words count now (those registered whose feed is not lost), when each was last heard, who of those
-    registered is not heard at this moment, and the state of local processes."""
+    """Who is there (registered, and not gone before its session's end), whose words count now (those there whose feed is not lost), when
+    each was last heard, who of those there is not heard at this moment, and the state of local processes."""
 
     alive: Collection[int]
     heard: Collection[int]

@@ -153,19 +153,22 @@ class ClusterState:
         return events.controller_event(before, *self.controller, self.alive(), at_ms)
 
     def set_brokers(self, brokers: Mapping[int, Registration], now_ms: int) -> None:
-        """Those registered now."""
+        """Those registered now, with those whose process counts as gone."""
         before, after = self.registered, dict(brokers)
         if before is not None:
             self._events += events.broker_events(before, after, now_ms, self.gone_why)
+        were = self.alive() if before is not None else set()
         self.registered = after
-        changed = set(after) ^ set(before or {})
+        changed = self.alive() ^ were
         for broker in changed:
             self.since_ms[broker] = now_ms
+        for broker in [b for b, known in after.items() if known.gone_by and b in changed]:
+            self.processes.pop(broker, None)  # what was seen of its process before is true no more
         for broker, now in after.items():
             if before is None or broker not in before or now.epoch != before[broker].epoch:
                 self.feeds.cut(broker)
         self._dirty_topics |= self.deleting
-        self._dirty_brokers |= changed | set(after)
+        self._dirty_brokers |= set(before or {}) | set(after)
         self.partitions.brokers_changed(changed, now_ms)
         self._note_silence(now_ms)
         self._dirty_cluster = True
@@ -293,7 +296,10 @@ class ClusterState:
     # --- views of it
 
     def alive(self) -> set[int]:
-        return set(self.registered) if self.registered is not None else self.feeds.believed()
+        """Those registered whose process does not count as gone."""
+        if self.registered is None:
+            return self.feeds.believed()
+        return {broker for broker, known in self.registered.items() if not known.gone_by}
 
     def known_brokers(self) -> set[int]:
         return self.alive() | set(self.feeds.heard_ms) | set(self.processes) | set(self.since_ms)

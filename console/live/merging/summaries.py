@@ -102,11 +102,12 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> live.Broker:
         at_ms=now_ms,
         own_settings=kept(state.broker_settings.get(broker)),
         timing_wheels=heard.timing_wheels if heard else None,
+        gone_by=(known.gone_by or None) if known else None,
     )
 
 
 def log_dir(state: ClusterState, broker: int) -> live.LogDir | None:
-    """What a registered broker last said of its data folder, and the rules' word on it; None of one that does not run or tell."""
+    """What a broker that is there last said of its data folder, and the rules' word on it; None of one that does not run or tell."""
     if broker not in state.alive():
         return None
     said = state.said.get(broker)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
@@ -55,6 +56,7 @@ class LiveOwner:
         self._feeds: dict[int, tuple[tuple[str, int, int | None], asyncio.Task[None]]] = {}
         self.broker_defaults: dict[str, str] = {}
         self.is_loaded = asyncio.Event()
+        self._brokers_changed = asyncio.Event()
 
     # --- what ZooKeeper's view tells
 
@@ -65,6 +67,7 @@ class LiveOwner:
     def brokers(self, brokers: Mapping[int, Registration]) -> None:
         self.state.set_brokers(brokers, now_ms())
         self._follow_feeds(brokers)
+        self._brokers_changed.set()
         self.poke()
 
     def topic(self, name: str, topic: Topic) -> None:
@@ -148,10 +151,13 @@ class LiveOwner:
                 await self.publisher.beat()
 
     async def run_processes(self, processes: Callable[[], Mapping[int, str]]) -> None:
+        """Every second, and when a broker came or went: its process may have, too."""
         while True:
+            self._brokers_changed.clear()
             self.state.set_processes(await asyncio.to_thread(processes))
             self.poke()
-            await asyncio.sleep(PROCESSES_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._brokers_changed.wait(), PROCESSES_S)
 
     async def run_record_times(self, ask: AskTimes) -> None:
         """The times of the records that groups are at: lag in time rests on them."""

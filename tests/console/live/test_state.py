@@ -232,6 +232,83 @@ def test_a_broker_dies_and_returns(state: ClusterState) -> None:
     assert [e.kind for e in events if e.broker_id == 1 and e.topic != "clicks"] == ["broker_returned", "isr_expand"]
 
 
+GONE = {**BROKERS, 1: replace(BROKERS[1], gone_by=(2, 3))}
+"""Broker 1's process is gone, as both others see; its session lives."""
+
+
+def test_a_broker_that_is_gone_before_its_session_ends_is_down(state: ClusterState) -> None:
+    """Nobody calls it online, silent or unregistered; the end of its session is no second death."""
+    state.set_brokers(GONE, 2000)
+    state.feed_cut(1, 2000)
+    for partition, leader, isr in ((0, 2, [2, 3]), (1, 2, [2, 3]), (2, 3, [3, 2])):
+        state.set_partition("orders", partition, leader, 6, isr)
+    values, told = state.take(2000)
+    cluster, broker = values["cluster"], values["broker/1"]
+    assert cluster is not None and broker is not None
+    assert (cluster.brokers_online, cluster.brokers_total, cluster.under_replicated) == (2, 3, 3)
+    assert cluster.verdict.text.startswith("Broker 1 is down: ")
+    assert "silent" not in cluster.verdict.text
+    assert (broker.state, broker.gone_by, broker.host, broker.broker_epoch) == ("offline", (2, 3), "127.0.0.1", BROKERS[1].epoch)
+    said = (
+        "broker 1 is gone: brokers 2 and 3 see its port refuse, before its session in ZooKeeper ends. Its leaders move to other replicas."
+    )
+    assert [(e.kind, e.level, e.sentence) for e in told] == [("broker_died", "bad", said)]
+    moved = {e.kind: e.sentence for e in state.take(3500)[1] if e.topic == "orders"}
+    assert moved["leader_moved"] == "broker 2 took over orders-0 from broker 1, epoch 6: broker 1 is down."
+    assert moved["isr_shrink"].startswith("broker 1 left the ISR of orders-")
+    assert "broker is down" in moved["isr_shrink"]
+    state.set_brokers({**GONE, 1: replace(GONE[1], gone_by=(3,))}, 4000)
+    state.tick(9000)
+    assert [e for e in state.take(9000)[1] if e.broker_id == 1] == []
+    state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 9500)
+    values, told = state.take(9500)
+    assert [(e.kind, e.level) for e in told] == [("broker_unregistered", "notice")]
+    assert values["broker/1"].gone_by is None  # type: ignore[index]
+
+
+def test_a_broker_that_registers_anew_after_it_was_gone_returns(state: ClusterState) -> None:
+    """Its old registration was replaced before its session ended."""
+    state.set_brokers(GONE, 2000)
+    state.take(2000)
+    state.set_brokers({**BROKERS, 1: replace(BROKERS[1], epoch=900)}, 3000)
+    assert [(e.kind, e.level, e.sentence) for e in state.take(3000)[1]] == [
+        ("broker_returned", "ok", "broker 1 is registered at 127.0.0.1:9092. Its replicas catch up now.")
+    ]
+
+
+def test_a_broker_that_most_do_not_see_refuse_any_more_is_there_again(state: ClusterState) -> None:
+    state.set_brokers(GONE, 2000)
+    state.take(2000)
+    state.set_brokers(BROKERS, 3000)
+    values, told = state.take(3000)
+    assert [(e.kind, e.level) for e in told] == [("broker_returned", "warn")]
+    assert told[0].sentence.startswith("broker 1 counts as gone no more, in the session it had: ")
+    assert values["cluster"].brokers_online == 3  # type: ignore[index]
+
+
+def test_a_controller_that_is_gone_before_its_session_ends_has_not_resigned(state: ClusterState) -> None:
+    state.tick(1900)
+    state.take(1900)
+    state.set_brokers({**BROKERS, 2: replace(BROKERS[2], gone_by=(1, 3))}, 2000)
+    state.set_controller(None, 14, 2010)
+    state.set_controller(3, 15, 2020)
+    state.tick(2600)
+    said = [e for e in state.take(2600)[1] if e.kind == "controller_moved"]
+    assert [e.sentence for e in said] == ["broker 3 is the controller now, epoch 15 (was broker 2): broker 2 is down."]
+
+
+def test_what_was_seen_of_a_process_that_is_gone_is_true_no_more(state: ClusterState) -> None:
+    """Until it is looked at again: nobody waits for a dead process to come back by itself."""
+    state.set_topic("alone", stored_topic(topic_id="a", partitions={0: {"replicas": [1]}}), 1500)
+    state.set_partition("alone", 0, 1, 5, [1])
+    state.set_processes({1: "running", 2: "running", 3: "running"})
+    state.take(1500)
+    state.set_brokers(GONE, 2000)
+    values = state.take(2000)[0]
+    assert values["broker/1"].process is None  # type: ignore[index]
+    assert "start broker 1" in values["partition/alone/0"].advice.text  # type: ignore[index]
+
+
 def test_what_waited_at_a_broker_goes_with_it(state: ClusterState) -> None:
     waiting = {"produce": 1, "fetch": 2, "join": 0, "heartbeat": 3}
     wheels = [{"tick_ms": 1, "slots": [0, 2]}]
@@ -587,7 +664,7 @@ def test_a_broker_whose_session_ended_is_not_called_slow(state: ClusterState) ->
     """The controller took it out in a new epoch; it may be registered again before anybody looks."""
     state.set_partition("orders", 0, 2, 6, [2, 3])
     shrink = next(e for e in state.take(1500)[1] if e.kind == "isr_shrink")
-    assert shrink.sentence == "broker 1 left the ISR of orders-0: its session had ended. HW now waits for 2 and 3."
+    assert shrink.sentence == "broker 1 left the ISR of orders-0: the controller saw it go. HW now waits for 2 and 3."
 
 
 def test_a_move_is_no_fault(state: ClusterState) -> None:

@@ -48,12 +48,16 @@ def test_sentences_name_the_broker_and_the_reason() -> None:
     words.take(2, [], AT)
     said = words.take(
         2, [told(1, AT), told(2, AT, "registered", "its session had ended, its epoch is 7 now"), told(3, AT, "new", "x.")], AT
-    ) + words.take(2, [told(4, AT, "early_failover", "broker 3 is gone")], AT)
+    ) + words.take(2, [told(4, AT, "early_failover", "broker 3's port refuses brokers 1 and 2, so it counts as gone")], AT)
     assert [(e.kind, e.level, e.sentence) for e in said] == [
         ("broker_control_refused", "warn", "broker 2 refused a control request: LeaderAndIsr of controller 1 in epoch 3: too old."),
         ("broker_registered", "notice", "broker 2 says why it registered anew: its session had ended, its epoch is 7 now."),
         ("broker_new", "notice", "broker 2: x."),
-        ("broker_early_failover", "warn", "the controller, broker 2, acted before a session's end: broker 3 is gone."),
+        (
+            "broker_early_failover",
+            "notice",
+            "the controller, broker 2, before a session's end: broker 3's port refuses brokers 1 and 2, so it counts as gone.",
+        ),
     ]
     assert {e.broker_id for e in said} == {2}
 

@@ -32,6 +32,7 @@ def folder(state: str, level: str) -> LogDir:
         (broker(log_dir=folder("folder_offline", "bad"), out_of_sync=4), "bad", "The folder is so."),
         (broker(feed=OLD), "unknown", "last known"),
         (broker(state="offline", feed=OLD, replicas=1), "bad", "1 replica lies on it"),
+        (broker(state="offline", feed=OLD, gone_by=(1, 3)), "bad", "gone: brokers 1 and 3 see its port refuse. It is registered until"),
     ],
 )
 def test_the_worst_is_said(found: Broker, level: str, words: str) -> None:

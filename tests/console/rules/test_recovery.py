@@ -39,7 +39,7 @@ OTHERS = "If that cannot be, another copy (brokers 0 and 2) can be started and e
         ([1], Who([0]), f"{ONLY_1}start broker 1, or elect broker 0 unclean and lose what only broker 1 had."),
         ([1], Who([0], [0]), f"{ONLY_1}start broker 1. {OTHERS}"),
         ([1], Who([], (), {1: "paused"}), f"{ONLY_1}resume broker 1. {OTHERS}"),
-        ([1], Who([], (), {1: "running"}), f"{ONLY_1}wait until broker 1, whose process runs, is registered. {OTHERS}"),
+        ([1], Who([], (), {1: "running"}), f"{ONLY_1}wait until broker 1, whose process runs, is back. {OTHERS}"),
         ([1], Who([1], [1]), f"{ONLY_1}restart broker 1 once its disk is sound. {OTHERS}"),
         ([1], Who([0, 1]), "Broker 1 was in sync and runs: the controller elects it."),
         ([1, 0], Who([0, 1]), "Brokers 0 and 1 were in sync and run: the controller elects one."),
