@@ -270,7 +270,7 @@ class BrokerConfig:
     highwater_early_failover_enable: bool = setting(
         "highwater.early.failover.enable",
         KeyType.BOOLEAN,
-        False,
+        True,
         "Act on a broker's death once most brokers see its port refuse, before its session ends; only where all brokers have it on.",
     )
 

@@ -16,7 +16,7 @@ from tests.support.shared import healed, running
 _numbers = itertools.count()
 
 
-SETTINGS = {"highwater.early.failover.enable": "true", "zookeeper.session.timeout.ms": "10000"}
+SETTINGS = {"zookeeper.session.timeout.ms": "10000"}
 """A kill is acted on at once, long before a session ends, on a slow machine too; only a pause waits for that."""
 
 

@@ -152,3 +152,9 @@ def test_a_topics_default(name: str, text: str) -> None:
     key = TOPIC_KEYS[name]
     config = TopicConfig.from_overrides(BrokerConfig.load({}), {})
     assert key.show(getattr(config, key.attribute)) == key.show(key.default) == text
+
+
+@pytest.mark.spec("Z4")
+def test_of_our_own_settings_one_makes_a_cluster_act_otherwise_than_kafkas() -> None:
+    """Deaths are acted on before sessions end; a broker says so in its registration, and one of Kafka's never does."""
+    assert BrokerConfig.load({}).highwater_early_failover_enable is True

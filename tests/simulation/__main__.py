@@ -18,7 +18,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--runs", type=int, default=20, help="how many seeds, one after the other")
     parser.add_argument("--faults", type=int, default=FAULTS, help="faults per run")
-    parser.add_argument("--suspicions", type=int, help="wrong suspicions per run; given at all, brokers act before sessions end")
+    parser.add_argument("--suspicions", type=int, default=0, help="wrong suspicions of a death per run")
+    parser.add_argument("--sessions-only", action="store_true", help="nobody acts on a death before the session ends")
     parser.add_argument("--ahead", type=int, default=1, help="requests that a producer has on its way at a time (5 at most)")
     parser.add_argument("--verbose", action="store_true", help="show what the brokers log")
     options = parser.parse_args()
@@ -27,7 +28,8 @@ def main() -> int:
     totals: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
     failed = 0
     for seed in range(options.seed, options.seed + options.runs):
-        outcome = run(seed, faults=options.faults, suspicions=options.suspicions, ahead=options.ahead)
+        early = not options.sessions_only
+        outcome = run(seed, faults=options.faults, suspicions=options.suspicions, early=early, ahead=options.ahead)
         totals.update(outcome.faults)
         totals.update(outcome.events)
         failed += bool(outcome.violations)

@@ -54,18 +54,19 @@ _EVENTS = {
     "Broker %d cannot serve %s: their folder failed": "replicas offline by their folder",
     "Brokers restarted between two controllers: %s": "restarts unseen by a controller",
     "The registration of this broker's session 0x%x, which is dead, is deleted": "fast restarts",
+    "The process of broker %d is gone, as most brokers see; acted on before its session ends": "deaths agreed on",
+    "The office of broker %d, whose process is gone, is free before its session ends": "offices freed",
 }
 _OTHER_EVENTS = (
     *("controller failovers", "leaders elected", "ISR shrinks", "ISR expands", "sessions expired", "coordinator failovers"),
     *("offsets committed", "control requests before the registration", "reassignments accepted", "reassignments cancelled"),
     "controlled shutdowns completed",
 )
-_EARLY_EVENTS = {
-    "The process of broker %d is gone, as most brokers see; acted on before its session ends": "deaths agreed on",
+_OF_SUSPICIONS = {
     "Broker %d answers again and is taken back": "taken back",
-    "The office of broker %d, whose process is gone, is free before its session ends": "offices freed",
+    "Broker %d is left to its session: too few brokers still say that its process is gone": "left to its session",
 }
-"""Only of runs with early failover."""
+"""Seldom without wrong suspicions."""
 COUNTED = (*KINDS, *SCENARIOS, *control_faults.KINDS, *_EVENTS.values(), *_OTHER_EVENTS)
 """Everything that a run counts; over a hundred seeds none of it may be missing."""
 
@@ -90,8 +91,8 @@ class EventCounter(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         values: dict[str, Any] = record.__dict__
-        if record.msg in _EARLY_EVENTS:
-            self.counts[_EARLY_EVENTS[record.msg]] += 1
+        if record.msg in _OF_SUSPICIONS:
+            self.counts[_OF_SUSPICIONS[record.msg]] += 1
         elif record.msg in _EVENTS:
             self.counts[_EVENTS[record.msg]] += 1
             if "controller of epoch" in record.msg and values["args"][1] > 1:
@@ -104,16 +105,16 @@ class EventCounter(logging.Handler):
             self.counts["leaders elected"] += 1
 
 
-def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS, suspicions: int | None = None, ahead: int = 1) -> Outcome:
-    """The same seed, the same run. With `suspicions`, be they 0, brokers act on deaths before sessions end; so often they are wrong.
-    Producers have `ahead` requests on their way at a time."""
+def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS, suspicions: int = 0, early: bool = True, ahead: int = 1) -> Outcome:
+    """The same seed, the same run. Brokers act on deaths before sessions end if `early`; `suspicions` times they are wrong. Producers
+    have `ahead` requests on their way at a time."""
     counter, logger = EventCounter(), logging.getLogger("broker_core")
     level = logger.level
     logger.addHandler(counter)
     logger.setLevel(logging.INFO)
     try:
         with _in_single_slices():
-            return _run(Outcome(seed, events=counter.counts), faults, flaws, suspicions, ahead)
+            return _run(Outcome(seed, events=counter.counts), faults, flaws, suspicions, early=early, ahead=ahead)
     finally:
         logger.removeHandler(counter)
         logger.setLevel(level)
@@ -130,9 +131,9 @@ def _in_single_slices() -> Iterator[None]:
         yield
 
 
-def _run(outcome: Outcome, faults: int, flaws: Flaws, suspicions: int | None, ahead: int) -> Outcome:
+def _run(outcome: Outcome, faults: int, flaws: Flaws, suspicions: int, *, early: bool, ahead: int) -> Outcome:
     settings = {"min.insync.replicas": "2", "controller.socket.timeout.ms": str(control_faults.TIMEOUT_MS)}
-    settings |= {} if suspicions is None else {"highwater.early.failover.enable": "true"}
+    settings |= {} if early else {"highwater.early.failover.enable": "false"}
     cluster = BrokerCluster(brokers=BROKERS, seed=outcome.seed, flaws=flaws, **settings)
     world = cluster.world
     try:
@@ -145,7 +146,7 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws, suspicions: int | None, ah
         trouble = Faults(cluster, partial(_healthy, cluster), tps, operator, group)
         outcome.faults = trouble.counts
         held_back = ControlFaults(cluster, outcome.seed, FAULT_EVERY_MS * faults)
-        wrong = WrongSuspicions(cluster, outcome.seed, suspicions or 0, FAULT_EVERY_MS * faults)
+        wrong = WrongSuspicions(cluster, outcome.seed, suspicions, FAULT_EVERY_MS * faults)
         for number in range(faults):
             world.at(FAULT_EVERY_MS * number + world.random.uniform(0, FAULT_EVERY_MS), trouble.strike)
         world.run_for(FAULT_EVERY_MS * faults + TROUBLE_ENDS_MS)

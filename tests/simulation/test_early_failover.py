@@ -15,12 +15,13 @@ from tests.support.broker_cluster import BrokerCluster
 
 pytestmark = pytest.mark.spec("Z2", "Z4", "A", "C")
 
-ON = {"highwater.early.failover.enable": "true", "min.insync.replicas": "2"}
+SETTINGS = {"min.insync.replicas": "2"}
 SESSION_MS = 6_000
 
 
 def early() -> BrokerCluster:
-    return BrokerCluster(brokers=3, seed=3, **ON)
+    """As it is by default."""
+    return BrokerCluster(brokers=3, seed=3, **SETTINGS)
 
 
 def begin(cluster: BrokerCluster, *, led_by_controller: bool) -> tuple[int, int]:
