@@ -30,6 +30,8 @@ _EPOCH_END = struct.Struct(">iqB")
 _ABORTED = struct.Struct(">qq")
 _POSITION = struct.Struct(">iiqiqiB").pack
 _REPLICA_STATE = struct.Struct(">iqB")
+_FETCH = struct.Struct(">iiibii")
+_ERROR_AND_SESSION = struct.Struct(">hi")
 _FLEXIBLE_HEAD = struct.Struct(">ihqqqBi").pack
 _FLEXIBLE_START = struct.Struct(">ihqqq").pack
 _TAG_DIVERGING, _TAG_LEADER = 0, 1
@@ -72,7 +74,7 @@ def encode_fetch_response(  # noqa: PLR0917 - in the order of the wire
     if version >= 1:
         out.buffer += _INT32.pack(throttle_ms)
     if version >= 7:
-        out.buffer += struct.pack(">hi", error_code, session_id)
+        out.buffer += _ERROR_AND_SESSION.pack(error_code, session_id)
     flexible = version >= 12
     out.buffer += unsigned(len(topics) + 1) if flexible else _INT32.pack(len(topics))
     write_partition = _write_flexible_partition if flexible else _write_partition
@@ -184,7 +186,7 @@ class FetchPosition(NamedTuple):
     max_bytes: int
 
 
-class FollowerFetch(NamedTuple):
+class FollowerFetch(Struct, frozen=True):
     """A follower's Fetch request apart from its partitions."""
 
     replica_id: int
@@ -209,7 +211,7 @@ def encode_fetch_request(
     buffer = bytearray(request_header(ApiKey.FETCH, version, correlation_id, client_id))
     if version < 15:
         buffer += _INT32.pack(fetch.replica_id)
-    buffer += struct.pack(">iiibii", fetch.max_wait_ms, fetch.min_bytes, fetch.max_bytes, 0, fetch.session_id, fetch.session_epoch)
+    buffer += _FETCH.pack(fetch.max_wait_ms, fetch.min_bytes, fetch.max_bytes, 0, fetch.session_id, fetch.session_epoch)
     write_unsigned(buffer, len(topics) + 1)
     for name, topic_id, positions in topics:
         _write_topic_start(buffer, version, name, topic_id, len(positions))

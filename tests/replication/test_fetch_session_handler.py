@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
@@ -41,7 +42,7 @@ class Follower:
 
     def move(self, number: int, offset: int) -> None:
         tp = TopicPartition("t", number)
-        self.positions[tp] = self.positions[tp]._replace(fetch_offset=offset, last_fetched_epoch=0)
+        self.positions[tp] = replace(self.positions[tp], fetch_offset=offset, last_fetched_epoch=0)
         self.session.note(tp)
 
     def build(self) -> FetchRequestData | None:

@@ -11,7 +11,6 @@ Kafka that speaks 2.7: whatever the logs have, its broker then knows none), all 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 from uuid import UUID
 
 from msgspec import Struct
@@ -29,7 +28,7 @@ BY_ID_VERSION = 15
 assert FINAL_EPOCH < INITIAL_EPOCH
 
 
-class Position(NamedTuple):
+class Position(Struct, frozen=True):
     """Where a follower stands: the next offset it needs, the epoch of its last record (-1: none), its log's start."""
 
     leader_epoch: int
@@ -48,7 +47,7 @@ class PartitionFetchState(Struct):
     sent: Position | None = None
 
 
-class FetchRequestData(NamedTuple):
+class FetchRequestData(Struct, frozen=True):
     """One request: session, what is new in it, and what leaves it. Empty lists are a request too. `more`: others are due already."""
 
     version: int

@@ -211,8 +211,8 @@ class ReplicaFetcher:
         own = following(partition, followed.leader_epoch) if partition is not None else None
         if own is None or not own.recovery.has_settled(own.log_end_offset):
             return None
-        epoch = own.epochs.latest
-        return Position(followed.leader_epoch, own.log_end_offset, UNDEFINED_EPOCH if epoch is None else epoch, own.log_start_offset)
+        epoch = UNDEFINED_EPOCH if own.epochs.latest is None else own.epochs.latest
+        return Position(followed.leader_epoch, own.log_end_offset, epoch, own.log_start_offset)
 
     async def _fetch(self, body: FetchRequestData) -> FetchAnswer:
         config = self._config.current
@@ -225,10 +225,7 @@ class ReplicaFetcher:
             body.session_id,
             body.session_epoch,
         )
-        wanted = [
-            (followed, FetchPosition(followed.tp.partition, *position, config.replica_fetch_max_bytes))
-            for followed, position in body.wanted
-        ]
+        wanted = [(followed, _row(followed, position, config.replica_fetch_max_bytes)) for followed, position in body.wanted]
         forgotten = [(followed, followed.tp.partition) for followed in body.forgotten]
 
         def build(correlation_id: int) -> bytes:
@@ -250,6 +247,10 @@ class ReplicaFetcher:
         if found.error_code != ErrorCode.NONE:
             raise KafkaError(ErrorCode(found.error_code), f"broker {self._source.broker_id} does not tell its offsets of {followed.tp}")
         return int(found.offset)
+
+
+def _row(followed: PartitionFetchState, at: Position, max_bytes: int) -> FetchPosition:
+    return FetchPosition(followed.tp.partition, at.leader_epoch, at.fetch_offset, at.last_fetched_epoch, at.log_start_offset, max_bytes)
 
 
 def _by_topic(rows: Sequence[tuple[PartitionFetchState, T]]) -> list[tuple[str, UUID | None, list[T]]]:

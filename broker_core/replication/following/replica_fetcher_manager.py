@@ -9,7 +9,7 @@ from broker_core.client.request import BrokerChannel
 from broker_core.config import ConfigHolder
 from broker_core.hashing import java_hash, kafka_abs
 from broker_core.metadata.cache import MetadataCache
-from broker_core.model import TopicPartition
+from broker_core.model import BrokerInfo, TopicPartition
 from broker_core.replication.following.replica_fetcher import ReplicaFetcher, Source
 from broker_core.replication.partition import Moved, Partition
 from broker_core.replication.quota import ReplicationQuotaManager
@@ -54,6 +54,8 @@ class ReplicaFetcherManager:
         self._fetchers: dict[FetcherKey, ReplicaFetcher] = {}
         self._followed: dict[TopicPartition, tuple[FetcherKey, Partition]] = {}
         self._addresses: dict[int, tuple[str, int]] = {}
+        self._read_off: dict[int, tuple[BrokerInfo, tuple[str, int]]] = {}
+        """The addresses read off what the metadata has of brokers, for as long as it has just that."""
 
     def learn(self, broker_id: int, host: str, port: int) -> None:
         """A leader's address from LeaderAndIsr, used while the metadata does not have the broker."""
@@ -104,20 +106,24 @@ class ReplicaFetcherManager:
             fetcher.stop()
 
     def _make(self, source: int, number: int) -> ReplicaFetcher:
+        purpose = f"{PURPOSE} {number}"
         origin = Source(
-            source, self._broker_id, self._broker_epoch, lambda: self._channel(source, number), lambda: self._metadata.has_topic_ids
+            source, self._broker_id, self._broker_epoch, lambda: self._channel(source, purpose), lambda: self._metadata.has_topic_ids
         )
         return ReplicaFetcher(self._node, self._config, origin, self._quota, moved=self._moved)
 
-    def _channel(self, source: int, number: int) -> BrokerChannel:
+    def _channel(self, source: int, purpose: str) -> BrokerChannel:
         address = self._address(source)
         if address is None:
             raise ConnectionError(f"no address of broker {source} is known")
-        return self._channels.channel(*address, f"{PURPOSE} {number}")
+        return self._channels.channel(*address, purpose)
 
     def _address(self, source: int) -> tuple[str, int] | None:
         broker = self._metadata.broker(source)
         if broker is None:
             return self._addresses.get(source)
-        endpoint = broker.inter_broker(self._config.static.inter_broker_listener_name)
-        return endpoint.host, endpoint.port
+        read_off = self._read_off.get(source)
+        if read_off is None or read_off[0] is not broker:
+            endpoint = broker.inter_broker(self._config.static.inter_broker_listener_name)
+            read_off = self._read_off[source] = broker, (endpoint.host, endpoint.port)
+        return read_off[1]
