@@ -25,7 +25,7 @@ class ConfigHolder:
 
     def topic(self, name: str) -> TopicConfig:
         """A topic's settings; one without overrides gets the broker's defaults."""
-        return self._topics.get(name) or self.defaults
+        return self._topics.get(name) or self._defaults or self.defaults
 
     @property
     def defaults(self) -> TopicConfig:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from broker_core.client.pool import ChannelPool
@@ -212,7 +212,7 @@ class ReplicaManager:
 
     # Fetching
 
-    async def fetch(
+    def fetch(
         self,
         params: FetchParams,
         partitions: list[WantedPartition],
@@ -220,8 +220,9 @@ class ReplicaManager:
         session_id: int = 0,
         session_epoch: int = -1,
         forgotten: Sequence[PartitionKey] = (),
-    ) -> Reply:
-        """Answers a Fetch request: `Reply.answers` are the partitions to tell, in order."""
+    ) -> Awaitable[Reply]:
+        """Answers a Fetch request, which counts as arrived already when this returns: `Reply.answers` are the partitions to tell, in
+        order."""
         context = self.fetch_sessions.context(
             params.version,
             session_id,
@@ -231,7 +232,7 @@ class ReplicaManager:
             now_ms=self._node.clock.monotonic_ms(),
             from_follower=params.from_follower,
         )
-        return await self._fetching.fetch(params, context)
+        return self._fetching.fetch(params, context)
 
     def _draw_session_id(self) -> int:
         return int.from_bytes(self._node.entropy.bytes(4), "big") & 0x7FFFFFFF

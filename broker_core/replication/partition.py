@@ -256,7 +256,8 @@ class Partition:
             lag_max_ms=self._lag_max_ms,
             is_alive=self._around.is_alive,
         )
-        offset = min(offset, log.recovery.settled_offset)  # the leader's own copy counts as far as `flush.messages` has it on disk
+        if not log.recovery.has_settled(offset):
+            offset = log.recovery.settled_offset  # the leader's own copy counts as far as `flush.messages` has it on disk
         if offset <= log.high_watermark:
             return False
         log.update_high_watermark(offset)

@@ -13,19 +13,17 @@ UNDEFINED = (-1, -1)
 
 
 class LeaderEpochCache:
-    """The leader epochs of one log; `dirty` says that the checkpoint file is behind."""
+    """The leader epochs of one log, of which `latest` is asked for at every append and fetch; `dirty` says that the checkpoint file is
+    behind."""
 
-    __slots__ = ("dirty", "entries")
+    __slots__ = ("dirty", "entries", "latest")
 
     def __init__(self, entries: Iterable[tuple[int, int]] = ()) -> None:
         self.entries: list[tuple[int, int]] = []
+        self.latest: int | None = None
         for epoch, start_offset in entries:
             self.assign(epoch, start_offset)
         self.dirty = False
-
-    @property
-    def latest(self) -> int | None:
-        return self.entries[-1][0] if self.entries else None
 
     @property
     def earliest(self) -> tuple[int, int] | None:
@@ -42,6 +40,7 @@ class LeaderEpochCache:
             return False
         self.entries = [entry for entry in self.entries if entry[0] < epoch and entry[1] < start_offset]
         self.entries.append((epoch, start_offset))
+        self.latest = epoch
         self.dirty = True
         return True
 
@@ -84,4 +83,5 @@ class LeaderEpochCache:
     def _replace(self, entries: list[tuple[int, int]]) -> None:
         if entries != self.entries:
             self.entries = entries
+            self.latest = entries[-1][0] if entries else None
             self.dirty = True

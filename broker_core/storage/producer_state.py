@@ -100,6 +100,8 @@ class ProducerStateManager:
 
     @property
     def first_unstable_offset(self) -> int | None:
+        if not self.ongoing and not self.unreplicated:
+            return None
         ongoing = next(iter(self.ongoing), None)
         if not self.unreplicated:
             return ongoing

@@ -12,8 +12,11 @@ FOLLOWERS_SERVE_SINCE = 11
 SOFT_LIMITS_SINCE = 3
 
 
-class FetchParams(Struct, frozen=True):
-    """`replica_id` is -1 for a consumer; `replica_epoch` is the follower's broker epoch, -1 below v15."""
+class FetchParams(Struct):
+    """`replica_id` is -1 for a consumer; `replica_epoch` is the follower's broker epoch, -1 below v15.
+
+    `leader_only`: followers replicate from the leader; consumers below v11 cannot be sent to a follower, so none serves them.
+    """
 
     version: int
     max_wait_ms: int
@@ -23,15 +26,12 @@ class FetchParams(Struct, frozen=True):
     replica_epoch: int = NO_EPOCH
     read_committed: bool = False
     rack: str = ""
+    from_follower: bool = False
+    leader_only: bool = False
 
-    @property
-    def from_follower(self) -> bool:
-        return self.replica_id >= 0
-
-    @property
-    def leader_only(self) -> bool:
-        """Followers replicate from the leader; consumers below v11 cannot be sent to a follower, so none serves them."""
-        return self.from_follower or self.version < FOLLOWERS_SERVE_SINCE
+    def __post_init__(self) -> None:
+        self.from_follower = self.replica_id >= 0
+        self.leader_only = self.from_follower or self.version < FOLLOWERS_SERVE_SINCE
 
     @property
     def first_batch_whatever_its_size(self) -> bool:

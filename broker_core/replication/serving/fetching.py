@@ -49,7 +49,7 @@ class Fetching:
             return context.answer(answers)
         if context.session is not None:
             context.session.rest(answers)
-        await self._wait(params, context, nothing_new=all(answer.settled for answer in answers))
+        await self._waiting(params, context, nothing_new=all(answer.settled for answer in answers))
         return context.answer(await self._read_all(params, context.wanted(), None))
 
     def _is_from_before_a_reboot(self, params: FetchParams) -> bool:
@@ -87,13 +87,13 @@ class Fetching:
             found += answer.result.records_bytes
         return found >= params.min_bytes
 
-    async def _wait(self, params: FetchParams, context: FetchContext, *, nothing_new: bool) -> None:
+    def _waiting(self, params: FetchParams, context: FetchContext, *, nothing_new: bool) -> asyncio.Future[None]:
         """`nothing_new`: each partition has just been read to its end, so there is no need to look at them again before the wait."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         operation = DelayedFetch(params.max_wait_ms, lambda: self._is_ready(params, context.wanted()), done)
         fetches = self._delayed.fetches
         (fetches.watch if nothing_new else fetches.try_complete_else_watch)(operation, self._keys(context))
-        await done
+        return done
 
     def _keys(self, context: FetchContext) -> list[FetchKey]:
         if context.session is not None:

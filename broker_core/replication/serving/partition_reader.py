@@ -104,8 +104,9 @@ class LocalReader:
         if tp is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic has the id {wanted.topic_id}")
         partition = self._hosted(tp)
-        if wanted.topic_id and partition.topic_id and wanted.topic_id != partition.topic_id:
-            raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{tp} has the topic id {partition.topic_id}, not {wanted.topic_id}")
+        topic_id = partition.topic_id
+        if wanted.topic_id is not topic_id and wanted.topic_id and topic_id and wanted.topic_id != topic_id:
+            raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{tp} has the topic id {topic_id}, not {wanted.topic_id}")
         if params.leader_only:
             leader, log = partition.leading(wanted.current_leader_epoch)
             if params.from_follower and params.replica_id not in leader.followers:
