@@ -177,7 +177,8 @@ class BrokerChannel:
         except IndexError:
             self._close("an answer that nobody asked for")
             return
-        self._room.set()
+        if len(self._in_flight) + 1 >= self._max_in_flight:
+            self._room.set()
         if len(frame) < 4 or correlation_id != expected.correlation_id:
             self._in_flight.appendleft(expected)
             self._close(f"answer {correlation_id} came where {expected.correlation_id} was due")

@@ -6,6 +6,7 @@ compact), then from v2 tagged fields. Response header: correlation id int32, the
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ from broker_core.protocol.codec import encode_request
 from broker_core.protocol.varint import read_unsigned
 
 MAX_HEADER_TAGS = 1000
+HEADER_ENDS_KEPT = 256
+"""Of requests of our own: a fetcher's are alike up to the correlation id."""
 
 _FIXED = struct.Struct(">hhi")
 _FIXED_AND_LENGTH = struct.Struct(">hhih")
@@ -62,7 +65,7 @@ def _parse(frame: bytes | memoryview) -> RequestHeader:
     elif length != -1:
         raise ProtocolViolation(f"the client id has length {length}")
     if header_version == 2:
-        position = skip_tagged_fields(frame, position)
+        position = skip_tagged_fields(frame, position) if frame[position] else position + 1
     if position > len(frame):
         raise ProtocolViolation(f"the request header ends at {position}, the frame at {len(frame)}")
     return RequestHeader(key, version, correlation_id, client_id, position)
@@ -97,13 +100,17 @@ def parse_response_header(api_key: int, version: int, frame: bytes | memoryview)
 
 
 def request_header(api_key: int, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    fixed = _FIXED.pack(api_key, version, correlation_id)
+    return _FIXED.pack(api_key, version, correlation_id) + _after_correlation_id(api_key, version, client_id)
+
+
+@functools.lru_cache(HEADER_ENDS_KEPT)
+def _after_correlation_id(api_key: int, version: int, client_id: str | None) -> bytes:
     header_version = request_header_version(api_key, version)
     if header_version == 0:
-        return fixed
+        return b""
     name = client_id.encode() if client_id is not None else b""
     length = struct.pack(">h", len(name) if client_id is not None else -1)
-    return fixed + length + name + (b"\0" if header_version == 2 else b"")
+    return length + name + (b"\0" if header_version == 2 else b"")
 
 
 def encode_request_frame(api_key: int, version: int, correlation_id: int, client_id: str | None, payload: Mapping[str, Any]) -> bytes:

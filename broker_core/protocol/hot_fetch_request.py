@@ -25,6 +25,7 @@ _PARTITION = struct.Struct(">iiqiqiB")
 _STATE = struct.Struct(">BBBiqB")
 _ONE_TAG, _STATE_TAG, _STATE_BYTES = 1, 1, 13
 _UUID_BYTES = 16
+_ONE_BYTE = 0x7F
 _INT32_BYTES = 4
 
 
@@ -197,7 +198,10 @@ def _replica_state(frame: memoryview, position: int) -> ReplicaState:
 
 def _count(frame: memoryview, position: int, most: int) -> tuple[int, int]:
     """Of a list that must be there, with at most so many elements."""
-    count, position = read_unsigned(frame, position)
+    count = frame[position]
+    position += 1
+    if count > _ONE_BYTE:
+        count, position = read_unsigned(frame, position - 1)
     if not 0 < count <= most + 1:
         raise _RareError
     return count - 1, position

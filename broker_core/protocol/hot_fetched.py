@@ -29,6 +29,7 @@ _PARTITION = struct.Struct(">ihqqqBi")
 _EMPTY_LIST = 1
 _UNDEFINED_EPOCH = -1
 _UUID_BYTES = 16
+_ONE_BYTE = 0x7F
 
 
 class FetchedPartition(Struct):
@@ -92,7 +93,10 @@ def _by_hand(version: int, frame: memoryview) -> FetchAnswer:
 
 def _count(frame: memoryview, position: int, most: int) -> tuple[int, int]:
     """Of a list that must be there, with at most so many elements."""
-    count, position = read_unsigned(frame, position)
+    count = frame[position]
+    position += 1
+    if count > _ONE_BYTE:
+        count, position = read_unsigned(frame, position - 1)
     if not 0 < count <= most + 1:
         raise _RareError
     return count - 1, position

@@ -104,14 +104,16 @@ class Purgatory(Generic[K]):
         self._enlist(operation, keys)
         if not _attempt(operation):
             self._await(operation)
-        self._purge_if_due()
+        if self._counted - len(self._pending) > self.purge_interval:
+            self._purge()
         return operation.completed
 
     def watch(self, operation: DelayedOperation, keys: Sequence[K]) -> None:
         """The same for what cannot be completed now, as who asks has just seen: nothing has run in between."""
         self._enlist(operation, keys)
         self._await(operation)
-        self._purge_if_due()
+        if self._counted - len(self._pending) > self.purge_interval:
+            self._purge()
 
     def _enlist(self, operation: DelayedOperation, keys: Sequence[K]) -> None:
         for key in keys:
@@ -169,9 +171,7 @@ class Purgatory(Generic[K]):
         if not operations and self._watchers.get(key) is operations:
             del self._watchers[key]
 
-    def _purge_if_due(self) -> None:
-        if self._counted - len(self._pending) <= self.purge_interval:
-            return
+    def _purge(self) -> None:
         self._counted = self.delayed
         self.purges += 1
         for key in self.keys:
