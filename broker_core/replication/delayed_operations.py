@@ -7,6 +7,7 @@ partition, fetches in a session under the session, and a session learns of a par
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 from uuid import UUID
 
 from broker_core.model import TopicPartition
@@ -16,8 +17,15 @@ from broker_core.replication.partition import Moved, Partition
 from broker_core.replication.serving.fetch_session import FetchSession, PartitionKey, WantedPartition
 from broker_core.seams import Clock
 
-FetchKey = TopicPartition | int
-"""A partition, or the id of a fetch session."""
+
+class FollowerKey(NamedTuple):
+    """Whose fetch it is; only of those that may wait for long."""
+
+    broker_id: int
+
+
+FetchKey = TopicPartition | int | FollowerKey
+"""A partition, the id of a fetch session, or a follower."""
 
 SessionKey = tuple[int, PartitionKey]
 """A fetch session's id, and what the session calls the partition: of a topic made anew it may have the old id as well."""
@@ -102,6 +110,10 @@ class DelayedOperations:
         """A follower told its log start: DeleteRecords may wait for that."""
         if self.deletions.delayed:
             self.deletions.check_and_complete(tp)
+
+    def let_follower_ask_again(self, broker_id: int) -> None:
+        """What it waits for has changed: its next fetch may name another partition."""
+        self.fetches.complete_all(FollowerKey(broker_id))
 
     def tell(self, tp: TopicPartition) -> None:
         for watcher in tuple(self._watchers):

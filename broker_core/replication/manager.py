@@ -39,6 +39,7 @@ from broker_core.replication.partition import Surroundings
 from broker_core.replication.quota import follower_quota, leader_quota
 from broker_core.replication.record_deletions import RecordDeletions
 from broker_core.replication.roles import Roles
+from broker_core.replication.serving.awaited_followers import AwaitedFollowers
 from broker_core.replication.serving.fetch_params import FetchParams
 from broker_core.replication.serving.fetch_session import FetchSession, PartitionKey, Reply, SessionWatch, WantedPartition
 from broker_core.replication.serving.fetch_session_cache import FetchSessionCache
@@ -96,14 +97,16 @@ class ReplicaManager:
             moved=self.delayed.moved,
             quota=follower_quota(broker_id, config),
         )
-        self.roles = Roles(broker_id, node, logs, partitions=self.partitions, fetchers=self.fetchers, delayed=self.delayed)
+        awaited = AwaitedFollowers(node.clock)
+        self.roles = Roles(broker_id, node, logs, partitions=self.partitions, fetchers=self.fetchers, delayed=self.delayed, awaited=awaited)
         self._ask_again = AskAgain(node, broker_id, self._has_undone)
         self.roles.on_put_off = self._ask_again.begin
         self.control_work = ControlWork()
         self.workbench = logs.workbench
         self.appending = Appending(node, self.delayed, self.partitions.hosted, self.workbench)
-        reader = LocalReader(node, config, metadata, self.delayed, hosted=self.partitions.hosted, quota=leader_quota(broker_id, config))
-        self._fetching = Fetching(config, self.delayed, reader)
+        quota = leader_quota(broker_id, config)
+        reader = LocalReader(node, config, metadata, self.delayed, hosted=self.partitions.hosted, quota=quota, awaited=awaited)
+        self._fetching = Fetching(config, self.delayed, reader, awaited)
         self.lookups = Lookups(self.partitions.hosted, self.workbench)
         self.deletions = RecordDeletions(config, self.delayed, self.partitions.hosted, metadata.is_alive)
         self._isr_expiration = IsrExpiration(node, config, self.partitions, self.delayed)

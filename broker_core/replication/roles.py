@@ -22,6 +22,7 @@ from broker_core.replication.following.replica_fetcher_manager import ReplicaFet
 from broker_core.replication.hosted_partitions import HostedPartitions
 from broker_core.replication.leadership import Role, judge_leader_and_isr, judge_stop_replica
 from broker_core.replication.partition import Moved, Partition
+from broker_core.replication.serving.awaited_followers import AwaitedFollowers
 from broker_core.seams import Node
 from broker_core.storage.folder.log_dir import lacks_handles
 from broker_core.storage.log import PartitionLog
@@ -67,6 +68,7 @@ class Roles:
         partitions: HostedPartitions,
         fetchers: ReplicaFetcherManager,
         delayed: DelayedOperations,
+        awaited: AwaitedFollowers,
     ) -> None:
         self._broker_id = broker_id
         self._node = node
@@ -74,6 +76,7 @@ class Roles:
         self._partitions = partitions
         self._fetchers = fetchers
         self._delayed = delayed
+        self._awaited = awaited
         self.on_put_off: Callable[[], None] = lambda: None
         """Called when a role could not begin because no file handle was to be had: later one may be."""
         self._listeners: list[RoleListener] = []
@@ -181,7 +184,15 @@ class Roles:
         )
         self._delayed.role_changed(partition.tp)
         self._delayed.moved(partition, moved)
+        if leads:
+            self._await_followers(partition)
         self._tell(partition, "leader" if leads else "follower")
+
+    def _await_followers(self, partition: Partition) -> None:
+        followers = [broker_id for broker_id in partition.replicas if broker_id != self._broker_id]
+        self._awaited.begin(partition.tp, followers)
+        for broker_id in followers:
+            self._delayed.let_follower_ask_again(broker_id)
 
     def _failed(self, partition: Partition, change: int, error: Exception) -> ErrorCode:
         logger.error("role cannot begin", extra={"partition": str(partition.tp), "error": str(error)})

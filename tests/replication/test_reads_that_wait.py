@@ -11,6 +11,7 @@ from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.hot_fetch import FetchPartitionResult
 from broker_core.replication.delayed_operations import DelayedOperations
+from broker_core.replication.serving.awaited_followers import AwaitedFollowers
 from broker_core.replication.serving.fetch_params import FetchParams
 from broker_core.replication.serving.fetch_session import (
     Answer,
@@ -66,7 +67,7 @@ def answer(wanted: WantedPartition, size_bytes: int) -> Answer:
 
 def fetching(reads: Reads) -> Fetching:
     delayed = DelayedOperations(cast(Any, StandingClock()), fetch_purge_interval=1, produce_purge_interval=1)
-    return Fetching(ConfigHolder(BrokerConfig.load({})), delayed, reads)
+    return Fetching(ConfigHolder(BrokerConfig.load({})), delayed, reads, AwaitedFollowers(cast(Any, StandingClock())))
 
 
 async def test_what_is_at_hand_is_answered_without_a_turn_of_the_loop() -> None:

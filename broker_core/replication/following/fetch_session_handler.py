@@ -38,13 +38,15 @@ class Position(Struct, frozen=True):
 
 
 class PartitionFetchState(Struct):
-    """A partition that is followed. `sent` is what the session holds of it, None while it holds nothing."""
+    """A partition that is followed. `sent` is what the session holds of it, None while it holds nothing; `refusals` counts the answers
+    that its leader was not ready."""
 
     tp: TopicPartition
     topic_id: UUID | None
     leader_epoch: int
     not_before_ms: float = float("-inf")
     sent: Position | None = None
+    refusals: int = 0
 
 
 class FetchRequestData(Struct, frozen=True):

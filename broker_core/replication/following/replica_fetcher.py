@@ -31,6 +31,13 @@ LIST_OFFSETS_VERSION = 5
 CLIENT_ID = "replica fetcher"
 _NETWORK_ERRORS = (ConnectionError, TimeoutError, OSError, ProtocolViolation)
 
+READY_MS = 20.0
+NOT_READY = (
+    *(ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_LEADER_EPOCH),
+    *(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID),
+)
+"""Told by a leader that the controller's order has not reached, while it has reached the follower."""
+
 T = TypeVar("T")
 
 
@@ -176,9 +183,10 @@ class ReplicaFetcher:
             self.remove(followed.tp)
         else:
             self._refused.setdefault(int(code), []).append(followed.tp)
-            self._put_off(followed.tp)
+            self._put_off(followed.tp, self._until_ready_ms(followed) if code in NOT_READY else None)
 
     async def _use_data(self, followed: PartitionFetchState, partition: Partition, data: FetchedPartition) -> None:
+        followed.refusals = 0
         if data.diverging is not None:
             moved = await cut_diverging(partition, followed.leader_epoch, EpochEnd(*data.diverging))
         else:
@@ -202,8 +210,15 @@ class ReplicaFetcher:
         self._moved(partition, moved)
         self._put_off(followed.tp) if moved == Moved() else self._session.note(followed.tp)
 
-    def _put_off(self, tp: TopicPartition) -> None:
-        self._session.delay(tp, self._node.clock.monotonic_ms() + self._config.current.replica_fetch_backoff_ms)
+    def _until_ready_ms(self, followed: PartitionFetchState) -> float:
+        """A leader that has not heard of its role yet soon has; each further time it is given twice as long."""
+        wait_ms = READY_MS * 2.0**followed.refusals
+        followed.refusals += wait_ms < self._config.current.replica_fetch_backoff_ms
+        return wait_ms
+
+    def _put_off(self, tp: TopicPartition, wait_ms: float | None = None) -> None:
+        most_ms = float(self._config.current.replica_fetch_backoff_ms)
+        self._session.delay(tp, self._node.clock.monotonic_ms() + (most_ms if wait_ms is None else min(wait_ms, most_ms)))
 
     def _position(self, followed: PartitionFetchState) -> Position | None:
         """None also while a flush that failed is outstanding: a fetch would acknowledge records that are not on disk."""

@@ -10,8 +10,9 @@ from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode
 from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.hot_fetch import FetchPartitionResult
-from broker_core.replication.delayed_operations import DelayedOperations, FetchKey
+from broker_core.replication.delayed_operations import DelayedOperations, FetchKey, FollowerKey
 from broker_core.replication.delayed_requests import DelayedFetch
+from broker_core.replication.serving.awaited_followers import HELD_MS, AwaitedFollowers
 from broker_core.replication.serving.fetch_params import FetchParams
 from broker_core.replication.serving.fetch_session import Answer, FetchClock, FetchContext, Reply, WantedPartition
 from broker_core.replication.serving.partition_reader import Limits
@@ -33,9 +34,10 @@ class PartitionReader(Protocol):
 class Fetching:
     """All partitions of a fetch, within the response's limit, now or a little later."""
 
-    def __init__(self, config: ConfigHolder, delayed: DelayedOperations, reader: PartitionReader) -> None:
+    def __init__(self, config: ConfigHolder, delayed: DelayedOperations, reader: PartitionReader, awaited: AwaitedFollowers) -> None:
         self._config = config
         self._delayed = delayed
+        self._awaited = awaited
         self._reader = reader
         self._generations: dict[int, int] = {}
 
@@ -90,9 +92,14 @@ class Fetching:
     def _waiting(self, params: FetchParams, context: FetchContext, *, nothing_new: bool) -> asyncio.Future[None]:
         """`nothing_new`: each partition has just been read to its end, so there is no need to look at them again before the wait."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        operation = DelayedFetch(params.max_wait_ms, lambda: self._is_ready(params, context.wanted()), done)
+        keys, wait_ms = self._keys(context), float(params.max_wait_ms)
+        if params.from_follower and self._awaited.is_awaited(params.replica_id):
+            wait_ms = min(wait_ms, HELD_MS)
+        elif params.from_follower:
+            keys.append(FollowerKey(params.replica_id))
+        operation = DelayedFetch(wait_ms, lambda: self._is_ready(params, context.wanted()), done)
         fetches = self._delayed.fetches
-        (fetches.watch if nothing_new else fetches.try_complete_else_watch)(operation, self._keys(context))
+        (fetches.watch if nothing_new else fetches.try_complete_else_watch)(operation, keys)
         return done
 
     def _keys(self, context: FetchContext) -> list[FetchKey]:
