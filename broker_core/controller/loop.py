@@ -240,6 +240,9 @@ class Controller:
                 return
             log.info("Broker %d is no longer the controller, now it is %d", self._broker_id, self._controller_id)
             self._end_term()
+        if self._config.static.highwater_early_failover_enable and await self._elector.is_seen_dead(watch):
+            log.warning("Most brokers see this one's port refuse: it does not become the controller until they see it answer")
+            return
         outcome = await self._elector.compete(watch)
         if isinstance(outcome, Won):
             await self._begin_term(outcome)

@@ -5,6 +5,10 @@ below `/broker_suspicions`, until the port answers again. Silence says nothing: 
 port that never answered here. What follows is decided by `deciders/suspicion`: the controller leaves such brokers out when it reads who is
 registered (`term`), and of a dead controller the others free the office (`Elector.unseat`), for which all compete as ever.
 
+From the first refusal until that is decided clients are told here that what the broker leads has no leader (`MetadataCache.doubt`): so they
+ask again soon. Those that are told the old name take it for good for a while: librdkafka asks once, at the moment when the connection
+breaks, and then every second.
+
 Why that is safe: the controller does what it does when a session expires, and nothing of that relies on the session's end. A broker that is
 wrongly taken for dead cannot commit, as its followers left for a higher leader epoch, nor change an ISR, as the states' versions moved
 on; the last member of an ISR stays in it, so nobody else is elected.
@@ -14,31 +18,36 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
 from broker_core.config import ConfigHolder
 from broker_core.controller.deciders.suspicion import agreed_dead
 from broker_core.controller.store.elector import Elector
-from broker_core.coordination.layout import BROKER_IDS, SUSPICIONS, broker_path, suspicion_path
-from broker_core.coordination.store import Malformed, NodeExists, NoNode, SessionExpired, SessionState, StoreError, WatchEvent
+from broker_core.controller.store.registrations import registered
+from broker_core.coordination.layout import SUSPICIONS, suspicion_path
+from broker_core.coordination.store import NodeExists, NoNode, SessionExpired, SessionState, StoreError, WatchEvent
 from broker_core.coordination.suspicions import Suspicion, is_agreed, suspicions
-from broker_core.coordination.znode_data import decode_broker
 from broker_core.model import BrokerInfo
-from broker_core.seams import FrameConnection, Node
+from broker_core.seams import FrameConnection, Node, TimerHandle
 from broker_core.tasks import end_task
 
 log = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT_MS = 2_000
 REFUSALS = 2
-QUICK_MS = 50.0
-"""After a connection broke: so a death is known after about a tenth of a second."""
+QUICK_MS = 20.0
+"""Between the refusals of a port that has just begun to refuse: so a death is known after some 25 ms."""
+DYING_MS = 5.0
+"""A process that dies may still take a connection after another broke, and break that one, too."""
+QUICK_TRIES = 20
 SLOW_MS = 500.0
 """While it is known to be dead, or silent, or hangs up on us."""
 LASTING_MS = 1_000.0
 RETRY_MS = 200.0
+DOUBT_MS = 1_000.0
+"""By then the others have agreed, or do not."""
 
 
 class Peer(Struct, eq=False):
@@ -49,6 +58,8 @@ class Peer(Struct, eq=False):
     refusals: int = 0
     met: bool = False
     """It has answered here once."""
+    quick: int = 0
+    """Tries left that follow soon on one that was broken off, since a lasting connection broke."""
 
     @property
     def is_dead(self) -> bool:
@@ -58,8 +69,11 @@ class Peer(Struct, eq=False):
 class Vigil:
     """Of one broker, from its registration to its end. Its task alone reads and writes the store."""
 
-    def __init__(self, node: Node, broker_id: int, config: ConfigHolder) -> None:
+    def __init__(self, node: Node, broker_id: int, config: ConfigHolder, doubt: Callable[[int, bool], None]) -> None:
+        """`doubt` is told of a broker whether it is doubted now that what it leads is led."""
         self._node = node
+        self._doubt = doubt
+        self._doubts: dict[int, TimerHandle] = {}
         self._broker_id = broker_id
         self._config = config
         self._elector = Elector(node.store, node.clock, broker_id)
@@ -75,8 +89,9 @@ class Vigil:
     async def stop(self) -> None:
         await end_task(self._task)
         self._task = None
-        for peer in self._peers.values():
+        for broker_id, peer in self._peers.items():
             await end_task(peer.task)
+            self._trust(broker_id)
         self._peers = {}
 
     def look(self) -> None:
@@ -106,31 +121,19 @@ class Vigil:
     async def _look(self) -> None:
         if self._node.store.session_id == 0:
             return
-        brokers = await self._registered()
+        brokers = await registered(self._node.store, self._changed)
         self._watch_over(brokers if is_agreed(brokers) else {})
         told = suspicions(await self._node.store.children(SUSPICIONS, self._changed))
         await self._say(told)
         for broker_id in agreed_dead(self._broker_id, brokers, told):
             await self._elector.unseat(broker_id, brokers[broker_id].epoch)
 
-    async def _registered(self) -> dict[int, BrokerInfo]:
-        """None of them where one cannot be read: whether that one agrees is not known."""
-        brokers: dict[int, BrokerInfo] = {}
-        for name in await self._node.store.children(BROKER_IDS, self._changed):
-            try:
-                data, stat = await self._node.store.get(broker_path(int(name)), self._changed)
-                brokers[int(name)] = decode_broker(int(name), data, stat.czxid)
-            except NoNode:
-                continue
-            except (Malformed, ValueError):
-                return {}
-        return brokers
-
     def _watch_over(self, brokers: Mapping[int, BrokerInfo]) -> None:
         """One task for each registration of another broker."""
         for broker_id, peer in list(self._peers.items()):
             if brokers.get(broker_id) != peer.info:
                 del self._peers[broker_id]
+                self._trust(broker_id)
                 if peer.task is not None:
                     peer.task.cancel()
         for broker_id, info in brokers.items():
@@ -178,13 +181,33 @@ class Vigil:
         self._note(peer, 0)
         since_ms = self._node.clock.monotonic_ms()
         await _until_gone(connection)
-        return QUICK_MS if self._node.clock.monotonic_ms() - since_ms >= LASTING_MS else SLOW_MS
+        if self._node.clock.monotonic_ms() - since_ms >= LASTING_MS:
+            peer.quick = QUICK_TRIES
+            return 0.0
+        peer.quick -= peer.quick > 0
+        return DYING_MS if peer.quick else SLOW_MS
 
     def _note(self, peer: Peer, refusals: int) -> float:
         was_dead, peer.refusals = peer.is_dead, refusals
         if peer.is_dead != was_dead:
             self._due.set()
+        if not refusals:
+            self._trust(peer.info.broker_id)
+        elif refusals == 1 and peer.met:
+            self._distrust(peer.info.broker_id)
         return SLOW_MS if peer.is_dead or not peer.met else QUICK_MS
+
+    def _distrust(self, broker_id: int) -> None:
+        """For as long as the others are asked: a broker that refuses this one alone leads on for all."""
+        self._trust(broker_id)
+        self._doubts[broker_id] = self._node.clock.call_later(DOUBT_MS, self._trust, broker_id)
+        self._doubt(broker_id, True)
+
+    def _trust(self, broker_id: int) -> None:
+        timer = self._doubts.pop(broker_id, None)
+        if timer is not None:
+            timer.cancel()
+            self._doubt(broker_id, False)
 
 
 async def _until_gone(connection: FrameConnection) -> None:

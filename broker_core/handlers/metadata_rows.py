@@ -82,6 +82,9 @@ def _partition_row(request: Request, index: int, state: PartitionState, reachabl
 
 
 def _leader_error(request: Request, state: PartitionState, reachable: frozenset[int]) -> tuple[ErrorCode, int]:
+    """None is named while the leader's port refuses this broker and who leads instead is not decided: who is told a name tries that."""
+    if request.broker.metadata.is_doubted(state.leader):
+        return ErrorCode.LEADER_NOT_AVAILABLE, NO_LEADER
     if state.leader in reachable:
         return ErrorCode.NONE, state.leader
     alive = any(broker.broker_id == state.leader for broker in request.broker.metadata.live_brokers())

@@ -42,6 +42,7 @@ class MetadataCache:
         self._topics: dict[str, dict[int, PartitionState]] = {}
         self._ids: dict[str, UUID] = {}
         self._names: dict[UUID, str] = {}
+        self._doubted: frozenset[int] = frozenset()
         self._listeners: list[Callable[[], None]] = []
         self._deletion_listeners: list[Callable[[list[TopicPartition]], None]] = []
 
@@ -77,6 +78,14 @@ class MetadataCache:
     def on_deletion(self, listener: Callable[[list[TopicPartition]], None]) -> None:
         """Calls `listener` with the partitions that an update deleted, after that update."""
         self._deletion_listeners.append(listener)
+
+    def doubt(self, broker_id: int, is_doubted: bool) -> None:
+        """This broker sees the other's port refuse, and who is to lead instead is not decided yet: clients are told so (`is_doubted`)."""
+        self._doubted = self._doubted | {broker_id} if is_doubted else self._doubted - {broker_id}
+        self.version += 1
+
+    def is_doubted(self, broker_id: int) -> bool:
+        return broker_id in self._doubted
 
     def live_brokers(self) -> list[BrokerInfo]:
         """All live brokers by id; their epochs are not known here (-1)."""

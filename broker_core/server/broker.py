@@ -76,7 +76,7 @@ class Broker:
         self._logs_are_open = False
         self._services: BrokerServices | None = None
         self._advertised = static.advertised_endpoints()
-        self.vigil = Vigil(node, self.broker_id, self.config)
+        self.vigil = Vigil(node, self.broker_id, self.config, self._doubt)
         self._registration = Registration(
             node,
             static.log_dir,
@@ -245,6 +245,9 @@ class Broker:
     def _describe(self) -> BrokerInfo:
         early = self.config.static.highwater_early_failover_enable
         return BrokerInfo(self.broker_id, self._advertised, self.config.current.broker_rack, -1, early_failover=early)
+
+    def _doubt(self, broker_id: int, is_doubted: bool) -> None:
+        self.services.metadata.doubt(broker_id, is_doubted)
 
     def _settings_changed(self) -> None:
         self.services.replicas.fetchers.resize()

@@ -104,6 +104,26 @@ def test_a_dead_leader_is_said_to_be_none(cluster: BrokerCluster) -> None:
         assert old.replica_nodes == ()
 
 
+def test_a_leader_whose_port_refuses_is_named_to_nobody_while_another_is_sought(cluster: BrokerCluster) -> None:
+    """Also where an answer that names it was kept; what follows on it in the cluster's own view stays as it is."""
+    cluster.create("doubted")
+    leader = cluster.leader("doubted")
+    asked = next(broker_id for broker_id in cluster.ids if broker_id != leader)
+    known = cluster.brokers[asked].services.metadata
+
+    def told() -> tuple[int, int, tuple[int, ...]]:
+        answer = cluster.ask(asked, ApiKey.METADATA, 12, {"topics": [{"name": "doubted", "topic_id": None}]})
+        (partition,) = answer.topics[0].partitions
+        return partition.error_code, partition.leader_id, partition.offline_replicas
+
+    assert told() == (ErrorCode.NONE, leader, ())
+    known.doubt(leader, True)
+    assert told() == (ErrorCode.LEADER_NOT_AVAILABLE, -1, ())
+    assert known.is_alive(leader)
+    known.doubt(leader, False)
+    assert told() == (ErrorCode.NONE, leader, ())
+
+
 def _on(*assignments: list[int]) -> list[dict[str, Any]]:
     return [{"partition_index": index, "broker_ids": replicas} for index, replicas in enumerate(assignments)]
 

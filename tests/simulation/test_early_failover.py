@@ -51,6 +51,19 @@ def test_a_killed_broker_is_replaced_while_its_session_lives(led_by_controller: 
         assert cluster.consume("t", partition) == ["next"]
 
 
+@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("led_by_controller", [False, True], ids=["leader", "leader and controller"])
+def test_the_next_record_is_acknowledged_a_fifth_of_a_second_later(led_by_controller: bool, seed: int) -> None:
+    """No follower holds the new leader up by a fetch that waits for other partitions, nor by a pause before it asks again."""
+    with BrokerCluster(brokers=3, seed=seed, **SETTINGS) as cluster:
+        leader, partition = begin(cluster, led_by_controller=led_by_controller)
+        killed_us = cluster.world.scheduler.now_us
+        cluster.kill(leader)
+        cluster.until(lambda: cluster.leads("t", partition) and cluster.known_leader("t", partition) != leader, 1_000)
+        assert cluster.produce("t", "next", partition=partition).error_code == ErrorCode.NONE
+        assert cluster.world.scheduler.now_us - killed_us < 200_000
+
+
 @pytest.mark.parametrize("fault", ["pause", "isolate"])
 def test_silence_is_left_to_the_session(fault: str) -> None:
     with early() as cluster:
@@ -116,6 +129,24 @@ def test_a_leader_that_lives_is_taken_back_and_nothing_is_lost(led_by_controller
         assert deposed != ErrorCode.NONE
         assert cluster.produce("t", "after", partition=partition).error_code == ErrorCode.NONE
         assert cluster.consume("t", partition) == ["before", "after"]
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_a_controller_that_most_see_refuse_does_not_take_the_office_back_until_they_see_it_answer(seed: int) -> None:
+    """It lives, and is the first to know that the office is free; a controller that nobody reaches would serve nobody."""
+    with BrokerCluster(brokers=3, seed=seed, **SETTINGS) as cluster:
+        cluster.start_all()
+        suspected = cluster.controller()
+        others = [broker_id for broker_id in cluster.ids if broker_id != suspected]
+        cluster.world.run_for(3_000)
+        WrongSuspicions(cluster, seed, 0, 0).suspect(suspected, cluster.world.scheduler.now_us / 1000 + 3_000)
+        cluster.until(lambda: any(cluster.brokers[broker_id].services.controller.is_active for broker_id in others), 1_000)
+        cluster.world.run_for(2_000)
+        assert not cluster.brokers[suspected].services.controller.is_active
+        cluster.world.run_for(2_000)
+        for broker_id in others:
+            cluster.kill(broker_id)
+        cluster.until(lambda: cluster.brokers[suspected].services.controller.is_active, 3 * SESSION_MS)
 
 
 def test_wrong_suspicions_among_other_faults_keep_every_invariant() -> None:

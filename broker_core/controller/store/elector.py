@@ -11,7 +11,8 @@ import logging
 
 from msgspec import Struct
 
-from broker_core.coordination.layout import CONTROLLER, CONTROLLER_EPOCH, broker_path
+from broker_core.controller.store.registrations import registered
+from broker_core.coordination.layout import CONTROLLER, CONTROLLER_EPOCH, SUSPICIONS, broker_path
 from broker_core.coordination.store import (
     BadVersion,
     Check,
@@ -26,6 +27,7 @@ from broker_core.coordination.store import (
     StoreError,
     Watcher,
 )
+from broker_core.coordination.suspicions import seen_dead, suspicions
 from broker_core.coordination.znode_data import decode_controller, decode_controller_epoch, encode_controller
 from broker_core.seams import Clock
 
@@ -83,6 +85,17 @@ class Elector:
                 return Won(asked, await self._claim(asked, version))
             except (NodeExists, NoNode, BadVersion) as error:
                 log.info("The controller's election is tried again: %s", error)
+            except ConnectionLoss:
+                await self._clock.sleep(RETRY_MS)
+
+    async def is_seen_dead(self, watch: Watcher) -> bool:
+        """Whether most brokers say that this one's port refuses, with a watch for what they say next."""
+        while True:
+            try:
+                told = [each for each in suspicions(await self._store.children(SUSPICIONS, watch)) if each.broker_id == self._broker_id]
+                return bool(told) and self._broker_id in seen_dead(await registered(self._store), told)
+            except NoNode:
+                return False
             except ConnectionLoss:
                 await self._clock.sleep(RETRY_MS)
 
