@@ -6,9 +6,10 @@ import asyncio
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from broker_core.contract.frames import Beat, Changes, Snapshot, Values
-from broker_core.contract.live import Cluster
+from broker_core.contract.live import Broker, Cluster
 from broker_core.contract.partitions import Partition
 from broker_core.contract.sentences import KeptEvent
 from console.clock import now_ms
@@ -17,7 +18,7 @@ from console.live.browser.subscription import Subscription, key_of
 from console.snapshot import keys
 from console.snapshot.connect import async_client
 from console.snapshot.encoding import decode
-from console.snapshot.freshness import STALE_MS, read_cluster
+from console.snapshot.freshness import STALE_MS, read_age, read_cluster
 from console.snapshot.kinds import KINDS, kind_of
 from console.snapshot.read import aged
 
@@ -96,6 +97,8 @@ def _as_now(kind: str, text: str | None, beat_ms: int | None) -> msgspec.Raw | N
     value = decode(text, KINDS[kind_of(kind)])
     if isinstance(value, Partition):
         value = aged(value, now_ms())
+    elif isinstance(value, Broker):
+        value = replace(value, feed=read_age(value.feed, now_ms()))
     elif isinstance(value, Cluster):
         value = read_cluster(value, beat_ms, now_ms())
     return None if value is None else _raw(value)

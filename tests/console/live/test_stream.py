@@ -12,6 +12,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
+from msgspec.structs import replace
 
 from broker_core.contract.frames import Beat
 from console.live.browser import stream as stream_module
@@ -76,6 +77,19 @@ async def test_a_snapshot_then_changes_with_numbers(listen: Any, redis: Any, sho
     _, ident, data = await live.next_of("changes")
     assert (ident, list(data["values"])) == (number, ["broker/1"])
     assert ident > first
+
+
+async def test_what_is_told_of_a_broker_is_as_old_as_it_is_read(listen: Any, redis: Any, shown: Any) -> None:
+    """Nobody has written it anew since."""
+    now_ms = time.time_ns() // 1_000_000
+    found = shown.everything(now_ms)["broker/1"]
+    heard = replace(found, feed=replace(found.feed, state="live", at_ms=now_ms - 5_000, age_ms=0))
+    pipe = redis.pipeline(transaction=True)
+    write.put(pipe, "local", {"broker/1": heard})
+    await sync_to_async(pipe.execute)()
+    live = await listen("brokers=1")
+    feed = (await live.next_of("snapshot"))[2]["values"]["broker/1"]["feed"]
+    assert feed["state"] != "live" and feed["age_ms"] >= 5_000
 
 
 async def test_who_comes_back_is_told_whether_something_was_missed(listen: Any, redis: Any, shown: Any) -> None:
