@@ -206,7 +206,7 @@ def _replica(facts: PartitionFacts, broker: int, led: Led, brokers: Brokers, now
     claim, alive = facts.claims.get(broker), broker in brokers.alive
     row = claim.row if claim else None
     fetch_age = _aged(seen.fetch_age_ms if seen else None, led.claim, now_ms)
-    if broker in brokers.heard and row is not None:
+    if broker in brokers.heard and broker not in brokers.silent and row is not None:
         known = ReplicaLog(row.log_end_offset, row.high_watermark)
         age = 0 if broker == led.leader else fetch_age
     else:

@@ -68,6 +68,15 @@ def test_one_that_says_nothing_is_silent_after_three_seconds(state: ClusterState
     assert "silent" not in verdict(state, 5000)
 
 
+def test_what_a_silent_leader_has_is_told_as_last_seen(state: ClusterState) -> None:
+    for now in (2500, 4500):
+        hear(state, now, 1, 3)
+    state.take(4500)
+    partition = state.everything(4500)["partition/orders/1"]
+    (leader,) = [replica for replica in partition.replicas if replica.is_leader]
+    assert (partition.state, leader.log_end_offset, leader.last_seen_ms, leader.age_ms) == ("unknown", 100, 1000, 3500)
+
+
 def test_one_that_registers_has_to_be_heard_first(state: ClusterState) -> None:
     """Anew, or for the first time: until then what it leads is unknown, never safe."""
     state.set_brokers(BROKERS | {2: replace(BROKERS[2], epoch=999)}, 1500)
