@@ -14,7 +14,7 @@ from ninja.errors import HttpError, ValidationError
 from console.errors import Conflict, Invalid, Outdated, ReadOnly, TooManyStreams, Unconfirmed
 from console.gateway.errors import GatewayError, WrongSettings
 from console.gateway.refusals import kind_of, sentence
-from console.queries import BadQuery, NotFound
+from console.queries import BadQuery, NotFound, NotKnown
 from console.roles import Refused
 from console.rules import problems
 from console.rules.problems import Kind, kind_of_status
@@ -42,6 +42,7 @@ class Problem(NamedTuple):
 _SAID_BY_ITSELF: dict[type[Exception], Kind] = {
     Refused: problems.FORBIDDEN,
     NotFound: problems.NOT_FOUND,
+    NotKnown: problems.NOT_KNOWN,
     ReadOnly: problems.CLUSTER_READ_ONLY,
     Conflict: problems.CONFLICT,
     Outdated: problems.OUTDATED,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from broker_core.contract.live import Broker
 from broker_core.contract.partitions import Partition, Replica
-from console.queries import SORTED_MOST, BadQuery, NotFound, Page, page_of
+from console.queries import SORTED_MOST, BadQuery, Page, absent, page_of
 from console.rules.broker_words import Stopped, if_it_stops
 from console.rules.words import whole
 from console.snapshot.placed import Place
@@ -48,7 +48,7 @@ def usually_falls(column: str) -> bool:
 def broker_or_fail(snapshot: Snapshot, broker_id: int) -> Broker:
     found = snapshot.broker(broker_id)
     if found is None:
-        raise NotFound(f"There is no broker {broker_id}.")
+        raise absent(snapshot, f"broker {broker_id}")
     return found
 
 

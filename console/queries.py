@@ -73,6 +73,10 @@ class BadCursor(BadQuery):
         super().__init__("cursor", "The cursor is not one of ours: take it from `next` of the page before.")
 
 
+class NotKnown(Exception):
+    """Nobody tells now whether what was asked for is there."""
+
+
 class NotFound(Exception):
     """The thing asked for is not in the snapshot or the database; the message names it."""
 
@@ -254,10 +258,18 @@ def partitions_sorted(snapshot: Snapshot, topic: Topic, page: int, size: int, co
     return Page(snapshot.some_partitions(topic.topic, shown), page, last, total)
 
 
+def absent(snapshot: Snapshot, what: str, *, is_group: bool = False) -> Exception:
+    """What the snapshot does not have is not there where somebody keeps it up to date; of groups all brokers tell."""
+    if snapshot.is_kept() and not (is_group and snapshot.as_of().stale):
+        return NotFound(f"There is no {what}.")
+    who = "not all brokers are heard" if snapshot.is_kept() else "nobody tells of the cluster"
+    return NotKnown(f"Whether there is a {what} is not known now: {who}.")
+
+
 def partition_or_fail(snapshot: Snapshot, topic: str, number: int) -> Partition:
     found = snapshot.partition(topic, number)
     if found is None:
-        raise NotFound(f"There is no partition {number} of a topic {topic!r}.")
+        raise absent(snapshot, f"partition {number} of a topic {topic!r}")
     return found
 
 
@@ -272,14 +284,14 @@ def partitions_page(snapshot: Snapshot, topic: Topic, page: int, size: int = 100
 def topic_or_fail(snapshot: Snapshot, name: str) -> Topic:
     topic = snapshot.topic(name)
     if topic is None:
-        raise NotFound(f"There is no topic {name!r}.")
+        raise absent(snapshot, f"topic {name!r}")
     return topic
 
 
 def group_or_fail(snapshot: Snapshot, name: str) -> Group:
     group = snapshot.group(name)
     if group is None:
-        raise NotFound(f"There is no group {name!r}.")
+        raise absent(snapshot, f"group {name!r}", is_group=True)
     return group
 
 

@@ -40,6 +40,7 @@ INTERNAL_ERROR = Kind(
 DATABASE_AWAY = Kind("database-away", 503, "The console's database is away", "Ask again when it is back.")
 READERS_BUSY = Kind("readers-busy", 503, "Too many searches wait", "Ask again when some of them are over.")
 SNAPSHOT_AWAY = Kind("snapshot-away", 503, "The live snapshot is away", "Ask again when Redis and the live process are back.")
+NOT_KNOWN = Kind("not-known", 503, "Not known now", "Ask again when those who tell of it are heard again.")
 HISTORY_AWAY = Kind("history-away", 503, "The past cannot be shown now", "Ask again when the recorder (`manage.py history`) runs.")
 UNREACHABLE = Kind("cluster-unreachable", 503, "The cluster does not answer", "Ask again once its brokers run and can be reached.")
 UNFINISHED = Kind("cluster-unfinished", 503, "The cluster was not done in time", "Look at what has become of it before asking again.")

@@ -18,7 +18,7 @@ from console.clock import now_ms
 from console.snapshot import keys
 from console.snapshot.connect import sync_client
 from console.snapshot.encoding import decode, decode_all
-from console.snapshot.freshness import as_of, read_age, read_cluster
+from console.snapshot.freshness import STALE_MS, as_of, read_age, read_cluster
 from console.snapshot.moments import time_of
 from console.snapshot.ordered import ALL, Mark, slice_after, slice_from
 from console.snapshot.placed import Place, hosted, place_of
@@ -109,6 +109,11 @@ class Snapshot:
         """When the owner last said that it lives."""
         text = self._ask("get", self._name("beat"))
         return int(text) if text else None
+
+    def is_kept(self) -> bool:
+        """Its owner lives, and has written all of it."""
+        beat_ms = self.beat_ms()
+        return beat_ms is not None and self._now_ms() - beat_ms <= STALE_MS
 
     def as_of(self) -> AsOf:
         """How old what is here may be."""

@@ -20,7 +20,7 @@ from console.errors import Conflict, Invalid
 from console.gateway.errors import GatewayError
 from console.looking_back import PAGES, address_at, moment_of, present_of
 from console.models import Cluster, Job
-from console.queries import NotFound, cluster_of, local_cluster, look_back, seen
+from console.queries import NotFound, NotKnown, cluster_of, local_cluster, look_back, seen
 from console.roles import VIEWER, Refused, actor_of
 from console.rules.settings.model import Setting
 from console.rules.words import whole
@@ -107,7 +107,7 @@ def _sign_in_first(request: HttpRequest) -> HttpResponse:
     return HttpResponse(status=204, headers={"HX-Redirect": answer.url}) if is_htmx(request) else answer
 
 
-KNOWN = (Refused, Invalid, Conflict, GatewayError, SnapshotUnavailable, HistoryUnavailable, NotRecorded, TooMany)
+KNOWN = (Refused, Invalid, Conflict, GatewayError, SnapshotUnavailable, NotKnown, HistoryUnavailable, NotRecorded, TooMany)
 
 
 def explain(error: Exception) -> tuple[int, dict[str, str]]:
@@ -132,7 +132,7 @@ def refused_again(request: HttpRequest, name: str, context: Callable[[], dict[st
     """The same of a page whose thing may be gone by now: then there is only the error to tell."""
     try:
         known = context()
-    except NotFound:
+    except (NotFound, NotKnown):
         raise error from None
     return refused(request, name, known, error, form)
 

@@ -17,6 +17,7 @@ from console.gateway.errors import ClusterUnreachable, GatewayError, Unfinished,
 from console.gateway.refusals import kind_of, sentence
 from console.rules import problems
 from console.rules.problems import KINDS
+from console.snapshot import keys
 from tests.support.openapi import document
 
 BASE = "/api/v1/clusters/local"
@@ -75,6 +76,23 @@ def test_every_error_is_a_problem(
     answer = ask(tokens[who] if who else {}, method, path, body)
     check(answer, code)
     assert ("Allow" in answer.headers) is (code == "method-not-allowed")
+
+
+NAMES = ("topics/none", "topics/none/partitions", "groups/none", "brokers/9")
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_nothing_is_said_to_be_missing_while_nobody_tells(shown: Any, redis: Any, tokens: dict[str, dict[str, str]], path: str) -> None:
+    """The snapshot is empty, or is being written anew."""
+    check(ask(tokens["viewer"], "GET", f"{BASE}/{path}"), "not-found")
+    redis.delete(keys.named("local", "beat"))
+    check(ask(tokens["viewer"], "GET", f"{BASE}/{path}"), "not-known")
+
+
+def test_a_group_may_be_known_to_a_broker_that_is_silent(shown: Any, redis: Any, tokens: dict[str, dict[str, str]]) -> None:
+    redis.set(keys.named("local", "due"), 1)
+    check(ask(tokens["viewer"], "GET", f"{BASE}/groups/none"), "not-known")
+    check(ask(tokens["viewer"], "GET", f"{BASE}/topics/none"), "not-found")
 
 
 @pytest.mark.parametrize(
