@@ -80,7 +80,9 @@ class Member(Struct, frozen=True):
 
 
 class Group(Struct, frozen=True):
-    """A group that this broker coordinates; what describes a classic group to clients has no generation."""
+    """A group that this broker coordinates; what describes a classic group to clients has no generation. `home` is the partition of
+    `__consumer_offsets` that it lives in, `epoch` the leader epoch of that in which this broker was elected: of two that both tell of it
+    the later one is believed."""
 
     group: str
     state: str
@@ -89,6 +91,8 @@ class Group(Struct, frozen=True):
     generation: int | None
     members: tuple[Member, ...]
     offsets: tuple[Committed, ...]
+    home: int | None = None
+    epoch: int | None = None
 
 
 class LogDir(Struct, frozen=True, gc=False):

@@ -34,6 +34,10 @@ class Ownership:
     def is_loading(self, partition: int) -> bool:
         return partition in self._tenures and self._tenures[partition].is_loading
 
+    def epoch(self, partition: int) -> int | None:
+        """The leader epoch in which its state is here; None of what is not."""
+        return self._tenures[partition].epoch if partition in self._tenures else None
+
     def elected(self, partition: int, epoch: int) -> Tenure | None:
         """What now has to be loaded; None when the election is late, or the same leader's next epoch: its state goes on."""
         if epoch < self._epochs.get(partition, epoch):

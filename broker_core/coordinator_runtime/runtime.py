@@ -79,6 +79,11 @@ class CoordinatorRuntime(Generic[S]):
             raise KafkaError(code, f"{key[:80]!r} in {self._topic.name}-{partition}: {code.name}")
         return shard
 
+    def tenure_for(self, key: str) -> tuple[int, int | None]:
+        """The partition that the key belongs to, and the leader epoch in which this broker has its state."""
+        partition = self._topic.partition_for(key)
+        return partition, self.ownership.epoch(partition)
+
     def close(self) -> None:
         for partition in self.ownership.partitions:
             self._resigned(partition, None)

@@ -115,7 +115,7 @@ class BrokerStateSource(Struct):
 
     def group(self, group: str) -> feed.Group | None:
         found = self.groups.group(group)
-        return None if found is None or found.state is GroupState.DEAD else _group(found)
+        return None if found is None or found.state is GroupState.DEAD else _group(found, *self.groups.runtime.tenure_for(group))
 
 
 def _wheels(timers: Iterable[Timer]) -> tuple[feed.Wheel, ...]:
@@ -174,7 +174,7 @@ def _whole(age_ms: float | None) -> int | None:
     return None if age_ms is None else round(age_ms)
 
 
-def _group(group: Group) -> feed.Group:
+def _group(group: Group, home: int, epoch: int | None) -> feed.Group:
     return feed.Group(
         group=group.group_id,
         state=group.state.value,
@@ -186,6 +186,8 @@ def _group(group: Group) -> feed.Group:
             feed.Committed(tp.topic, tp.partition, committed.commit.offset, committed.commit.commit_ms)
             for tp, committed in islice(group.offsets, GROUP_OFFSETS_MAX)
         ),
+        home=home,
+        epoch=epoch,
     )
 
 

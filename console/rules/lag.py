@@ -179,6 +179,17 @@ SAYS: dict[groups.Trend, str] = {
 BEHIND = {ESTIMATE: "about ", AT_LEAST: "at least "}
 
 
+def unknown_words(behind: Behind | None, unknown: int, partitions: int, silent_coordinator: int | None) -> str:
+    """What follows on the name of a group whose lag nobody knows: it is so long `behind` by what is known."""
+    if silent_coordinator is not None:
+        return (
+            f"is of unknown lag: broker {silent_coordinator}, its coordinator, is not heard, and nobody else tells what it has committed."
+        )
+    how = f"is {BEHIND[AT_LEAST]}{duration(behind.seconds, 1)} behind" if behind else "is of unknown lag"
+    of = "its one partition" if partitions == 1 else f"{unknown} of its {partitions} partitions"
+    return f"{how}: nobody tells where {of} {'ends' if unknown == 1 else 'end'}."
+
+
 def group_words(lag: int | None, behind: Behind | None, word: groups.Trend, eta_s: float | None, *, every_s: float | None = None) -> str:
     """What follows on a group's name: `is 12 s behind and is catching up (about 40 s).`; `every_s` is the length of its rhythm's cycles."""
     lag_s = behind.seconds if behind else None

@@ -37,11 +37,12 @@ def _safe(topics: int, counts: Mapping[str, int], *, unheard: bool) -> Line:
     return Line("ok", f"{_all(topics, 'topic').capitalize()} {_is(topics)} safe.")
 
 
-def groups_line(groups: int, behind: int, *, is_known: bool) -> Line | None:
-    """`is_known`: every coordinator is heard."""
+def groups_line(groups: int, behind: int, *, unknown: int, is_heard: bool) -> Line | None:
+    """`unknown`: groups whose lag nobody knows; `is_heard`: every coordinator is."""
     if not groups:
         return None
-    unheard = "not all coordinators are heard."
+    is_known = is_heard and not unknown
+    unheard = "not all coordinators are heard." if not is_heard else f"the lag of {counted(unknown, 'group')} is unknown."
     if behind:
         are, own = ("is", "its") if behind == 1 else ("are", "their")
         also = "" if is_known else f" {unheard.capitalize()}"

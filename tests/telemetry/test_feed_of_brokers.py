@@ -138,6 +138,7 @@ def test_groups_and_their_offsets() -> None:
         cluster.ask(1, ApiKey.OFFSET_COMMIT, 8, payload)
         (full,) = batches(cluster, 1, 1)
         (group,) = full.groups
+        assert group.home in range(50) and group.epoch == 0
         assert (group.group, group.state, group.members) == ("g", "Empty", ())
         assert [(row.topic, row.partition, row.offset) for row in group.offsets] == [("t", 0, 5)]
 

@@ -229,9 +229,10 @@ def _same_generation(before: Group, after: Group) -> bool:
 
 
 def group_event(before: Group, after: Group) -> Happened | None:
-    """A finished rebalance: another generation (where none is told: other members), stable or empty again."""
+    """A finished rebalance: another generation (where none is told: other members), stable or empty again. One whose state was not known
+    meanwhile has had none where its generation is the same."""
     settled = ("Stable", "Empty")
-    if after.state not in settled or (_same_generation(before, after) and before.state in settled):
+    if after.state not in settled or (_same_generation(before, after) and before.state in (*settled, None)):
         return None
     was, now = len(before.members), len(after.members)
     cause = "a member joined" if now > was else "a member left" if now < was else "its members rejoined"

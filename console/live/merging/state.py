@@ -52,7 +52,7 @@ class ClusterState:
         self.deleting: set[str] = set()
         self.partitions = PartitionBook(self.topics.get, self._partition_changed)
         self.values, self.counts = self.partitions.values, self.partitions.counts
-        self.groups = GroupBook(self.values.get, rhythms or {})
+        self.groups = GroupBook(self.values.get, rhythms or {}, self)
         self.troubled = Troubled()
         self.feeds = FeedWatch()
         self.folders: dict[int, feed.LogDir] = {}
@@ -86,11 +86,12 @@ class ClusterState:
         self._note_silence(now_ms)
         if batch.kind == "full":
             self.partitions.forget_claims(broker, {(row.topic, row.partition) for row in batch.partitions})
-            self.groups.keep_only(broker, {row.group for row in batch.groups})
         for row in batch.partitions:
             self.partitions.claim(broker, row, batch.now_ms, now_ms)
         for gone in batch.removed:
             self.partitions.drop_claim(broker, (gone.topic, gone.partition))
+        if batch.kind == "full":
+            self.groups.keep_only(broker, {row.group for row in batch.groups})
         for group in batch.groups:
             self.groups.take(group, broker, now_ms)
         for name in batch.removed_groups:
@@ -110,11 +111,21 @@ class ClusterState:
         turned, self._silent = silent ^ self._silent, silent
         if turned:
             self.partitions.leaders_turned(turned)
+            self.groups.coordinators_turned(turned)
             self._dirty_cluster = True
 
     def silent(self, now_ms: int) -> dict[int, int | None]:
         """Brokers that are registered and not heard now, for how many ms; None for who never was."""
         return self.feeds.silent(self.alive(), now_ms)
+
+    def is_heard(self, broker: int) -> bool:
+        """It is registered, and tells of itself."""
+        return broker in self.alive() and broker not in self._silent
+
+    def says_it_leads(self, broker: int, tp: tuple[str, int]) -> bool:
+        facts = self.partitions.facts.get(tp)
+        claim = facts.claims.get(broker) if facts else None
+        return claim is not None and claim.row.role == "leader"
 
     def _broker_said(self, broker: int, said: feed.Broker, now_ms: int) -> None:
         turned = events.folder_events(self.said.get(broker), said, now_ms)
@@ -170,6 +181,7 @@ class ClusterState:
         self._dirty_topics |= self.deleting
         self._dirty_brokers |= set(before or {}) | set(after)
         self.partitions.brokers_changed(changed, now_ms)
+        self.groups.coordinators_turned(changed)
         self._note_silence(now_ms)
         self._dirty_cluster = True
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from broker_core.contract.groups import Reader
+from console.live.merging.groups import Reading
 
 
 class Unread:
     def __init__(self) -> None:
-        self._sums: dict[str, tuple[int, int]] = {}
-        """(groups whose lag is known, their records) by topic."""
+        self._sums: dict[str, tuple[int, int, int]] = {}
+        """(groups whose lag is known, their records, groups of which nobody knows it) by topic."""
         self._changed: set[str] = set()
 
     def of(self, topic: str) -> int | None:
-        """Summed over its groups; None where no group's lag is known."""
-        groups, records = self._sums.get(topic, (0, 0))
-        return records if groups else None
+        """Summed over its groups; None where no group's lag is known, or that of one cannot be."""
+        groups, records, unknown = self._sums.get(topic, (0, 0, 0))
+        return records if groups and not unknown else None
 
-    def replace(self, before: Mapping[str, Reader], after: Mapping[str, Reader]) -> None:
+    def replace(self, before: Mapping[str, Reading], after: Mapping[str, Reading]) -> None:
         """One group's lags by topic, as they were and as they are."""
         for topic in before.keys() | after.keys():
             old, new = before.get(topic), after.get(topic)
@@ -27,12 +27,16 @@ class Unread:
                 self._add(topic, new, 1)
                 self._changed.add(topic)
 
-    def _add(self, topic: str, reader: Reader | None, sign: int) -> None:
-        if reader is None or reader.lag is None:
+    def _add(self, topic: str, reading: Reading | None, sign: int) -> None:
+        if reading is None or (reading.reader.lag is None and not reading.is_unknown):
             return
-        groups, records = self._sums.get(topic, (0, 0))
-        if groups + sign:
-            self._sums[topic] = (groups + sign, records + sign * reader.lag)
+        groups, records, unknown = self._sums.get(topic, (0, 0, 0))
+        if reading.is_unknown:
+            unknown += sign
+        else:
+            groups, records = groups + sign, records + sign * (reading.reader.lag or 0)
+        if groups or unknown:
+            self._sums[topic] = (groups, records, unknown)
         else:
             del self._sums[topic]
 

@@ -39,14 +39,14 @@ def test_topics_are_called_safe_only_where_that_is_known(
 
 def test_no_topic_is_no_sentence() -> None:
     assert topics_line(0, 0, {}, is_answered=True, unheard=False) is None
-    assert groups_line(0, 0, is_known=True) is None
+    assert groups_line(0, 0, unknown=0, is_heard=True) is None
     assert last_known(None) is None
 
 
 def test_groups_are_not_called_in_time_while_a_coordinator_is_silent() -> None:
-    assert groups_line(3, 0, is_known=True) == Line("ok", "No group is behind out of its own rhythm.")
-    assert groups_line(3, 1, is_known=True) == Line("warn", "1 of 3 groups is behind out of its own rhythm.")
-    silent = groups_line(3, 0, is_known=False)
+    assert groups_line(3, 0, unknown=0, is_heard=True) == Line("ok", "No group is behind out of its own rhythm.")
+    assert groups_line(3, 1, unknown=0, is_heard=True) == Line("warn", "1 of 3 groups is behind out of its own rhythm.")
+    silent = groups_line(3, 0, unknown=0, is_heard=False)
     assert silent is not None
     assert silent.level == "unknown"
 
