@@ -126,7 +126,10 @@ def _shrink(after: Partition, broker: int, *, led_anew: bool) -> Happened:
     if led_anew and reason not in ("broker is down", FOLDER_OFFLINE):
         reason = "the controller saw it go"
     low = after.state in (UNDER_MIN_ISR, OFFLINE)
-    effect = f"Acks=all is refused: min.insync.replicas is {after.min_insync_replicas}" if low else f"HW now waits for {_ids(after.isr)}"
+    effect = f"HW now waits for {_ids(after.isr)}"
+    if low:
+        refused = f"Acks=all is refused: min.insync.replicas is {after.min_insync_replicas}"
+        effect = refused if after.state == UNDER_MIN_ISR else "It has no leader now: no reads, no writes"
     text = f"broker {broker} left the ISR of {after.name}: {reason}. {effect}."
     cause = reason.split(",", maxsplit=1)[0]
     return Happened("isr_shrink", "bad" if low else "warn", text, after.at_ms, broker, after.topic, after.partition, cause=cause)
@@ -177,7 +180,7 @@ def _moves(before: Partition, after: Partition) -> list[Happened]:
 
 
 def broker_events(
-    before: Mapping[int, Registration], after: Mapping[int, Registration], at_ms: int, why: str = "its session in ZooKeeper ended"
+    before: Mapping[int, Registration], after: Mapping[int, Registration], at_ms: int, why: str = "its registration in ZooKeeper ended"
 ) -> list[Happened]:
     """Brokers that came or went, from the registrations before and after; `why` is how it was found out that one is registered no more."""
     told = [_broker_event(b, before.get(b), after.get(b), why) for b in sorted(before.keys() | after.keys())]
@@ -191,7 +194,12 @@ def _broker_event(b: int, old: Registration | None, new: Registration | None, wh
     if new is None:
         if was_here:
             return b, "broker_died", "bad", f"broker {b} is gone: {why}. Its leaders move to other replicas."
-        return b, "broker_unregistered", "notice", f"broker {b}, which is gone, is registered no more: {why}."
+        return (
+            b,
+            "broker_unregistered",
+            "notice",
+            f"broker {b}, which is gone, is registered no more: its session ended, or its next process has begun.",
+        )
     is_same = old is not None and old.epoch == new.epoch
     if not is_here:
         text = f"broker {b} is gone: {brokers(new.gone_by)} see its port refuse, before its session in ZooKeeper ends."

@@ -40,7 +40,8 @@ SETTLED_MS = 500
 class ClusterState:
     questions: Questions | None = None
     """What a cluster without state feeds is asked (`AskedState`)."""
-    gone_why = "its session in ZooKeeper ended"
+    gone_why = "its registration in ZooKeeper ended"
+    """With its session, or taken by the process that follows it."""
 
     def __init__(self, cluster_id: str, predecessor: Predecessor | None = None, rhythms: Mapping[str, Rhythm] | None = None) -> None:
         """`predecessor` is what an owner before knew of the replicas, `rhythms` what it had learnt of groups."""

@@ -660,6 +660,16 @@ def test_a_reassignment_is_told_when_it_begins_and_ends(state: ClusterState) -> 
     assert [e.sentence for e in state.take(1600)[1]] == ["the move of orders-0 is over: its replicas are 4, 2, 3."]
 
 
+def test_a_partition_without_a_leader_does_not_refuse_acks_all_for_its_isr(state: ClusterState) -> None:
+    """A new controller takes who is gone out of the ISRs before it elects leaders."""
+    state.set_brokers({b: BROKERS[b] for b in (2, 3)}, 1500)
+    state.take(1500)
+    state.set_partition("orders", 0, -1, 6, [2, 3])
+    told = state.take(3500)[1]
+    shrink = next(e for e in told if e.kind == "isr_shrink")
+    assert shrink.sentence == "broker 1 left the ISR of orders-0: broker is down. It has no leader now: no reads, no writes."
+
+
 def test_a_broker_whose_session_ended_is_not_called_slow(state: ClusterState) -> None:
     """The controller took it out in a new epoch; it may be registered again before anybody looks."""
     state.set_partition("orders", 0, 2, 6, [2, 3])
