@@ -63,7 +63,8 @@ async def handle(request: Request) -> Answer:
     begun = await request.broker.replicas.appending.begin(
         batches, acks=body.acks, timeout_ms=millis(body.timeout), origin=AppendOrigin.CLIENT, budget=budget, made_here=converted
     )
-    sizes = {tp: (len(data), _LENGTH.unpack_from(data, _COUNT_AT)[0]) for tp, data in batches.items()}
+    taken = [(tp, data) for tp, data in batches.items() if begun.results[tp].error_code is ErrorCode.NONE]
+    sizes = {tp: (len(data), _LENGTH.unpack_from(data, _COUNT_AT)[0]) for tp, data in taken}
     produced = Produced(request)
 
     def answer() -> Frame:

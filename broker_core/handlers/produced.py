@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LEADER_HINTS_SINCE = 10
 
 Sizes = Mapping[TopicPartition, tuple[int, int]]
-"""Bytes and records that came for a partition."""
+"""Bytes and records of what was appended to a partition."""
 
 
 class Produced:

@@ -113,6 +113,14 @@ def test_wrong_records_are_refused(cluster: BrokerCluster, topic: str) -> None:
     assert offsets(cluster, topic, -1).offset == 0
 
 
+def test_a_batch_that_ends_within_its_header_is_refused(cluster: BrokerCluster, topic: str) -> None:
+    """It says itself that it is so short; nothing beyond it is looked at, and the connection lives."""
+    data = bytearray(records("a"))
+    data[8:12] = (40).to_bytes(4, "big")
+    for acks in (1, -1):
+        assert send(cluster, topic, bytes(data), acks=acks).error_code == ErrorCode.CORRUPT_MESSAGE
+
+
 def test_internal_topics_are_not_for_clients(cluster: BrokerCluster) -> None:
     cluster.ask(1, ApiKey.FIND_COORDINATOR, 4, {"key_type": 0, "coordinator_keys": ["g"]})
     cluster.until(lambda: cluster.known_leader("__consumer_offsets") > 0)
