@@ -104,8 +104,7 @@ class ReplicaManager:
         self.control_work = ControlWork()
         self.workbench = logs.workbench
         self.appending = Appending(node, self.delayed, self.partitions.hosted, self.workbench)
-        quota = leader_quota(broker_id, config)
-        reader = LocalReader(node, config, metadata, self.delayed, hosted=self.partitions.hosted, quota=quota, awaited=awaited)
+        reader = LocalReader(node, config, metadata, self.delayed, hosted=self.partitions.hosted, quota=leader_quota(broker_id, config))
         self._fetching = Fetching(config, self.delayed, reader, awaited)
         self.lookups = Lookups(self.partitions.hosted, self.workbench)
         self.deletions = RecordDeletions(config, self.delayed, self.partitions.hosted, metadata.is_alive)

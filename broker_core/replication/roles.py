@@ -190,8 +190,7 @@ class Roles:
 
     def _await_followers(self, partition: Partition) -> None:
         followers = [broker_id for broker_id in partition.replicas if broker_id != self._broker_id]
-        self._awaited.begin(partition.tp, followers)
-        for broker_id in followers:
+        for broker_id in self._awaited.begin(followers):
             self._delayed.let_follower_ask_again(broker_id)
 
     def _failed(self, partition: Partition, change: int, error: Exception) -> ErrorCode:

@@ -7,40 +7,37 @@ from typing import Any
 import pytest
 
 from broker_core.errors import ErrorCode
-from broker_core.model import TopicPartition
 from broker_core.protocol.hot_fetch import encode_fetch_request
 from broker_core.replication.following import replica_fetcher
 from broker_core.replication.following.replica_fetcher import READY_MS
-from broker_core.replication.serving.awaited_followers import AWAITED_MS, AwaitedFollowers
+from broker_core.replication.serving.awaited_followers import AWAITED_MS, HELD_MS, MOST_HELD_MS, AwaitedFollowers
 from tests.support.broker_cluster import BrokerCluster
 from tests.support.controller_world import ManualClock
 from tests.support.replica_world import ReplicaWorld
 
 pytestmark = pytest.mark.spec("R7")
 
-A, B = TopicPartition("t", 0), TopicPartition("t", 1)
-
-
-def test_who_has_fetched_all_is_awaited_no_more() -> None:
-    awaited = AwaitedFollowers(ManualClock())
-    awaited.begin(A, (2, 3))
-    awaited.begin(B, (2,))
-    for tp, follower, still in ((A, 2, True), (A, 3, False), (B, 2, False), (B, 9, False)):
-        awaited.heard(tp, follower)
-        assert awaited.is_awaited(follower) is still
-
 
 def test_who_does_not_come_is_not_awaited_for_long() -> None:
     clock = ManualClock()
     awaited = AwaitedFollowers(clock)
-    awaited.begin(A, (2,))
+    assert awaited.begin((2, 3)) == [2, 3]
     clock.fire_until(clock.now + AWAITED_MS / 2)
-    awaited.begin(B, (2,))
-    awaited.begin(A, (2,))
+    assert awaited.begin((2,)) == []
     clock.fire_until(clock.now + AWAITED_MS - 1)
-    assert awaited.is_awaited(2)
+    assert [awaited.hold_ms(follower) for follower in (1, 2, 3)] == [None, HELD_MS, None]
     clock.fire_until(clock.now + 1)
-    assert not awaited.is_awaited(2)
+    assert awaited.hold_ms(2) is None
+    assert awaited.begin((2,)) == [2]
+
+
+def test_each_fetch_may_be_held_twice_as_long_as_the_one_before() -> None:
+    """While thousands of partitions begin followers must not ask without end."""
+    awaited = AwaitedFollowers(ManualClock())
+    awaited.begin((2,))
+    held = [awaited.hold_ms(2) for _ in range(6)]
+    awaited.begin((2,))
+    assert [*held, awaited.hold_ms(2)] == [HELD_MS, 2 * HELD_MS, 4 * HELD_MS, 8 * HELD_MS, *[MOST_HELD_MS] * 3]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -12,7 +12,7 @@ from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.hot_fetch import FetchPartitionResult
 from broker_core.replication.delayed_operations import DelayedOperations, FetchKey, FollowerKey
 from broker_core.replication.delayed_requests import DelayedFetch
-from broker_core.replication.serving.awaited_followers import HELD_MS, AwaitedFollowers
+from broker_core.replication.serving.awaited_followers import AwaitedFollowers
 from broker_core.replication.serving.fetch_params import FetchParams
 from broker_core.replication.serving.fetch_session import Answer, FetchClock, FetchContext, Reply, WantedPartition
 from broker_core.replication.serving.partition_reader import Limits
@@ -93,8 +93,9 @@ class Fetching:
         """`nothing_new`: each partition has just been read to its end, so there is no need to look at them again before the wait."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         keys, wait_ms = self._keys(context), float(params.max_wait_ms)
-        if params.from_follower and self._awaited.is_awaited(params.replica_id):
-            wait_ms = min(wait_ms, HELD_MS)
+        held_ms = self._awaited.hold_ms(params.replica_id) if params.from_follower else None
+        if held_ms is not None:
+            wait_ms = min(wait_ms, held_ms)
         elif params.from_follower:
             keys.append(FollowerKey(params.replica_id))
         operation = DelayedFetch(wait_ms, lambda: self._is_ready(params, context.wanted()), done)

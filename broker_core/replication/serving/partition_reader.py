@@ -21,7 +21,6 @@ from broker_core.replication.following.truncation import Comparison, EpochEnd, c
 from broker_core.replication.leader_state import Acknowledgement
 from broker_core.replication.partition import Partition
 from broker_core.replication.quota import ReplicationQuotaManager
-from broker_core.replication.serving.awaited_followers import AwaitedFollowers
 from broker_core.replication.serving.fetch_params import FetchParams
 from broker_core.replication.serving.fetch_session import Answer, FetchClock, WantedPartition
 from broker_core.replication.serving.replica_selector import Candidate, select
@@ -53,14 +52,12 @@ class LocalReader:
         *,
         hosted: Callable[[TopicPartition], Partition],
         quota: ReplicationQuotaManager,
-        awaited: AwaitedFollowers,
     ) -> None:
         self._node = node
         self._config = config
         self._metadata = metadata
         self._delayed = delayed
         self._hosted = hosted
-        self._awaited = awaited
         self._quota = quota
 
     def topic_partition(self, wanted: WantedPartition) -> TopicPartition | None:
@@ -146,7 +143,6 @@ class LocalReader:
             return
         fetch = Acknowledgement(params.replica_id, params.replica_epoch, wanted.fetch_offset, wanted.log_start_offset, clock)
         moved = partition.record_fetch(fetch)
-        self._awaited.heard(partition.tp, params.replica_id)
         self._delayed.moved(partition, moved)
         self._delayed.follower_fetched(partition.tp)
 
