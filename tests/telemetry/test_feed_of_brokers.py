@@ -61,7 +61,7 @@ def test_assignments_are_told_within_a_limit() -> None:
         members=SimpleNamespace(all=lambda: members),
         offsets=(),
     )
-    assert [member.assignment for member in group_row(group).members] == [{"t": [3]}, None, {"t": [3]}]
+    assert [member.assignment for member in group_row(group, 0, 1).members] == [{"t": [3]}, None, {"t": [3]}]
 
 
 @pytest.mark.spec("R2", "R3")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from console.live.merging.state import ClusterState
+from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS, cluster_state, stored_topic
 from tests.support.feed_rows import batch, claim, group_claim
 
@@ -141,3 +143,14 @@ def test_one_that_the_next_coordinator_does_not_know_is_gone_after_a_while(state
     for second in range(3, 40):
         hear(state, second * 1000, 1, 2, 3)
         assert ("group/billing" in shown(state, second * 1000)) == (second < 33), second
+
+
+@pytest.mark.parametrize("page", ["/", "/groups", "/groups/billing", "/lag", "/topics/clicks"])
+def test_pages_show_no_lag_that_nobody_knows(state: ClusterState, redis: Any, kafka: Any, people: dict[str, Client], page: str) -> None:
+    state.set_brokers({b: BROKERS[b] for b in (1, 2)}, 4500)
+    state.take(4500)
+    publish(redis, state, 4500)
+    answer = people["viewer"].get(page)
+    text = answer.content.decode().partition("<main")[2].partition("</main>")[0]
+    assert answer.status_code == 200 and text
+    assert "keeps up" not in text and "caught up" not in text and "None" not in text
