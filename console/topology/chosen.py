@@ -9,7 +9,7 @@ from broker_core.contract.groups import Group
 from broker_core.contract.live import Broker
 from broker_core.contract.partitions import Partition
 from console import heat_map
-from console.queries import BadQuery, NotFound
+from console.queries import BadQuery, absent
 from console.snapshot.placed import Place
 from console.snapshot.read import Snapshot
 from console.snapshot.sorting import topic_rank
@@ -33,7 +33,8 @@ def focus_of(text: str) -> Focus | None:
 
 
 def topology(snapshot: Snapshot, focus: Focus | None = None, text: str = "") -> Topology:
-    """`text` is a part of the topics' names, in any case of letters; raises `NotFound` where there is nothing of the focus's name."""
+    """`text` is a part of the topics' names, in any case of letters; raises `NotFound` or `NotKnown` where nothing of the focus's name is
+    there."""
     brokers = {one.broker_id: one for one in snapshot.brokers()}
     names, total = _topic_names(snapshot, focus, text.lower(), brokers)
     topics = sorted(snapshot.topics(names), key=lambda one: (topic_rank(one.state, one.topic), one.topic))
@@ -66,7 +67,7 @@ def _topic_names(snapshot: Snapshot, focus: Focus | None, text: str, brokers: Ma
         return _of_all(snapshot, text)
     if focus.kind == "topic":
         if snapshot.topic(focus.name) is None:
-            raise NotFound(f"There is no topic {focus.name!r}.")
+            raise absent(snapshot, f"topic {focus.name!r}")
         return [focus.name], 1
     found = list(_group(snapshot, focus.name).topics) if focus.kind == "group" else _hosted(snapshot, int(focus.name), brokers)
     found = [name for name in found if text in name.lower()]
@@ -90,7 +91,7 @@ def _first(*lists: Iterable[str]) -> list[str]:
 def _hosted(snapshot: Snapshot, broker_id: int, brokers: Mapping[int, Broker]) -> list[str]:
     found = list(dict.fromkeys(place.topic for place in snapshot.hosted(broker_id)))
     if not found and broker_id not in brokers:
-        raise NotFound(f"There is no broker {broker_id}.")
+        raise absent(snapshot, f"broker {broker_id}")
     return found
 
 
@@ -140,7 +141,7 @@ def _stands(standing: Standing, shown: set[int]) -> Iterable[Stands]:
 def _group(snapshot: Snapshot, name: str) -> Group:
     found = snapshot.group(name)
     if found is None:
-        raise NotFound(f"There is no group {name!r}.")
+        raise absent(snapshot, f"group {name!r}", is_group=True)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 
 from broker_core.contract.partitions import Topic
+from console import queries
 from console.heat_map import LEVELS, WORDS
 from console.heat_map import heat_map as drawn
 from console.snapshot.placed import Place
@@ -24,7 +25,7 @@ def heat_map(request: Any) -> HttpResponse:
     names = snapshot.topic_names()
     first = request.GET.get("from", "")
     if first and first not in names:
-        note_query(request, f"There is no topic {first[:60]!r}: the picture begins with the first.")
+        note_query(request, f"{queries.absent(snapshot, f'topic {first[:60]!r}')} The picture begins with the first.")
     begin = names.index(first) if first in names else 0
     topics, places = _fitting(snapshot.topics(names[begin : begin + TOPICS_MAX]))
     after = begin + len(topics)

@@ -89,6 +89,17 @@ def test_nothing_is_said_to_be_missing_while_nobody_tells(shown: Any, redis: Any
     check(ask(tokens["viewer"], "GET", f"{BASE}/{path}"), "not-known")
 
 
+PAGES = ("topics", "topics?troubled=1", "groups", "brokers", "heat-map", "heat-map?from=none", "topology", "topology?focus=topic:none")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_no_page_says_that_there_is_nothing_while_nobody_tells(redis: Any, people: dict[str, Client], path: str) -> None:
+    shown = people["viewer"].get(f"/{path}").content.decode().partition("<main")[2].partition("</main>")[0]
+    assert "not known now" in shown or "Nothing is known of this cluster yet" in shown
+    for denial in ("There is no ", "No topics yet", "No topic is so", "is in trouble", "No consumer groups yet", "has been seen yet"):
+        assert denial not in shown, denial
+
+
 def test_a_group_may_be_known_to_a_broker_that_is_silent(shown: Any, redis: Any, tokens: dict[str, dict[str, str]]) -> None:
     redis.set(keys.named("local", "due"), 1)
     check(ask(tokens["viewer"], "GET", f"{BASE}/groups/none"), "not-known")
