@@ -158,6 +158,7 @@ def test_every_control_is_reached_by_tab_and_has_a_name(name: str, width: int, p
     page.set_viewport_size({"width": width, "height": 844})
     visit(page, system, PATHS[name])
     expect(page.locator("main h1")).to_have_count(1)
+    expect(page.locator("#found[hx-get]")).to_have_count(0, timeout=60_000)  # a search that goes on is made anew as it finds
     page.evaluate("document.activeElement.blur()")
     controls = page.evaluate(CONTROLS)
     reached, unseen = set(), []

@@ -13,10 +13,12 @@ import pytest
 from broker_core.contract.partitions import Partition
 from broker_core.contract.stored import Registration
 from broker_core.coordination import layout
-from broker_core.coordination.znode_data import decode_partition_state
+from broker_core.coordination.suspicions import gone_by, suspicions
+from broker_core.coordination.znode_data import decode_broker, decode_controller, decode_partition_state
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
+from broker_core.seams import Node
 from console.live.events.happened import Happened
 from console.live.merging.state import ClusterState
 from console.rules.partitions import partition_sentence
@@ -46,8 +48,7 @@ class Onlooker:
         """The partition's value now."""
         cluster, state = self._cluster, self._state
         now = cluster.world.scheduler.wall_ms()
-        names = cluster.world.run("client", lambda node: node.store.children("/brokers/ids"))
-        known = {int(b): Registration(f"b{b}", 9092, None, 1) for b in names}
+        known = cluster.world.run("client", registrations)
         topic = stored_topic(partitions={0: {"replicas": REPLICAS}})
         data, stat = cluster.world.run("client", lambda node: node.store.get(layout.state_path(TP)))
         stored, _ = decode_partition_state(TP, data, stat.version)
@@ -62,6 +63,17 @@ class Onlooker:
 
     def sentence(self) -> str:
         return partition_sentence(self.look())
+
+
+async def registrations(node: Node) -> dict[int, Registration]:
+    """Who is registered, and whose process is gone all the same, as `gateway/zookeeper` reads it."""
+    names = await node.store.children("/brokers/ids")
+    read = {int(name): await node.store.get(f"/brokers/ids/{name}") for name in names}
+    brokers = {broker_id: decode_broker(broker_id, data, stat.czxid) for broker_id, (data, stat) in read.items()}
+    told = suspicions(await node.store.children(layout.SUSPICIONS))
+    seated = decode_controller((await node.store.get("/controller"))[0])
+    gone = gone_by(brokers, told, seated)
+    return {broker_id: Registration(f"b{broker_id}", 9092, None, 1, gone.get(broker_id, ())) for broker_id in brokers}
 
 
 @pytest.fixture
