@@ -259,7 +259,7 @@ def test_what_is_kept_of_a_person_is_bounded(many: Snapshot, people: dict[str, C
 
 def test_an_empty_page_names_its_filters(many: Snapshot, people: dict[str, Client]) -> None:
     page = people["viewer"].get("/topics?q=nowhere&lag=1").content.decode()
-    assert "No topic is so: “nowhere” in the name, with lag." in page
+    assert "No topic that is known is so: “nowhere” in the name, with lag." in page, "nobody tells of this cluster now"
 
 
 # --- REST
