@@ -7,7 +7,7 @@ registered (`term`), and of a dead controller the others free the office (`Elect
 
 From the first refusal until that is decided clients are told here that what the broker leads has no leader (`MetadataCache.doubt`): so they
 ask again soon. Those that are told the old name take it for good for a while: librdkafka asks once, at the moment when the connection
-breaks, and then every second.
+breaks, and then every second. The broker itself stays among those named to clients as long (`MetadataCache.named_brokers`).
 
 Why that is safe: the controller does what it does when a session expires, and nothing of that relies on the session's end. A broker that is
 wrongly taken for dead cannot commit, as its followers left for a higher leader epoch, nor change an ISR, as the states' versions moved
@@ -41,13 +41,14 @@ QUICK_MS = 20.0
 """Between the refusals of a port that has just begun to refuse: so a death is known after some 25 ms."""
 DYING_MS = 5.0
 """A process that dies may still take a connection after another broke, and break that one, too."""
-QUICK_TRIES = 20
+HASTE_MS = 1_000.0
+"""So long after a lasting connection broke, what is broken off is tried again soon."""
 SLOW_MS = 500.0
 """While it is known to be dead, or silent, or hangs up on us."""
 LASTING_MS = 1_000.0
 RETRY_MS = 200.0
-DOUBT_MS = 1_000.0
-"""By then the others have agreed, or do not."""
+DOUBT_MS = 1_200.0
+"""By then the others have agreed, or do not, and librdkafka has asked, which it does every second."""
 
 
 class Peer(Struct, eq=False):
@@ -58,8 +59,7 @@ class Peer(Struct, eq=False):
     refusals: int = 0
     met: bool = False
     """It has answered here once."""
-    quick: int = 0
-    """Tries left that follow soon on one that was broken off, since a lasting connection broke."""
+    hasty_until_ms: float = 0.0
 
     @property
     def is_dead(self) -> bool:
@@ -181,11 +181,11 @@ class Vigil:
         self._note(peer, 0)
         since_ms = self._node.clock.monotonic_ms()
         await _until_gone(connection)
-        if self._node.clock.monotonic_ms() - since_ms >= LASTING_MS:
-            peer.quick = QUICK_TRIES
+        now_ms = self._node.clock.monotonic_ms()
+        if now_ms - since_ms >= LASTING_MS:
+            peer.hasty_until_ms = now_ms + HASTE_MS
             return 0.0
-        peer.quick -= peer.quick > 0
-        return DYING_MS if peer.quick else SLOW_MS
+        return DYING_MS if now_ms < peer.hasty_until_ms else SLOW_MS
 
     def _note(self, peer: Peer, refusals: int) -> float:
         was_dead, peer.refusals = peer.is_dead, refusals

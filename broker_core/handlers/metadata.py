@@ -14,7 +14,7 @@ from typing import Any
 from broker_core.admin.names import check_topic_name
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.handlers.common import CLUSTER_OPERATIONS, NO_AUTHORIZED_OPERATIONS, TOPIC_OPERATIONS, failure
-from broker_core.handlers.metadata_rows import broker_rows, missing_topic, topic_row
+from broker_core.handlers.metadata_rows import missing_topic, named_rows, topic_row
 from broker_core.handlers.registry import Action, Answer, Operation, Request, Resource, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import encode_response, field
@@ -102,7 +102,7 @@ async def _build(request: Request, wanted: tuple[Wanted, ...] | None) -> tuple[d
         shown.add(row["name"])
         rows.append(row | {"topic_authorized_operations": TOPIC_OPERATIONS if topic_operations else NO_AUTHORIZED_OPERATIONS})
     payload = {
-        "brokers": broker_rows(request),
+        "brokers": named_rows(request),
         "cluster_id": request.broker.cluster_id,
         "controller_id": metadata.controller_id,
         "topics": rows,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from broker_core.errors import ErrorCode
 from broker_core.handlers.registry import Request
-from broker_core.model import INTERNAL_TOPICS, NO_LEADER
+from broker_core.metadata.cache import endpoint_of
+from broker_core.model import INTERNAL_TOPICS, NO_LEADER, BrokerInfo
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.schema import Side
 from broker_core.protocol.writer import EncodedItems, items_writer
@@ -23,9 +24,19 @@ ROWS_PER_STEP = 64
 
 def broker_rows(request: Request) -> list[dict[str, Any]]:
     """The live brokers that can be reached by the listener of this connection, by id."""
+    return _rows_of(request, request.broker.metadata.live_brokers())
+
+
+def named_rows(request: Request) -> list[dict[str, Any]]:
+    """With those that have just gone: librdkafka forgets who leads instead where it is told that in the answer that names the old one no
+    more, and asks a second later."""
+    return _rows_of(request, request.broker.metadata.named_brokers())
+
+
+def _rows_of(request: Request, brokers: Iterable[BrokerInfo]) -> list[dict[str, Any]]:
     rows = []
-    for broker in sorted(request.broker.metadata.live_brokers(), key=lambda b: b.broker_id):
-        endpoint = request.broker.metadata.endpoint(broker.broker_id, request.connection.listener)
+    for broker in brokers:
+        endpoint = endpoint_of(broker, request.connection.listener)
         if endpoint is not None:
             rows.append({"node_id": broker.broker_id, "host": endpoint.host, "port": endpoint.port, "rack": broker.rack})
     return rows

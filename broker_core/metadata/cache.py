@@ -42,7 +42,7 @@ class MetadataCache:
         self._topics: dict[str, dict[int, PartitionState]] = {}
         self._ids: dict[str, UUID] = {}
         self._names: dict[UUID, str] = {}
-        self._doubted: frozenset[int] = frozenset()
+        self._doubted: dict[int, BrokerInfo | None] = {}
         self._listeners: list[Callable[[], None]] = []
         self._deletion_listeners: list[Callable[[list[TopicPartition]], None]] = []
 
@@ -80,12 +80,19 @@ class MetadataCache:
         self._deletion_listeners.append(listener)
 
     def doubt(self, broker_id: int, is_doubted: bool) -> None:
-        """This broker sees the other's port refuse, and who is to lead instead is not decided yet: clients are told so (`is_doubted`)."""
-        self._doubted = self._doubted | {broker_id} if is_doubted else self._doubted - {broker_id}
+        """Whether this broker sees the other's port refuse and it may not be known yet who leads instead. Clients are told so."""
+        self._doubted.pop(broker_id, None)
+        if is_doubted:
+            self._doubted[broker_id] = self._brokers.get(broker_id)
         self.version += 1
 
     def is_doubted(self, broker_id: int) -> bool:
         return broker_id in self._doubted
+
+    def named_brokers(self) -> list[BrokerInfo]:
+        """Those that clients are told of, by id: the live ones, and such as are gone but doubted still."""
+        known = {broker_id: broker for broker_id, broker in self._doubted.items() if broker is not None} | self._brokers
+        return [known[broker_id] for broker_id in sorted(known)]
 
     def live_brokers(self) -> list[BrokerInfo]:
         """All live brokers by id; their epochs are not known here (-1)."""
@@ -100,9 +107,7 @@ class MetadataCache:
     def endpoint(self, broker_id: int, listener: str) -> Endpoint | None:
         """Where a live broker listens under that listener name."""
         broker = self._brokers.get(broker_id)
-        if broker is None:
-            return None
-        return next((endpoint for endpoint in broker.endpoints if endpoint.listener == listener), None)
+        return None if broker is None else endpoint_of(broker, listener)
 
     def topics(self) -> list[str]:
         """Names of all topics, sorted."""
@@ -159,6 +164,10 @@ class MetadataCache:
             topic_id = self._ids.pop(topic, None)
             if topic_id is not None:
                 self._names.pop(topic_id, None)
+
+
+def endpoint_of(broker: BrokerInfo, listener: str) -> Endpoint | None:
+    return next((endpoint for endpoint in broker.endpoints if endpoint.listener == listener), None)
 
 
 def _states(request: Any) -> Iterator[tuple[str, Any]]:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from broker_core.controller.vigil import DOUBT_MS
 from broker_core.errors import ErrorCode
 from broker_core.handlers import metadata_rows
 from broker_core.handlers.encoded import CACHED_RESPONSES_MAX, EncodedCache
@@ -122,6 +123,28 @@ def test_a_leader_whose_port_refuses_is_named_to_nobody_while_another_is_sought(
     assert known.is_alive(leader)
     known.doubt(leader, False)
     assert told() == (ErrorCode.NONE, leader, ())
+
+
+def test_a_broker_that_has_just_gone_is_named_a_little_longer_and_leads_nothing() -> None:
+    """librdkafka forgets the new leader where one answer names it and the old one no more."""
+    with BrokerCluster(brokers=3) as small:
+        small.start_all()
+        assert create(small, {"name": "t", "num_partitions": -1, "replication_factor": -1, "assignments": _on([3, 1, 2])}) == [0]
+        small.until(lambda: small.leads("t") and small.leader("t") == 3)
+        small.world.run_for(2_000)
+        small.kill(3)
+        small.until(lambda: small.known_leader("t") in (1, 2))
+        known = small.brokers[1].services.metadata
+        small.until(lambda: not known.is_alive(3))
+
+        def named() -> tuple[list[int], list[int], tuple[int, ...]]:
+            answer, described = metadata(small, ["t"]), small.ask(1, ApiKey.DESCRIBE_CLUSTER, 0, {})
+            gone = answer.topics[0].partitions[0].offline_replicas
+            return [broker.node_id for broker in answer.brokers], [broker.broker_id for broker in described.brokers], gone
+
+        assert named() == ([1, 2, 3], [1, 2], (3,))
+        small.world.run_for(DOUBT_MS)
+        assert named() == ([1, 2], [1, 2], (3,))
 
 
 def _on(*assignments: list[int]) -> list[dict[str, Any]]:
