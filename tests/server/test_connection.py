@@ -13,7 +13,7 @@ import pytest
 from broker_core.errors import CloseConnection, ErrorCode, KafkaError, ProtocolViolation
 from broker_core.handlers import api_versions
 from broker_core.handlers.access import Action, Needs, Operation, nothing, on_group
-from broker_core.handlers.registry import Answer, Registry, Request, Scope, handler
+from broker_core.handlers.registry import Answer, Later, Registry, Request, Scope, handler
 from broker_core.handlers.services import BrokerServices
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import decode_response
@@ -31,6 +31,7 @@ pytestmark = pytest.mark.spec("N1")
 
 T = TypeVar("T")
 WAITED: list[asyncio.Future[None]] = []
+LATER: list[asyncio.Future[None]] = []
 
 
 class HandClock(RealClock):
@@ -50,6 +51,8 @@ async def heartbeat(request: Request) -> Answer:
         return None
     if request.body.group_id == "waits":
         await WAITED.pop()
+    if request.body.group_id == "later":
+        return Later(LATER[0], lambda: lambda throttle_ms: [b"at last"])
     if request.body.group_id == "refused":
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return {"error_code": 25}
@@ -131,6 +134,24 @@ async def test_the_stages_of_a_request_add_up(connection: Connection, metrics: B
     totals = {stage: getattr(stages, stage).total_ms for stage in STAGES}
     assert totals == {"request_queue": 2.0, "local": 0.0, "remote": 40.0, "response_send": 8.0, "total": 50.0}
     assert metrics.apis["Heartbeat"].latency.total_ms == 40.0
+
+
+async def test_what_waits_for_others_is_in_flight_until_its_answer_is_asked_for(
+    connection: Connection, metrics: BrokerMetrics, clock: HandClock
+) -> None:
+    LATER.append(asyncio.get_running_loop().create_future())
+    (done,) = LATER
+    exchange = await connection.handle(frame(1, "later"))
+    api = metrics.apis["Heartbeat"]
+    assert exchange.waits_for is done
+    assert (api.requests, api.in_flight) == (0, 1)
+    clock.at_ms += 30.0
+    done.set_result(None)
+    assert exchange.answer() == [b"at last"]
+    exchange.sent(2.0, 1.0)
+    assert (api.requests, api.in_flight, api.latency.total_ms, api.bytes_out) == (1, 0, 30.0, len(b"at last"))
+    assert (api.stages.remote.total_ms, api.stages.total.total_ms) == (30.0, 33.0)
+    LATER.clear()
 
 
 async def test_what_names_much_is_decoded_beside_the_loop(metrics: BrokerMetrics, clock: HandClock) -> None:

@@ -272,11 +272,9 @@ class ServerConnection(asyncio.BufferedProtocol):
         del view
         if len(frame) > SCRATCH_BYTES:
             self._host.spares.give_back(frame)
-        if self._handler is None:
-            return
         if exchange.waits_for is not None or self._unanswered.count:
             self._unanswered.add(Unanswered(exchange, waited_ms))
-        else:
+        elif self._handler is not None:
             await self._send(Unanswered(exchange, waited_ms))
 
     # Answers.
@@ -297,10 +295,10 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     def _leave(self, leaving: Sequence[Unanswered]) -> None:
         """Sends those whose turn it is in one write, whatever the transport still holds: they are small, and few."""
-        if self._handler is None:
-            return
         for one in leaving:
             parts = one.exchange.answer()
+            if self._handler is None:
+                continue
             if parts is not None:
                 self._writer.put_all(parts)
             self._gathered.append(one)

@@ -26,12 +26,14 @@ class Unanswered(NamedTuple):
 
 
 class AnswerLine:
-    """`leave` is told of those who may leave, all that may at once."""
+    """`leave` is told of those who may leave, all that may at once; also of those whose connection has gone meanwhile, as they count as
+    waiting until they are asked for their answers."""
 
     def __init__(self, leave: Callable[[Sequence[Unanswered]], None]) -> None:
         self._leave = leave
         self._line: deque[Unanswered] = deque()
         self._emptied: asyncio.Future[None] | None = None
+        self._closed = False
 
     @property
     def count(self) -> int:
@@ -52,13 +54,13 @@ class AnswerLine:
 
     async def emptied(self) -> None:
         """Once all have left, or the line was closed; for one at a time."""
-        while self._line:
+        while self._line and not self._closed:
             self._emptied = asyncio.get_running_loop().create_future()
             await self._emptied
 
     def close(self) -> None:
-        """The connection is gone: nobody waits for the answers."""
-        self._line.clear()
+        """The connection is gone: nobody waits until all have left."""
+        self._closed = True
         self._tell()
 
     def _look(self, _: object = None) -> None:
