@@ -3,8 +3,8 @@
 Made by hand are the messages of most of a cluster's traffic: fetches and produce responses. They are the same bytes as the compiled
 codec's, without a mapping per partition: a Fetch response of 100 partitions takes a fifth of the codec's time. Heartbeat, OffsetCommit
 and ListOffsets responses are left to the codec, which needs 1 µs and less than 1 µs a partition for them.
-Read by hand are Fetch requests (`hot_fetch_request`) and, by followers, their answers (`hot_fetched`), in a half and a third of the codec's
-time.
+Read by hand (`by_hand`) are Produce and Fetch requests (`hot_produce_request`, `hot_fetch_request`) and, by followers, the answers to
+theirs (`hot_fetched`).
 """
 
 from __future__ import annotations

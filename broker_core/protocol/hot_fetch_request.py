@@ -1,7 +1,6 @@
 """Fetch requests by hand, from the version on that followers send (v12): named tuples as the compiled codec makes them.
 
-What the request of every client has is read here; one with something rare in it (a tagged field other than a follower's state) or with
-bytes that are no request is left to the compiled codec, which also says what is wrong.
+Rare (`by_hand.py`) is a tagged field other than a follower's state.
 """
 
 from __future__ import annotations
@@ -10,9 +9,7 @@ import struct
 from typing import NamedTuple
 from uuid import UUID
 
-from broker_core.errors import ProtocolViolation
-from broker_core.protocol.reader_values import MAX_STRING_BYTES, to_uuid
-from broker_core.protocol.varint import read_unsigned
+from broker_core.protocol.by_hand import UNREADABLE, RareError, read_count, read_text, read_topic_id, untagged
 
 READ_SINCE = 12
 BY_ID_SINCE = 13
@@ -24,7 +21,6 @@ _FORMER_HEAD = struct.Struct(">iiiibii")
 _PARTITION = struct.Struct(">iiqiqiB")
 _STATE = struct.Struct(">BBBiqB")
 _ONE_TAG, _STATE_TAG, _STATE_BYTES = 1, 1, 13
-_UUID_BYTES = 16
 _ONE_BYTE = 0x7F
 _INT32_BYTES = 4
 
@@ -109,10 +105,6 @@ class FormerFetchRequest(NamedTuple):
     cluster_id: str | None
 
 
-class _RareError(Exception):
-    """The request has something that is not read by hand."""
-
-
 def read_fetch_request(version: int, frame: memoryview, position: int, elements: int) -> FetchRequest | FormerFetchRequest | None:
     """The request that begins there, with at most so many elements in its lists, as the codec would give it; None where it is the codec's
     to read or to refuse."""
@@ -120,7 +112,7 @@ def read_fetch_request(version: int, frame: memoryview, position: int, elements:
         return None
     try:
         return _former(version, frame, position, elements) if version < STATE_SINCE else _present(version, frame, position, elements)
-    except (_RareError, ProtocolViolation, struct.error, IndexError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
 
 
@@ -133,58 +125,54 @@ def _present(version: int, frame: memoryview, position: int, left: int) -> Fetch
 def _former(version: int, frame: memoryview, position: int, left: int) -> FormerFetchRequest:
     head = _FORMER_HEAD.unpack_from(frame, position)
     topics, forgotten, rack_id, position = _lists(version, frame, position + _FORMER_HEAD.size, left)
-    _untagged(frame, position)
+    untagged(frame, position)
     return FormerFetchRequest._make((*head, topics, forgotten, rack_id, None))
 
 
 def _lists(version: int, frame: memoryview, position: int, left: int) -> tuple[Topics, Forgotten, str, int]:
-    count, position = _count(frame, position, left)
+    count, position = read_count(frame, position, left)
     left -= count
     make = FetchPartition if version < FOLDERS_SINCE else PartitionOfFolder
     topics: list[FetchTopic | NamedTopic] = []
     for _ in range(count):
         name, position = _named(version, frame, position)
-        rows, position = _count(frame, position, left)
+        rows, position = read_count(frame, position, left)
         left -= rows
         partitions = []
         for _ in range(rows):
             *fields, tags = _PARTITION.unpack_from(frame, position)
             if tags:
-                raise _RareError
+                raise RareError
             partitions.append(make(*fields))
             position += _PARTITION.size
         topics.append(FetchTopic(name, tuple(partitions)) if not isinstance(name, str) else NamedTopic(name, tuple(partitions)))
-        position = _untagged(frame, position)
+        position = untagged(frame, position)
     forgotten, position = _forgotten(version, frame, position, left)
-    rack_id, position = _text(frame, position)
+    rack_id, position = read_text(frame, position)
     return tuple(topics), forgotten, rack_id, position
 
 
 def _forgotten(version: int, frame: memoryview, position: int, left: int) -> tuple[Forgotten, int]:
-    count, position = _count(frame, position, left)
+    count, position = read_count(frame, position, left)
     left -= count
     forgotten: list[ForgottenTopic | ForgottenName] = []
     for _ in range(count):
         name, position = _named(version, frame, position)
-        rows, position = _count(frame, position, left)
+        rows, position = read_count(frame, position, left)
         left -= rows
         end = position + _INT32_BYTES * rows
         if end > len(frame):
-            raise _RareError
+            raise RareError
         partitions = struct.unpack_from(f">{rows}i", frame, position)
         forgotten.append(ForgottenTopic(name, partitions) if not isinstance(name, str) else ForgottenName(name, partitions))
-        position = _untagged(frame, end)
+        position = untagged(frame, end)
     return tuple(forgotten), position
 
 
 def _named(version: int, frame: memoryview, position: int) -> tuple[UUID | str | None, int]:
     if version < BY_ID_SINCE:
-        return _text(frame, position)
-    end = position + _UUID_BYTES
-    raw = bytes(frame[position:end])
-    if len(raw) < _UUID_BYTES:
-        raise _RareError
-    return to_uuid(raw), end
+        return read_text(frame, position)
+    return read_topic_id(frame, position)
 
 
 def _replica_state(frame: memoryview, position: int) -> ReplicaState:
@@ -192,30 +180,5 @@ def _replica_state(frame: memoryview, position: int) -> ReplicaState:
         return ReplicaState()
     tags, tag, size, replica_id, replica_epoch, tags_inside = _STATE.unpack_from(frame, position)
     if (tags, tag, size, tags_inside) != (_ONE_TAG, _STATE_TAG, _STATE_BYTES, 0):
-        raise _RareError
+        raise RareError
     return ReplicaState(replica_id, replica_epoch)
-
-
-def _count(frame: memoryview, position: int, most: int) -> tuple[int, int]:
-    """Of a list that must be there, with at most so many elements."""
-    count = frame[position]
-    position += 1
-    if count > _ONE_BYTE:
-        count, position = read_unsigned(frame, position - 1)
-    if not 0 < count <= most + 1:
-        raise _RareError
-    return count - 1, position
-
-
-def _text(frame: memoryview, position: int) -> tuple[str, int]:
-    length, position = _count(frame, position, MAX_STRING_BYTES)
-    end = position + length
-    if end > len(frame):
-        raise _RareError
-    return str(frame[position:end], "utf-8"), end
-
-
-def _untagged(frame: memoryview, position: int) -> int:
-    if frame[position]:
-        raise _RareError
-    return position + 1

@@ -1,7 +1,6 @@
 """Produce requests by hand, from v3 on: named tuples as the compiled codec makes them.
 
-As with Fetch (`hot_fetch_request.py`), what the request of every producer has is read here; one with something rare in it (a tagged
-field, records that are null) or with bytes that are no request is left to the compiled codec, which also says what is wrong.
+Rare (`by_hand.py`) are tagged fields and records that are null.
 """
 
 from __future__ import annotations
@@ -9,8 +8,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from broker_core.errors import ProtocolViolation
-from broker_core.protocol.reader_values import MAX_STRING_BYTES
+from broker_core.protocol.by_hand import UNREADABLE, RareError, read_count, read_text, text_of, untagged
 from broker_core.protocol.varint import read_unsigned
 
 READ_SINCE = 3
@@ -40,10 +38,6 @@ class ProduceRequest(NamedTuple):
     topic_data: tuple[TopicProduceData, ...]
 
 
-class _RareError(Exception):
-    """The request has something that is not read by hand."""
-
-
 def read_produce_request(version: int, frame: memoryview, position: int, elements: int) -> ProduceRequest | None:
     """The request that begins there, with at most so many elements in its lists, as the codec would give it; None where it is the codec's
     to read or to refuse."""
@@ -51,7 +45,7 @@ def read_produce_request(version: int, frame: memoryview, position: int, element
         return None
     try:
         return _flexible(frame, position, elements) if version >= FLEXIBLE_SINCE else _former(frame, position, elements)
-    except (_RareError, ProtocolViolation, struct.error, IndexError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
 
 
@@ -59,15 +53,14 @@ def _flexible(frame: memoryview, position: int, left: int) -> ProduceRequest:
     length, position = read_unsigned(frame, position)
     transactional_id = None
     if length:
-        transactional_id, position = _text(frame, position, length - 1)
+        transactional_id, position = text_of(frame, position, length - 1)
     acks, timeout = _TERMS.unpack_from(frame, position)
-    count, position = _count(*read_unsigned(frame, position + _TERMS.size), left)
-    left -= count
+    named, position = read_count(frame, position + _TERMS.size, left)
+    left -= named
     topics = []
-    for _ in range(count):
-        length, position = read_unsigned(frame, position)
-        name, position = _text(frame, position, length - 1)
-        rows, position = _count(*read_unsigned(frame, position), left)
+    for _ in range(named):
+        name, position = read_text(frame, position)
+        rows, position = read_count(frame, position, left)
         left -= rows
         partitions = []
         for _ in range(rows):
@@ -75,10 +68,10 @@ def _flexible(frame: memoryview, position: int, left: int) -> ProduceRequest:
             size, position = read_unsigned(frame, position + _INT32.size)
             records, position = _bytes(frame, position, size - 1)
             partitions.append(PartitionProduceData(index, records))
-            position = _untagged(frame, position)
+            position = untagged(frame, position)
         topics.append(TopicProduceData(name, tuple(partitions)))
-        position = _untagged(frame, position)
-    _untagged(frame, position)
+        position = untagged(frame, position)
+    untagged(frame, position)
     return ProduceRequest(transactional_id, acks, timeout, tuple(topics))
 
 
@@ -87,15 +80,15 @@ def _former(frame: memoryview, position: int, left: int) -> ProduceRequest:
     position += _INT16.size
     transactional_id = None
     if length != -1:
-        transactional_id, position = _text(frame, position, length)
-    acks, timeout, count = _TERMS_AND_COUNT.unpack_from(frame, position)
+        transactional_id, position = text_of(frame, position, length)
+    acks, timeout, named = _TERMS_AND_COUNT.unpack_from(frame, position)
     position += _TERMS_AND_COUNT.size
-    _check(count, left)
-    left -= count
+    _check(named, left)
+    left -= named
     topics = []
-    for _ in range(count):
+    for _ in range(named):
         (length,) = _INT16.unpack_from(frame, position)
-        name, position = _text(frame, position + _INT16.size, length)
+        name, position = text_of(frame, position + _INT16.size, length)
         (rows,) = _INT32.unpack_from(frame, position)
         position += _INT32.size
         _check(rows, left)
@@ -109,32 +102,13 @@ def _former(frame: memoryview, position: int, left: int) -> ProduceRequest:
     return ProduceRequest(transactional_id, acks, timeout, tuple(topics))
 
 
-def _count(count: int, position: int, most: int) -> tuple[int, int]:
-    """Of a list that must be there: one is added where it is compact."""
-    _check(count - 1, most)
-    return count - 1, position
-
-
-def _check(count: int, most: int) -> None:
-    if not 0 <= count <= most:
-        raise _RareError
-
-
-def _text(frame: memoryview, position: int, length: int) -> tuple[str, int]:
-    end = position + length
-    if not 0 <= length <= MAX_STRING_BYTES or end > len(frame):
-        raise _RareError
-    return str(frame[position:end], "utf-8"), end
+def _check(found: int, most: int) -> None:
+    if not 0 <= found <= most:
+        raise RareError
 
 
 def _bytes(frame: memoryview, position: int, length: int) -> tuple[memoryview, int]:
     end = position + length
     if length < 0 or end > len(frame):
-        raise _RareError
+        raise RareError
     return frame[position:end], end
-
-
-def _untagged(frame: memoryview, position: int) -> int:
-    if frame[position]:
-        raise _RareError
-    return position + 1
