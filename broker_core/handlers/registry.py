@@ -19,7 +19,7 @@ import enum
 import importlib
 import pkgutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -36,20 +36,22 @@ __all__ = ["CLUSTER", "Action", "Operation", "Resource", "both", "nothing", "on_
 __all__ += ["ANONYMOUS", "Answer", "ApiHandler", "ConnectionInfo", "Frame", "Later", "Payload", "Registry", "Request", "Scope"]
 __all__ += ["full_registry", "handler"]
 
+T = TypeVar("T")
+
 Payload = Mapping[str, Any]
 Frame = Callable[[int], list[Part]]
 """Makes the frame of a throttle time in milliseconds."""
 
 
-class Later(Struct, frozen=True):
-    """An answer that there is once `done` is, which never fails; then `answer` makes it, and does not raise. Only for a request whose
-    effect has its place among those of its connection already: the client's next one may be begun meanwhile."""
+class Later(Struct, Generic[T], frozen=True):
+    """What there is once `done` is, which never fails; then `made` makes it, and does not raise. An answer only of a request whose effect
+    has its place among those of its connection already: the client's next one may be begun meanwhile."""
 
     done: asyncio.Future[Any]
-    answer: Callable[[], Frame]
+    made: Callable[[], T]
 
 
-Answer = Payload | Frame | Later | None
+Answer = Payload | Frame | Later[Frame] | None
 ANONYMOUS = "User:ANONYMOUS"
 """The principal of a listener that asks nobody who it is, as Kafka's PLAINTEXT."""
 

@@ -104,15 +104,6 @@ class Appending:
         self._workbench = workbench
         self._refused = RefusedSequences()
 
-    async def append(
-        self, entries: Mapping[TopicPartition, bytes | memoryview], *, acks: int, timeout_ms: float, origin: AppendOrigin
-    ) -> dict[TopicPartition, AppendResult]:
-        """Appends to each partition; with acks=all answers once the replicas have it, or `timeout_ms` is over."""
-        begun = await self.begin(entries, acks=acks, timeout_ms=timeout_ms, origin=origin)
-        if begun.replicated is not None:
-            await begun.replicated
-        return begun.finished()
-
     async def begin(
         self,
         entries: Mapping[TopicPartition, bytes | memoryview],

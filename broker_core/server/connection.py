@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 from broker_core.errors import CloseConnection, ProtocolViolation
-from broker_core.handlers.registry import ANONYMOUS, ConnectionInfo
+from broker_core.handlers.registry import ANONYMOUS, ConnectionInfo, Later
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.headers import RequestHeader, parse_request_header
 from broker_core.seams import FileRange, Part, Peer
 from broker_core.server.loop_time import LoopTime
-from broker_core.server.pipeline import Pipeline, Waiting, api_name
+from broker_core.server.pipeline import Parts, Pipeline, api_name
 from broker_core.telemetry.metrics import ApiMetrics, BrokerMetrics
 
 log = logging.getLogger(__name__)
@@ -31,42 +31,44 @@ UNKNOWN = "Unknown"
 class Measured:
     """An exchange whose stages are counted once its answer has left."""
 
-    __slots__ = ("_api", "_local_ms", "_metrics", "_parts", "_remote_ms", "_started_ms", "_waiting")
+    __slots__ = ("_api", "_later", "_local_ms", "_metrics", "_monotonic_ms", "_parts", "_remote_ms", "_started_ms")
 
-    def __init__(self, metrics: BrokerMetrics, api: ApiMetrics, started_ms: float) -> None:
+    def __init__(self, metrics: BrokerMetrics, api: ApiMetrics, monotonic_ms: Callable[[], float]) -> None:
         self._metrics = metrics
         self._api = api
-        self._started_ms = started_ms
+        self._monotonic_ms = monotonic_ms
+        self._started_ms = monotonic_ms()
         self._local_ms = 0.0
         self._remote_ms = 0.0
         self._parts: list[Part] | None = None
-        self._waiting: tuple[Waiting, Callable[[], float]] | None = None
+        self._later: Later[list[Part]] | None = None
 
     @property
     def waits_for(self) -> asyncio.Future[Any] | None:
-        return None if self._waiting is None else self._waiting[0].done
+        return None if self._later is None else self._later.done
 
     def answer(self) -> list[Part] | None:
-        if self._waiting is None:
-            return self._parts
-        waiting, monotonic_ms = self._waiting
-        self._waiting = None
-        self._api.in_flight -= 1
-        self.ended(waiting.parts(), self._local_ms, monotonic_ms())
+        later, self._later = self._later, None
+        if later is not None:
+            self._api.in_flight -= 1
+            self._end(later.made())
         return self._parts
 
     def sent(self, waited_ms: float, sending_ms: float) -> None:
         self._api.stages.observe(waited_ms, self._local_ms, self._remote_ms, sending_ms)
 
-    def waits(self, waiting: Waiting, local_ms: float, monotonic_ms: Callable[[], float]) -> None:
-        """It is in flight until its answer is asked for."""
-        self._api.in_flight += 1
+    def handled(self, answer: Parts, local_ms: float) -> None:
+        """`local_ms` it has been on the loop. While others are waited for it is in flight, until its answer is asked for."""
         self._local_ms = local_ms
-        self._waiting = waiting, monotonic_ms
+        if isinstance(answer, Later):
+            self._api.in_flight += 1
+            self._later = answer
+        else:
+            self._end(answer)
 
-    def ended(self, parts: list[Part] | None, local_ms: float, now_ms: float) -> None:
-        duration_ms = now_ms - self._started_ms
-        self._parts, self._local_ms, self._remote_ms = parts, local_ms, duration_ms - local_ms
+    def _end(self, parts: list[Part] | None) -> None:
+        duration_ms = self._monotonic_ms() - self._started_ms
+        self._parts, self._remote_ms = parts, duration_ms - self._local_ms
         bytes_out = sum(part.length if isinstance(part, FileRange) else len(part) for part in parts or ())
         self._api.requests += 1
         self._api.bytes_out += bytes_out
@@ -106,7 +108,7 @@ class Connection:
         is_named = isinstance(header.api_key, ApiKey) or header.api_key in services.registry
         api = self._metrics.api(api_name(header.api_key) if is_named else UNKNOWN)
         monotonic_ms = services.node.clock.monotonic_ms
-        measured = Measured(self._metrics, api, monotonic_ms())
+        measured = Measured(self._metrics, api, monotonic_ms)
         on_loop = LoopTime(monotonic_ms)
         api.in_flight += 1
         try:
@@ -118,8 +120,5 @@ class Connection:
             api.in_flight -= 1
         api.bytes_in += len(frame)
         self._metrics.bytes_in += len(frame)
-        if isinstance(answer, Waiting):
-            measured.waits(answer, on_loop.spent_ms, monotonic_ms)
-        else:
-            measured.ended(answer, on_loop.spent_ms, monotonic_ms())
+        measured.handled(answer, on_loop.spent_ms)
         return measured

@@ -10,13 +10,8 @@ respond       the answer with that time as the parts of a frame, which the liste
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
-
-from msgspec import Struct
 
 from broker_core.errors import CloseConnection, ErrorCode, KafkaError, ProtocolViolation
 from broker_core.handlers import api_versions
@@ -40,11 +35,8 @@ MANY_NAMES_BYTES = 32 << 10
 are records, which are not decoded here."""
 
 
-class Waiting(Struct, frozen=True):
-    """Makes the parts of an answer once `done` is."""
-
-    done: asyncio.Future[Any]
-    parts: Callable[[], list[Part]]
+Parts = list[Part] | Later[list[Part]] | None
+"""Of an answer, now or once others have done their part; None where no answer is due."""
 
 
 class Pipeline:
@@ -55,8 +47,8 @@ class Pipeline:
         self._authorizer = authorizer
         self._strangers = strangers
 
-    async def answer(self, header: RequestHeader, frame: memoryview, connection: ConnectionInfo) -> list[Part] | Waiting | None:
-        """The parts of the answer to one request, or what waits for them; `ProtocolViolation` when there can be none."""
+    async def answer(self, header: RequestHeader, frame: memoryview, connection: ConnectionInfo) -> Parts:
+        """The answer to one request; `ProtocolViolation` when there can be none."""
         entry = self.services.registry.find(header.api_key, header.api_version)
         if entry is None:
             return self._unsupported(header)
@@ -92,7 +84,7 @@ class Pipeline:
         if entry.scope is Scope.CLUSTER and not self.services.controller.is_active:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, f"broker {self.services.broker_id} is not the controller")
 
-    def _unsupported(self, header: RequestHeader) -> list[Part] | Waiting | None:
+    def _unsupported(self, header: RequestHeader) -> Parts:
         """ApiVersions of any version is answered (KIP-511); everything else unknown ends the connection, as in Kafka."""
         if header.api_key != ApiKey.API_VERSIONS:
             raise ProtocolViolation(f"{api_name(header.api_key)} version {header.api_version} is not served")
@@ -100,15 +92,15 @@ class Pipeline:
         return respond(header._replace(api_version=0), payload, UNTHROTTLED_MS)
 
 
-def respond(header: RequestHeader, answer: Answer, throttle_ms: int) -> list[Part] | Waiting | None:
-    """The answer's parts with its throttle time; None where no answer is due."""
+def respond(header: RequestHeader, answer: Answer, throttle_ms: int) -> Parts:
+    """The answer's parts with its throttle time."""
     if answer is None:
         return None
     if callable(answer):
         return answer(throttle_ms)
     if isinstance(answer, Later):
-        make = answer.answer
-        return Waiting(answer.done, lambda: make()(throttle_ms))
+        made = answer.made
+        return Later(answer.done, lambda: made()(throttle_ms))
     encoded = encode_response(header.api_key, header.api_version, {**answer, "throttle_time": throttle_ms})
     return [response_header(header.api_key, header.api_version, header.correlation_id), encoded]
 

@@ -14,8 +14,7 @@ from broker_core.replication.serving.fetch_params import FetchParams
 from broker_core.replication.serving.fetch_session import Reply, WantedPartition
 from broker_core.replication.serving.replica_selector import RACK_AWARE, RANDOM
 from broker_core.seams import FileRange
-from broker_core.storage.log import AppendOrigin
-from tests.support.replica_world import TOPIC_ID, TP, MiniBroker, ReplicaWorld, decode_values
+from tests.support.replica_world import TOPIC_ID, TP, MiniBroker, ReplicaWorld, append_batch, decode_values
 
 Pending = Callable[[], Reply | None]
 NOW = FetchParams(version=12, max_wait_ms=0, min_bytes=1, max_bytes=1 << 20)
@@ -75,7 +74,7 @@ def test_read_committed_stops_at_an_open_transaction() -> None:
             batch = build_batch(
                 [Record(0, 1, None, b"tx", ())], timestamp_ms=1, producer_id=5, producer_epoch=0, base_sequence=0, transactional=True
             )
-            await broker.replicas.appending.append({TP: batch}, acks=-1, timeout_ms=5_000, origin=AppendOrigin.CLIENT)
+            await append_batch(broker, batch)
 
         cluster.on(1, transactional)
         uncommitted = fetched(cluster, 1, NOW, want(1))

@@ -9,9 +9,8 @@ from broker_core.model import TopicPartition
 from broker_core.records.batch import Record, build_batch
 from broker_core.replication.appending import AppendResult
 from broker_core.replication.refused_sequences import KEPT_MS, PRODUCERS_MAX, RefusedSequences
-from broker_core.storage.log import AppendOrigin
 from broker_core.storage.producer_state import BatchMetadata, ProducerStateEntry, ProducerStateManager
-from tests.support.replica_world import TP, ReplicaWorld
+from tests.support.replica_world import TP, ReplicaWorld, append_batch
 
 UNDER_MIN = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, "for the moment")
 SETTINGS = {"min.insync.replicas": "2"}
@@ -24,9 +23,7 @@ def numbered(sequence: int, producer_id: int = 7, epoch: int = 0) -> bytes:
 
 
 def send(cluster: ReplicaWorld, sequence: int) -> AppendResult:
-    data = {TP: numbered(sequence)}
-    origin = AppendOrigin.CLIENT
-    return cluster.on(1, lambda broker: broker.replicas.appending.append(data, acks=-1, timeout_ms=5_000, origin=origin))[TP]
+    return cluster.on(1, lambda broker: append_batch(broker, numbered(sequence)))
 
 
 @pytest.mark.spec("G10", "G4")

@@ -22,7 +22,7 @@ from broker_core.coordination.layout import broker_path, ensure_layout, partitio
 from broker_core.coordination.store import BadVersion, NodeExists
 from broker_core.coordination.znode_data import decode_partition_state, encode_partition_state
 from broker_core.handlers import fetch, list_offsets
-from broker_core.handlers.registry import ConnectionInfo, Request
+from broker_core.handlers.registry import ConnectionInfo, Later, Request
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import LeaderAndIsr, TopicPartition
 from broker_core.protocol.api import ApiKey
@@ -34,7 +34,7 @@ from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.manager import ReplicaManager
 from broker_core.replication.partition import Partition
 from broker_core.seams import Node, Peer
-from broker_core.server.pipeline import UNTHROTTLED_MS, Waiting, respond
+from broker_core.server.pipeline import UNTHROTTLED_MS, respond
 from broker_core.storage.log import AppendOrigin, PartitionLog
 from broker_core.storage.manager import LogManager
 from broker_core.telemetry.metrics import BrokerMetrics
@@ -109,7 +109,7 @@ class MiniBroker:
         peer = ConnectionInfo(1, Peer("x", 1), "PLAINTEXT")
         request = Request(header, body, header.api_version, self, peer)  # type: ignore[arg-type]
         parts = respond(header, await HANDLERS[ApiKey(header.api_key)](request), UNTHROTTLED_MS)
-        assert not isinstance(parts, Waiting)
+        assert not isinstance(parts, Later)
         return answered(parts)
 
     def may_follow(self, frame: memoryview) -> bool:
@@ -345,8 +345,15 @@ def batch(values: tuple[str, ...]) -> bytes:
 
 
 async def append(broker: MiniBroker, values: tuple[str, ...], acks: int, timeout_ms: float) -> AppendResult:
-    results = await broker.replicas.appending.append({TP: batch(values)}, acks=acks, timeout_ms=timeout_ms, origin=AppendOrigin.CLIENT)
-    return results[TP]
+    return await append_batch(broker, batch(values), acks, timeout_ms)
+
+
+async def append_batch(broker: MiniBroker, data: bytes, acks: int = -1, timeout_ms: float = 5_000) -> AppendResult:
+    """What a client is told in the end."""
+    begun = await broker.replicas.appending.begin({TP: data}, acks=acks, timeout_ms=timeout_ms, origin=AppendOrigin.CLIENT)
+    if begun.replicated is not None:
+        await begun.replicated
+    return begun.finished()[TP]
 
 
 def log_values(log: PartitionLog) -> list[str]:
