@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from broker_core.seams import Peer
-from broker_core.server.adapters.framing import SIZE
 from broker_core.server.adapters.listener import NetworkLimits
 from broker_core.server.adapters.network import RealNetwork
 from broker_core.server.adapters.request_queue import RequestQueue
@@ -20,6 +19,7 @@ from broker_core.server.adapters.response_writer import GATHER_BYTES, HIGH_WATER
 from broker_core.server.adapters.server_connection import READ_AHEAD_BYTES, SCRATCH_BYTES, ServerConnection
 from broker_core.server.adapters.turn import REQUESTS_MAX
 from tests.support.exchanges import Answered, answered
+from tests.support.framing import framed, read_frames
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -86,20 +86,8 @@ async def server() -> AsyncIterator[Server]:
     assert server.network.budget.used_bytes == 0
 
 
-def framed(data: bytes) -> bytes:
-    return SIZE.pack(len(data)) + data
-
-
 def pipelined(name: bytes, count: int) -> bytes:
-    return b"".join(framed(b"%b %d" % (name, number)) for number in range(count))
-
-
-async def answers(reader: asyncio.StreamReader, count: int) -> list[bytes]:
-    found = []
-    for _ in range(count):
-        (size,) = SIZE.unpack(await reader.readexactly(SIZE.size))
-        found.append(await reader.readexactly(size))
-    return found
+    return framed(*(b"%b %d" % (name, number) for number in range(count)))
 
 
 async def turns(count: int) -> None:
@@ -117,10 +105,10 @@ async def test_one_who_sends_thousands_ahead_lets_others_in_after_each_turn(serv
     for number in range(10):
         server.handled_at_arrival.pop(modest, None)
         writer.write(framed(b"modest %d" % number))
-        assert await answers(reader, 1) == [b"modest %d" % number]
+        assert await read_frames(reader, 1) == [b"modest %d" % number]
         between = server.handled.index(b"modest %d" % number) - server.handled_at_arrival[modest]
         assert between <= 2 * REQUESTS_MAX, "the turn that is being had, and one that was called before"
-    assert await answers(greedy_reader, 5_000) == [b"greedy %d" % number for number in range(5_000)], "all, in order"
+    assert await read_frames(greedy_reader, 5_000) == [b"greedy %d" % number for number in range(5_000)], "all, in order"
     assert server.network.queue.yields >= 5_000 // REQUESTS_MAX // 2
     assert server.network.queue.size == 0
     for each in (greedy, writer):
@@ -132,7 +120,7 @@ async def test_all_who_send_ahead_get_on_alike(server: Server) -> None:
     clients = [await server.client(), await server.client(), await server.client(1)]
     for number, (_, writer) in enumerate(clients):
         writer.write(pipelined(b"%d" % number, 2000))
-    got = await asyncio.gather(*[answers(reader, 2000) for reader, _ in clients])
+    got = await asyncio.gather(*[read_frames(reader, 2000) for reader, _ in clients])
     assert got == [[b"%d %d" % (number, each) for each in range(2000)] for number in range(3)]
     names = [frame[:1] for frame in server.handled]
     places = [[place for place, name in enumerate(names) if name == b"%d" % number] for number in range(3)]
@@ -154,11 +142,11 @@ async def test_many_who_send_ahead_do_not_keep_out_a_newcomer_by_a_full_queue(se
     while not server.handled:
         await asyncio.sleep(0)
     writer.write(framed(b"newcomer"))
-    assert await answers(reader, 1) == [b"newcomer"]
+    assert await read_frames(reader, 1) == [b"newcomer"]
     rounds = (server.handled.index(b"newcomer") - server.handled_at_arrival[newcomer]) / (10 * REQUESTS_MAX)
     assert rounds <= 15, "ten come first, two at a time, and then each once more; 62 rounds would be all there is"
     for number, (each_reader, _) in enumerate(clients):
-        assert await answers(each_reader, 1000) == [b"%d %d" % (number, each) for each in range(1000)]
+        assert await read_frames(each_reader, 1000) == [b"%d %d" % (number, each) for each in range(1000)]
     assert server.most_queued <= 2
     for _, each in [*clients, (reader, writer)]:
         each.close()
@@ -169,7 +157,7 @@ async def test_what_waits_for_its_turn_is_bounded(server: Server) -> None:
     reader, greedy = await server.client()
     greedy.write(pipelined(b"greedy", 10_000))
     most = 0
-    receiving = asyncio.create_task(answers(reader, 10_000))
+    receiving = asyncio.create_task(read_frames(reader, 10_000))
     while not receiving.done():
         most = max(most, *(len(connection._ahead) for connection in server.connections()))
         await asyncio.sleep(0)
@@ -196,7 +184,7 @@ async def test_answers_to_one_who_does_not_read_are_bounded_and_go_on(server: Se
     assert 0 < handled < count
     assert server.network.queue.size == 0, "it is not in the others' way"
     silent.transport.resume_reading()  # type: ignore[attr-defined]
-    got = await answers(reader, count)
+    got = await read_frames(reader, count)
     assert [answer.rstrip(b"\0") for answer in got] == [b"silent %d" % number for number in range(count)]
     silent.close()
 
@@ -213,7 +201,7 @@ async def test_a_connection_that_ends_while_it_waits_for_its_turn(server: Server
     else:
         server.connections()[0].abort()
     writer.write(framed(b"alive"))
-    assert await answers(reader, 1) == [b"alive"]
+    assert await read_frames(reader, 1) == [b"alive"]
     while len(server.connections()) > 1:
         await asyncio.sleep(0)
     await turns(50)

@@ -25,6 +25,7 @@ from broker_core.server.adapters.network import RealNetwork
 from broker_core.server.adapters.request_queue import TURNS_AT_ONCE
 from broker_core.server.adapters.response_writer import SENDFILE_FROM_BYTES
 from tests.support.exchanges import Answered
+from tests.support.framing import framed, read_frame
 
 pytestmark = pytest.mark.spec("N1")
 
@@ -109,15 +110,6 @@ async def server() -> AsyncIterator[Server]:
     await server.listener.close()
     assert server.network.counts.open == 0
     assert server.network.budget.used_bytes == 0
-
-
-def framed(data: bytes) -> bytes:
-    return struct.pack(">i", len(data)) + data
-
-
-async def read_frame(reader: asyncio.StreamReader) -> bytes:
-    (size,) = struct.unpack(">i", await reader.readexactly(4))
-    return await reader.readexactly(size)
 
 
 async def ends(reader: asyncio.StreamReader) -> bool:

@@ -10,12 +10,12 @@ import pytest
 
 from broker_core.errors import ProtocolViolation
 from broker_core.seams import Part, Peer
-from broker_core.server.adapters.framing import SIZE
 from broker_core.server.adapters.listener import NetworkLimits
 from broker_core.server.adapters.network import RealNetwork
 from broker_core.server.adapters.server_connection import ServerConnection
 from broker_core.server.adapters.unanswered import UNANSWERED_MAX, AnswerLine, Unanswered
 from tests.support.exchanges import Answered, answered
+from tests.support.framing import framed, read_frames
 
 pytestmark = pytest.mark.spec("N1")
 
@@ -88,16 +88,8 @@ async def opened(server: Server) -> tuple[asyncio.StreamReader, asyncio.StreamWr
     return await asyncio.open_connection("127.0.0.1", server.listener.port)
 
 
-def framed(*names: bytes) -> bytes:
-    return b"".join(struct.pack(">i", len(name)) + name for name in names)
-
-
 async def read_answers(reader: asyncio.StreamReader, count: int) -> list[bytes]:
-    found = []
-    for _ in range(count):
-        (size,) = SIZE.unpack(await reader.readexactly(SIZE.size))
-        found.append((await reader.readexactly(size)).removeprefix(b"re "))
-    return found
+    return [frame.removeprefix(b"re ") for frame in await read_frames(reader, count)]
 
 
 async def test_what_may_follow_is_begun_and_all_are_answered_in_order(server: Server) -> None:
