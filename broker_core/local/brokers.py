@@ -12,7 +12,7 @@ from broker_core.local.layout import Layout, known_broker
 from broker_core.local.process import LocalProcess, ProcessError, allowed_environment, wait_until
 from broker_core.local.services import check_port_free, tail
 
-READY_SECONDS = 40.0
+READY_SECONDS = 60.0
 SIGNAL_SECONDS = 5.0
 READY_FILE = ".ready"
 """What a broker writes into its data folder once it serves: JSON with pid, port, broker_epoch, metrics_port."""

@@ -39,7 +39,8 @@ from broker_core.telemetry.prometheus import Gauge, render
 log = logging.getLogger(__name__)
 
 PROPERTY_FILE_BYTES_MAX = 1024 * 1024
-ELECTION_SECONDS = 3.0
+ELECTION_SECONDS = 20.0
+"""A busy machine takes seconds from the end of a session to the new controller's first word."""
 EXIT_FAILED, EXIT_USAGE, EXIT_HUNG = 1, 2, 75
 
 
@@ -199,7 +200,9 @@ async def _wait_for_controller(broker: Broker, stop: asyncio.Future[int]) -> Non
     metadata.on_change(lambda: _finish(told, 0))
     if metadata.controller_id < 0:
         limit_s = broker.config.static.zookeeper_session_timeout_ms / 1000 + ELECTION_SECONDS
-        await asyncio.wait((told, stop), timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+        ended, _ = await asyncio.wait((told, stop), timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+        if not ended:
+            log.warning("no controller has told of itself", extra={"broker": broker.broker_id, "waited_s": limit_s})
 
 
 async def _close(spawn: RealSpawn, store: ZooKeeperStore) -> None:
