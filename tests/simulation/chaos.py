@@ -68,7 +68,7 @@ _OF_SUSPICIONS = {
 }
 """Seldom without wrong suspicions."""
 COUNTED = (*KINDS, *SCENARIOS, *control_faults.KINDS, *_EVENTS.values(), *_OTHER_EVENTS)
-"""Everything that a run counts; over a hundred seeds none of it may be missing."""
+"""Everything that a run counts; over sixty seeds none of it may be missing."""
 
 
 @dataclass
@@ -146,7 +146,8 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws, suspicions: int, *, early:
         trouble = Faults(cluster, partial(_healthy, cluster), tps, operator, group)
         outcome.faults = trouble.counts
         held_back = ControlFaults(cluster, outcome.seed, FAULT_EVERY_MS * faults)
-        wrong = WrongSuspicions(cluster, outcome.seed, suspicions, FAULT_EVERY_MS * faults)
+        wrong = WrongSuspicions(cluster, outcome.seed, suspicions, FAULT_EVERY_MS * faults, lambda: not trouble.is_power_out())
+        trouble.is_misled = wrong.is_under_way
         for number in range(faults):
             world.at(FAULT_EVERY_MS * number + world.random.uniform(0, FAULT_EVERY_MS), trouble.strike)
         world.run_for(FAULT_EVERY_MS * faults + TROUBLE_ENDS_MS)

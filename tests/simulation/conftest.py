@@ -1,4 +1,4 @@
-"""The hundred seeds begin when the whole run does: most other tests wait for processes and leave the processors idle."""
+"""The sixty seeds begin when the whole run does: most other tests wait for processes and leave the processors idle."""
 
 from __future__ import annotations
 

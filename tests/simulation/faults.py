@@ -1,8 +1,10 @@
 """The menu of faults. Each strikes one broker and is mended after a while; a broker has one at a time.
 
 A loss of power is only ordered while every partition has its full ISR and nothing else is wrong: unflushed records are
-safe as long as another member of the ISR keeps running, and only then (spec B15). A disk error takes the broker's
-data folder offline, and its leaders move; the broker is started again as soon as the disk is sound, or at the end.
+safe as long as another member of the ISR keeps running, and only then (spec B15). So until the session of the broker
+without power has ended no other process or session ends, nor is one taken for dead: it would leave the ISRs, and the
+broker that has lost its records could be all that is left in them. A disk error takes the broker's data folder offline,
+and its leaders move; the broker is started again as soon as the disk is sound, or at the end.
 Two kinds strike no broker: a partition is moved, and a member of the consumer group crashes.
 """
 
@@ -18,7 +20,7 @@ from tests.simulation.kernel.disk import SimDisk
 from tests.simulation.kernel.life import STORE, Life
 from tests.simulation.kernel.world import TORN_WITHIN_MS
 from tests.simulation.members import Group
-from tests.simulation.moves import Operator
+from tests.simulation.moves import Operator, all_in_sync
 from tests.simulation.scenarios import BOUNCE_MS, FAILOVER_MS, bounce, failover_at_join
 from tests.support.broker_cluster import BrokerCluster
 
@@ -27,6 +29,10 @@ KINDS = (
     *("lost reply", "clock", "disk full", "write error", "read error", "reassignment", "member crash"),
 )
 DISK_KINDS = ("disk full", "write error", "read error")
+ENDING_KINDS = ("kill", "torn write", "controlled shutdown", "expire", *DISK_KINDS)
+"""Brokers leave the ISRs, at once or when it is mended."""
+POWER_OUT_MS = 8_000.0
+"""Its session, and what a controller takes to act on its end."""
 SCENARIOS = {"bounce": (bounce, BOUNCE_MS), "failover at join": (failover_at_join, FAILOVER_MS)}
 SCENARIO_CHANCE = 0.3
 """Of a fault that strikes a healthy cluster."""
@@ -57,6 +63,20 @@ class Faults:
         self._stopping: dict[str, Life] = {}
         self._struck: dict[str, str] = {}
         self._names = [f"b{broker_id}" for broker_id in cluster.ids]
+        self._power_out_until_ms = 0.0
+        self.is_misled: Callable[[], bool] = lambda: False
+        """Whether brokers take a living one for dead now."""
+
+    @property
+    def _now_ms(self) -> float:
+        return self.world.scheduler.now_us / 1000
+
+    def is_power_out(self) -> bool:
+        """A broker has lost what was not flushed, and may still be in ISRs."""
+        return self._now_ms < self._power_out_until_ms
+
+    def _power_may_go(self) -> bool:
+        return not self._struck and not self.is_misled() and self._healthy() and all_in_sync(self.cluster)
 
     def strike(self) -> None:
         """One fault somewhere, unless the dice hit a broker that is struck already."""
@@ -69,7 +89,7 @@ class Faults:
         if kind in ("reassignment", "member crash"):
             self._strike_elsewhere(kind, after_ms)
             return
-        if name in self._struck or (kind == "power loss" and (self._struck or not self._healthy())):
+        if name in self._struck or (kind == "power loss" and not self._power_may_go()) or (kind in ENDING_KINDS and self.is_power_out()):
             return
         self.counts[kind] += 1
         self._struck[name] = kind
@@ -98,8 +118,10 @@ class Faults:
     def _play(self, kind: str, tp: TopicPartition) -> bool:
         """Begins a scenario, which holds all brokers until it is over; False when it cannot be now."""
         begin, busy_ms = SCENARIOS[kind]
-        if self._struck or not self._healthy() or not begin(self.cluster, tp):
+        if self._struck or not self._healthy() or (kind == "bounce" and not self._power_may_go()) or not begin(self.cluster, tp):
             return False
+        if kind == "bounce":
+            self._power_out_until_ms = self._now_ms + busy_ms
         self.counts[kind] += 1
         for name in self._names:
             self._struck[name] = kind
@@ -116,6 +138,7 @@ class Faults:
                 world.kill(name, torn=True)
             case "power loss":
                 world.lose_power(name)
+                self._power_out_until_ms = self._now_ms + POWER_OUT_MS
             case "pause":
                 world.pause(name)
             case "isolate":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
-from broker_core.coordination.layout import topic_path
+from broker_core.coordination.layout import TOPICS, state_path, topic_path
 from broker_core.coordination.znode_data import decode_topic
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
@@ -32,6 +32,17 @@ def assigned(cluster: BrokerCluster, tp: TopicPartition) -> tuple[int, ...]:
 def is_moving(cluster: BrokerCluster, tp: TopicPartition) -> bool:
     assignment = decode_topic(tp.topic, cluster.world.ensemble.tree.get(topic_path(tp.topic)).data)
     return bool(assignment.adding.get(tp.partition) or assignment.removing.get(tp.partition))
+
+
+def all_in_sync(cluster: BrokerCluster) -> bool:
+    """Whether the store has the full ISR of every partition there is, internal topics' included."""
+    tree = cluster.world.ensemble.tree
+    names = [TopicPartition(topic, partition) for topic in tree.children(TOPICS) for partition in _partitions(cluster, topic)]
+    return all(tree.find(state_path(tp)) and sorted(stored_state(cluster, tp)[1]) == sorted(assigned(cluster, tp)) for tp in names)
+
+
+def _partitions(cluster: BrokerCluster, topic: str) -> list[int]:
+    return sorted(decode_topic(topic, cluster.world.ensemble.tree.get(topic_path(topic)).data).partitions)
 
 
 class Operator:
