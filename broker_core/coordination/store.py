@@ -152,6 +152,10 @@ class Store(Protocol):
         """Data and stat; on `NoNode` no watch is left behind (use `exists` for that)."""
         ...
 
+    async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        """Data and stat of each as they were at one moment, None of those that are not there; a hundred or so in one call."""
+        ...
+
     async def exists(self, path: str, watch: Watcher | None = None) -> Stat | None: ...
 
     async def children(self, path: str, watch: Watcher | None = None) -> list[str]:

@@ -95,6 +95,16 @@ async def test_data_and_versions(store: Store) -> None:
     assert await store.exists("/a") is None
 
 
+async def test_several_are_read_at_once(store: Store) -> None:
+    await store.create("/a", b"one")
+    await store.create("/b", b"")
+    await store.set("/b", b"two")
+    found = await store.get_many(["/b", "/missing", "/a", "/b"])
+    assert [one and (one[0], one[1].version) for one in found] == [(b"two", 1), None, (b"one", 0), (b"two", 1)]
+    assert found[2] == await store.get("/a")
+    assert await store.get_many([]) == []
+
+
 async def test_every_refusal_has_its_error(store: Store) -> None:
     await store.create("/a", b"")
     with pytest.raises(NodeExists):

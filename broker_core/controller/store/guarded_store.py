@@ -33,6 +33,7 @@ T = TypeVar("T")
 RETRY_MS = 100
 IN_FLIGHT_LIMIT = 64
 OPS_PER_MULTI_LIMIT = 100
+READS_AT_ONCE = 100
 
 OPERATION_FAILED = (BadVersion, NoNode, NodeExists, NotEmpty)
 """What a `write` raises when one of its operations cannot be done; its `index` says which."""
@@ -60,6 +61,12 @@ class GuardedStore:
             return await self._retried(lambda: self._store.get(path, watch))
         except NoNode:
             return None
+
+    async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        """The same of each, without watches; read `READS_AT_ONCE` at a time, and several times so at once."""
+        chunks = [paths[start : start + READS_AT_ONCE] for start in range(0, len(paths), READS_AT_ONCE)]
+        found = await self.each([lambda chunk=chunk: self._retried(lambda: self._store.get_many(chunk)) for chunk in chunks])  # type: ignore[misc]
+        return [value for values in found for value in values]
 
     async def exists(self, path: str, watch: Watcher | None = None) -> Stat | None:
         return await self._retried(lambda: self._store.exists(path, watch))

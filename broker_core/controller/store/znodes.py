@@ -99,20 +99,18 @@ class Znodes:
 
     async def states(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Leadership]:
         """Leadership of those partitions that have a state."""
-        found = await self.store.each([lambda tp=tp: self.state(tp) for tp in partitions])  # type: ignore[misc]
-        return {tp: leadership for tp, leadership in zip(partitions, found, strict=True) if leadership is not None}
+        found = await self.store.get_many([layout.state_path(tp) for tp in partitions])
+        read = {tp: _leadership(tp, *one) for tp, one in zip(partitions, found, strict=True) if one is not None}
+        return {tp: leadership for tp, leadership in read.items() if leadership is not None}
 
     async def state(self, tp: TopicPartition, watch: Watcher | None = None) -> Leadership | None:
         read = await self.store.get(layout.state_path(tp), watch)
-        if read is None:
-            return None
-        data, stat = read
-        return _decoded(lambda: Leadership(*decode_partition_state(tp, data, stat.version)))
+        return None if read is None else _leadership(tp, *read)
 
     async def states_since(self, partitions: Sequence[TopicPartition], zxid: int) -> list[TopicPartition]:
         """Those of the partitions whose state was created after that transaction."""
-        found = await self.store.each([lambda tp=tp: self.store.exists(layout.state_path(tp)) for tp in partitions])  # type: ignore[misc]
-        return [tp for tp, stat in zip(partitions, found, strict=True) if stat is not None and stat.czxid > zxid]
+        found = await self.store.get_many([layout.state_path(tp) for tp in partitions])
+        return [tp for tp, one in zip(partitions, found, strict=True) if one is not None and one[1].czxid > zxid]
 
     async def write_states(
         self, states: Mapping[TopicPartition, LeaderAndIsr], controller_epoch: int
@@ -262,6 +260,10 @@ def _state_creation(tp: TopicPartition, state: LeaderAndIsr, controller_epoch: i
 def _with_version(state: LeaderAndIsr, stat: object) -> LeaderAndIsr:
     assert isinstance(stat, Stat)
     return LeaderAndIsr(state.leader, state.leader_epoch, state.isr, stat.version)
+
+
+def _leadership(tp: TopicPartition, data: bytes, stat: Stat) -> Leadership | None:
+    return _decoded(lambda: Leadership(*decode_partition_state(tp, data, stat.version)))
 
 
 def _decoded(decode: Callable[[], T]) -> T | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kazoo import exceptions as kazoo_errors
+from kazoo.protocol.serialization import GetData, MultiHeader, ZnodeStat, int_struct, multiheader_struct, read_buffer, stat_struct
 
 from broker_core.coordination.store import (
     BadVersion,
@@ -24,16 +25,65 @@ from broker_core.coordination.store import (
     StoreError,
 )
 
+_NO_TYPE = -1
+"""Of an operation that failed, and of the end."""
+
+
+class UnknownRequest(StoreError):
+    """The server is too old to have the request."""
+
+
 _ERRORS: tuple[tuple[type[Exception], type[StoreError]], ...] = (
     (kazoo_errors.NoNodeError, NoNode),
     (kazoo_errors.NodeExistsError, NodeExists),
     (kazoo_errors.BadVersionError, BadVersion),
     (kazoo_errors.NotEmptyError, NotEmpty),
+    (kazoo_errors.UnimplementedError, UnknownRequest),
     (kazoo_errors.SessionExpiredError, SessionExpired),
     (kazoo_errors.ConnectionLoss, ConnectionLoss),
     (kazoo_errors.ConnectionClosedError, ConnectionLoss),
     (kazoo_errors.OperationTimeoutError, ConnectionLoss),
 )
+
+
+class MultiRead:
+    """ZooKeeper's request for the data of several znodes (since 3.6), which kazoo does not have.
+
+    Its answer is a list of (data, stat), with None for a znode that is not there.
+    """
+
+    type = 22
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._operations = [GetData(path, None) for path in paths]
+
+    def serialize(self) -> bytearray:
+        out = bytearray()
+        for operation in self._operations:
+            out += MultiHeader(operation.type, False, -1).serialize() + operation.serialize()
+        out += multiheader_struct.pack(_NO_TYPE, True, -1)
+        return out
+
+    @staticmethod
+    def deserialize(data: bytes, offset: int) -> list[tuple[bytes, Any] | None]:
+        found: list[tuple[bytes, Any] | None] = []
+        header, offset = MultiHeader.deserialize(data, offset)
+        while not header.done:
+            if header.type == _NO_TYPE:
+                found.append(None)
+                offset += int_struct.size
+            else:
+                value, offset = read_buffer(data, offset)
+                found.append((value, ZnodeStat._make(stat_struct.unpack_from(data, offset))))
+                offset += stat_struct.size
+            header, offset = MultiHeader.deserialize(data, offset)
+        return found
+
+
+def begin_get_many(client: Any, paths: Sequence[str]) -> Any:
+    answer = client.handler.async_result()
+    client._call(MultiRead([client.chroot + path for path in paths]), answer)
+    return answer
 
 
 def begin_create(client: Any, path: str, data: bytes, ephemeral: bool = False, sequence: bool = False) -> Any:

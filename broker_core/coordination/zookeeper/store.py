@@ -12,6 +12,7 @@ from broker_core.coordination.store import (
     ConnectionLoss,
     Create,
     NodeExists,
+    NoNode,
     Op,
     OpResult,
     SessionExpired,
@@ -22,7 +23,16 @@ from broker_core.coordination.store import (
     Watcher,
     check_size,
 )
-from broker_core.coordination.zookeeper.operations import begin_children, begin_create, begin_exists, begin_multi, multi_results, to_stat
+from broker_core.coordination.zookeeper.operations import (
+    UnknownRequest,
+    begin_children,
+    begin_create,
+    begin_exists,
+    begin_get_many,
+    begin_multi,
+    multi_results,
+    to_stat,
+)
 from broker_core.coordination.zookeeper.session import Session
 
 
@@ -107,6 +117,26 @@ class ZooKeeperStore:
 
         answer: tuple[bytes, Stat] = await session.call(path, lambda client: client.get_async(path, session.kazoo_watch(watch)), on_reply)
         return answer
+
+    async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        def on_reply(values: Any) -> list[tuple[bytes, Stat] | None]:
+            return [None if value is None else (bytes(value[0]), to_stat(value[1])) for value in values]
+
+        if not paths:
+            return []
+        try:
+            answer: list[tuple[bytes, Stat] | None] = await self._current().call(
+                paths[0], lambda client: begin_get_many(client, paths), on_reply
+            )
+        except UnknownRequest:
+            return [await self._get_or_none(path) for path in paths]
+        return answer
+
+    async def _get_or_none(self, path: str) -> tuple[bytes, Stat] | None:
+        try:
+            return await self.get(path)
+        except NoNode:
+            return None
 
     async def exists(self, path: str, watch: Watcher | None = None) -> Stat | None:
         session = self._current()

@@ -30,7 +30,7 @@ from broker_core.coordination.store import (
 )
 from broker_core.coordination.watches import WatchTable
 from broker_core.seams import Clock
-from tests.support.memory_store.ensemble import Answer, MemoryEnsemble, Read, Request, Write
+from tests.support.memory_store.ensemble import Answer, MemoryEnsemble, Read, ReadMany, Request, Write
 from tests.support.memory_store.link import Link, LoopLink
 
 logger = logging.getLogger(__name__)
@@ -137,6 +137,9 @@ class MemoryStore:
 
     async def get(self, path: str, watch: Watcher | None = None) -> tuple[bytes, Stat]:
         return cast(tuple[bytes, Stat], await self._submit(Read("get", path, watch is not None), watch))
+
+    async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
+        return cast(list[tuple[bytes, Stat] | None], await self._submit(ReadMany(tuple(paths))))
 
     async def exists(self, path: str, watch: Watcher | None = None) -> Stat | None:
         return cast("Stat | None", await self._submit(Read("exists", path, watch is not None), watch))

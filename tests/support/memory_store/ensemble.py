@@ -31,6 +31,13 @@ class Read(Struct, frozen=True):
     watch: bool
 
 
+class ReadMany(Struct, frozen=True):
+    """The data of several znodes at one moment."""
+
+    paths: tuple[str, ...]
+    kind: str = "get_many"
+
+
 class Write(Struct, frozen=True):
     """One transaction; `sequence` makes its single Create a sequential one."""
 
@@ -39,8 +46,8 @@ class Write(Struct, frozen=True):
     sequence: bool = False
 
 
-Request = Read | Write
-Answer = tuple[bytes, Stat] | Stat | list[str] | list[OpResult] | None
+Request = Read | ReadMany | Write
+Answer = tuple[bytes, Stat] | Stat | list[str] | list[OpResult] | list[tuple[bytes, Stat] | None] | None
 
 
 class Session(Struct):
@@ -129,6 +136,9 @@ class MemoryEnsemble:
             raise SessionExpired(f"session {session_id:#x} has expired")
         if isinstance(request, Read):
             return self._read(session_id, request)
+        if isinstance(request, ReadMany):
+            nodes = [self.tree.find(path) for path in request.paths]
+            return [None if node is None else (node.data, node.stat()) for node in nodes]
         ops = self._sequenced(request.ops[0]) if request.sequence else request.ops
         results, changes = self.tree.apply(ops, session_id, self._now_ms())
         self._fire(changes)
