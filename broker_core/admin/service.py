@@ -124,6 +124,7 @@ def internal_topic(name: str, config: BrokerConfig) -> NewTopic:
         configs = {
             "cleanup.policy": "compact",
             "compression.type": "uncompressed",
+            "segment.bytes": str(config.transaction_state_log_segment_bytes),
             "min.insync.replicas": str(config.transaction_state_log_min_isr),
             "unclean.leader.election.enable": "false",
         }

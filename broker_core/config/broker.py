@@ -230,7 +230,28 @@ class BrokerConfig:
         "transaction.state.log.replication.factor", KeyType.SHORT, 3, "Its replicas.", low=1, high=SHORT_MAX
     )
     transaction_state_log_min_isr: int = setting("transaction.state.log.min.isr", _I, 2, "Its least ISR.", low=1)
+    transaction_state_log_segment_bytes: int = setting("transaction.state.log.segment.bytes", _I, 104857600, "Its segments' size.", low=1)
+    transaction_state_log_load_buffer_size: int = setting(
+        "transaction.state.log.load.buffer.size", _I, 5242880, "Bytes of it read at a time while loading.", low=1
+    )
     transaction_max_timeout_ms: int = setting("transaction.max.timeout.ms", _I, 900000, "Longest transaction.", low=1)
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = setting(
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms", _I, 10000, "How often late transactions are looked for.", low=1
+    )
+    transactional_id_expiration_ms: int = setting(
+        "transactional.id.expiration.ms", _I, 604800000, "How long an unused transactional id is remembered.", low=1
+    )
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = setting(
+        "transaction.remove.expired.transaction.cleanup.interval.ms", _I, 3600000, "How often that is checked.", low=1
+    )
+    transaction_partition_verification_enable: bool = setting(
+        "transaction.partition.verification.enable",
+        _B,
+        True,
+        "Begin no transaction in a partition that its coordinator does not count in (KIP-890).",
+        dynamic=True,
+    )
+    request_timeout_ms: int = setting("request.timeout.ms", _I, 30000, "Longest wait for a transaction's markers and records.", low=0)
     producer_id_expiration_ms: int = setting(
         "producer.id.expiration.ms", _I, 86400000, "How long an idle producer is remembered.", low=1, dynamic=True
     )

@@ -13,7 +13,7 @@ _WITHOUT_EFFECT = "Has no effect here: a setting of Apache Kafka's that this bro
 _NAMES = {
     KeyType.BOOLEAN: """
 alter.config.policy.kraft.compatibility.enable auto.include.jmx.reporter broker.id.generation.enable eligible.leader.replicas.enable
-remote.log.storage.system.enable ssl.allow.dn.changes ssl.allow.san.changes transaction.partition.verification.enable
+remote.log.storage.system.enable ssl.allow.dn.changes ssl.allow.san.changes
 zookeeper.metadata.migration.enable zookeeper.set.acl zookeeper.ssl.client.enable zookeeper.ssl.crl.enable zookeeper.ssl.ocsp.enable
 """,
     KeyType.INT: """
@@ -36,11 +36,9 @@ remote.log.manager.copier.thread.pool.size remote.log.manager.copy.quota.window.
 remote.log.manager.expiration.thread.pool.size remote.log.manager.fetch.quota.window.num
 remote.log.manager.fetch.quota.window.size.seconds remote.log.manager.thread.pool.size remote.log.metadata.custom.metadata.max.bytes
 remote.log.reader.max.pending.tasks remote.log.reader.threads replica.socket.receive.buffer.bytes replication.quota.window.num
-replication.quota.window.size.seconds request.timeout.ms sasl.login.connect.timeout.ms sasl.login.read.timeout.ms
+replication.quota.window.size.seconds sasl.login.connect.timeout.ms sasl.login.read.timeout.ms
 sasl.oauthbearer.clock.skew.seconds sasl.server.max.receive.size socket.listen.backlog.size socket.receive.buffer.bytes
-socket.send.buffer.bytes telemetry.max.bytes transaction.abort.timed.out.transaction.cleanup.interval.ms
-transaction.remove.expired.transaction.cleanup.interval.ms transaction.state.log.load.buffer.size transaction.state.log.segment.bytes
-transactional.id.expiration.ms zookeeper.max.in.flight.requests
+socket.send.buffer.bytes telemetry.max.bytes zookeeper.max.in.flight.requests
 """,
     KeyType.LONG: """
 connections.max.reauth.ms delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms delegation.token.max.lifetime.ms
@@ -100,7 +98,6 @@ sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor sasl.logi
 sasl.mechanism.inter.broker.protocol ssl.cipher.suites ssl.client.auth ssl.enabled.protocols ssl.endpoint.identification.algorithm
 ssl.engine.factory.class ssl.keymanager.algorithm ssl.keystore.location ssl.keystore.type ssl.protocol ssl.provider
 ssl.secure.random.implementation ssl.trustmanager.algorithm ssl.truststore.location ssl.truststore.type
-transaction.partition.verification.enable
 """
 _DYNAMIC = frozenset(_DYNAMIC_NAMES.split())
 """What may change in a running broker; no passwords, which would lie open in ZooKeeper."""

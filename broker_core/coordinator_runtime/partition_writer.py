@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from broker_core.coordinator_runtime.ownership import Tenure
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
-from broker_core.records.batch import Record, build_batch
+from broker_core.records.batch import NO_PRODUCER_ID, Record, build_batch
 from broker_core.seams import Clock
 from broker_core.storage.log import AppendInfo, AppendOrigin
 
@@ -47,14 +47,26 @@ class PartitionWriter:
         self._tp = topic_partition
         self._tenure = tenure
 
-    def append(self, records: Iterable[KeyValue]) -> AppendInfo:
-        """Raises `KafkaError` with the append's own code; NOT_LEADER_OR_FOLLOWER after the tenure, also where a later one has begun."""
+    @property
+    def epoch(self) -> int | None:
+        """The leader epoch in which this broker writes, which is the coordinator's own; None once the tenure is over."""
+        return self._tenure.epoch
+
+    def append(self, records: Iterable[KeyValue], transaction: tuple[int, int] | None = None) -> AppendInfo:
+        """Raises `KafkaError` with the append's own code; NOT_LEADER_OR_FOLLOWER after the tenure, also where a later one has begun.
+
+        `transaction` is the id and the epoch of the producer in whose transaction the records are.
+        """
         epoch = self._tenure.epoch
         if epoch is None:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"this broker has resigned from {self._tp}")
         now_ms = self._clock.now_ms()
+        producer_id, producer_epoch = (NO_PRODUCER_ID, -1) if transaction is None else transaction
         batch = build_batch(
             [Record(index, now_ms, key, value, ()) for index, (key, value) in enumerate(records)],
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            transactional=transaction is not None,
             timestamp_ms=now_ms,
         )
         return self._appending.append_now(self._tp, batch, AppendOrigin.COORDINATOR, epoch)

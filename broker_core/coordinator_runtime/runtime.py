@@ -67,6 +67,7 @@ class CoordinatorRuntime(Generic[S]):
         self._buffer_bytes = buffer_bytes
         self.ownership = Ownership()
         self.shards: dict[int, S] = {}
+        self._when_loaded: dict[int, list[Callable[[S], None]]] = {}
         replicas.roles.add_listener(self._on_role)
 
     def shard_for(self, key: str) -> S:
@@ -83,6 +84,17 @@ class CoordinatorRuntime(Generic[S]):
         """The partition that the key belongs to, and the leader epoch in which this broker has its state."""
         partition = self._topic.partition_for(key)
         return partition, self.ownership.epoch(partition)
+
+    def when_loaded(self, partition: int, act: Callable[[S], None]) -> None:
+        """Does it with the partition's shard, now or as soon as that is loaded; never where another broker has the state.
+
+        What is appended while a shard is loaded may be read by that or not, so `act` has to bear both.
+        """
+        shard = self.shards.get(partition)
+        if shard is not None:
+            act(shard)
+        elif self.ownership.is_loading(partition):
+            self._when_loaded.setdefault(partition, []).append(act)
 
     def close(self) -> None:
         for partition in self.ownership.partitions:
@@ -106,6 +118,7 @@ class CoordinatorRuntime(Generic[S]):
         if not self.ownership.resigned(partition, epoch):
             return
         log.info("resigned coordinator", extra={"partition": f"{self._topic.name}-{partition}", "epoch": epoch})
+        self._when_loaded.pop(partition, None)
         shard = self.shards.pop(partition, None)
         if shard is not None:
             shard.unloaded()
@@ -132,6 +145,8 @@ class CoordinatorRuntime(Generic[S]):
             return
         tenure.is_loading = False
         self.shards[tp.partition] = shard
+        for act in self._when_loaded.pop(tp.partition, ()):
+            act(shard)
         took_ms = self._node.clock.monotonic_ms() - started_ms
         told = {"partition": str(tp), "count": count, "bytes": bytes_read, "skipped": playback.skipped, "ms": took_ms}
         log.info("coordinator loaded", extra=told)

@@ -36,6 +36,9 @@ class Reader:
         self._position = 0
         self.flexible = False
 
+    def int8(self) -> int:
+        return int.from_bytes(self._take(1), "big", signed=True)
+
     def int16(self) -> int:
         return int.from_bytes(self._take(2), "big", signed=True)
 

@@ -205,6 +205,32 @@ class GroupCoordinator:
             return dict.fromkeys(commits, error)
         return await self._offsets.commit(shard, group, commits)
 
+    async def commit_in_transaction(
+        self,
+        group_id: str,
+        member_id: str,
+        instance_id: str | None,
+        generation: int,
+        *,
+        producer: tuple[int, int],
+        commits: Mapping[TopicPartition, OffsetCommit],
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Each partition's outcome; the commits count once the transaction of the producer (id, epoch) is committed."""
+        try:
+            shard = self._shard(group_id)
+            group = shard.groups.by_id.get(group_id) or self._create(shard, group_id)
+        except KafkaError as refused:
+            return dict.fromkeys(commits, refused.code)
+        error, effects = liveness.admit_transactional_commit(group, member_id, instance_id, generation)
+        shard.carry_out(group, effects)
+        if error is not ErrorCode.NONE:
+            return dict.fromkeys(commits, error)
+        return await self._offsets.stage(shard, group, producer, commits)
+
+    def transaction_ended(self, partition: int, producer_id: int, *, commit: bool) -> None:
+        """A producer's marker is in that partition of `__consumer_offsets`."""
+        self.runtime.when_loaded(partition, lambda shard: self._offsets.transaction_ended(shard, producer_id, commit=commit))
+
     def fetch_offsets(
         self, group_id: str, partitions: Sequence[TopicPartition] | None, *, require_stable: bool = False
     ) -> dict[TopicPartition, FetchedOffset]:

@@ -43,6 +43,20 @@ def admit_commit(group: Group, member_id: str, instance_id: str | None, generati
     return ErrorCode.NONE, group.take_effects()
 
 
+def admit_transactional_commit(group: Group, member_id: str, instance_id: str | None, generation: int) -> tuple[ErrorCode, list[Effect]]:
+    """Whether a transaction may commit offsets now. Its producer may say which member it writes for, and in which generation (KIP-447);
+    one of before that does not, and is not asked. A rebalance keeps nobody from it: who commits late is fenced by the generation.
+    """
+    if group.state is GroupState.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE, []
+    if generation <= NO_GENERATION and (group.state is GroupState.EMPTY or (member_id == UNKNOWN_MEMBER and instance_id is None)):
+        return ErrorCode.NONE, []
+    error = group.member_error(member_id, instance_id)
+    if error is ErrorCode.NONE and generation != group.generation:
+        error = ErrorCode.ILLEGAL_GENERATION
+    return error, []
+
+
 def loaded(group: Group, rules: GroupRules, now_ms: int) -> list[Effect]:
     """The group has come from the log: its members have one session timeout to show that they are alive.
 

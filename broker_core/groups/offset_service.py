@@ -13,6 +13,7 @@ from broker_core.coordinator_runtime.partition_writer import COORDINATOR_ERRORS
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.groups.bounds import MAX_STRING_BYTES, MAX_UTF8_BYTES
 from broker_core.groups.group import Group
+from broker_core.groups.offsets import Committed
 from broker_core.groups.records import OffsetCommit, offset_records
 from broker_core.groups.shard import GroupShard
 from broker_core.groups.states import GroupState
@@ -80,6 +81,36 @@ class OffsetService:
         if error is ErrorCode.NONE and expiries and group.state is not GroupState.DEAD:
             shard.watch_retention_by(group, min(expiries))
         return COMMIT_ERRORS.get(error, error)
+
+    async def stage(self, shard: GroupShard, group: Group, producer: tuple[int, int], commits: Commits) -> Outcomes:
+        """The same in a transaction of the producer (id, epoch): what is committed so counts once its marker is in the log."""
+        limit = self._config.current.offset_metadata_max_bytes
+        accepted = {tp: commit for tp, commit in commits.items() if _fits(commit.metadata, limit)}
+        error = await self._stage(shard, group, producer, accepted) if accepted else ErrorCode.NONE
+        return {tp: error if tp in accepted else ErrorCode.OFFSET_METADATA_TOO_LARGE for tp in commits}
+
+    async def _stage(self, shard: GroupShard, group: Group, producer: tuple[int, int], commits: Commits) -> ErrorCode:
+        """Staged from the append on, whatever is known of the replicas: a marker is in the log only after these, and if that counts a
+        reload would count them."""
+        try:
+            info = shard.writer.append(offset_records(group.group_id, commits), producer)
+        except KafkaError as error:
+            return COMMIT_ERRORS.get(error.code, error.code)
+        producer_id, _ = producer
+        group.offsets.stage(producer_id, {tp: Committed(info.first_offset, commit) for tp, commit in commits.items()})
+        shard.groups.list_producer(group, producer_id)
+        shard.groups.list_topics(group, _topics(commits))
+        error_code = await asyncio.shield(self._node.spawn(shard.replicated(info), name="offset-commit"))
+        return COMMIT_ERRORS.get(error_code, error_code)
+
+    def transaction_ended(self, shard: GroupShard, producer_id: int, *, commit: bool) -> None:
+        """A producer's marker is in the shard's partition."""
+        for group in shard.groups.take_producer(producer_id):
+            ended = group.offsets.end_transaction(producer_id, commit=commit)
+            shard.groups.list_topics(group, _topics(ended))
+            shard.tell(group)
+            if group.state is not GroupState.DEAD:
+                shard.watch_retention(group)
 
     def fetch(
         self, group: Group | None, partitions: Sequence[TopicPartition] | None, *, require_stable: bool

@@ -36,13 +36,16 @@ class GroupOffsets:
 
     @property
     def topics(self) -> list[str]:
-        """All topics with an offset, committed or on its way into the log."""
-        return list(dict.fromkeys([*self._committed, *(tp.topic for tp in self._pending)]))
+        """All topics with an offset, committed, on its way into the log or in a transaction."""
+        return list(dict.fromkeys([*self._committed, *(tp.topic for tp in (*self._pending, *self._staged()))]))
 
     def having(self, topics: Iterable[str]) -> set[str]:
-        """Those of the topics with an offset, committed or on its way into the log."""
-        pending = {tp.topic for tp in self._pending}
+        """Those of the topics with an offset, committed, on its way into the log or in a transaction."""
+        pending = {tp.topic for tp in (*self._pending, *self._staged())}
         return {topic for topic in topics if topic in self._committed or topic in pending}
+
+    def _staged(self) -> Iterator[TopicPartition]:
+        return (tp for commits in self._open_transactions.values() for tp in commits)
 
     def get(self, tp: TopicPartition) -> OffsetCommit | None:
         committed = self._committed.get(tp.topic, {}).get(tp.partition)
@@ -55,9 +58,23 @@ class GroupOffsets:
     def load(self, tp: TopicPartition, committed: Committed) -> None:
         self._committed.setdefault(tp.topic, {})[tp.partition] = committed
 
-    def load_open_transaction(self, producer_id: int, commits: Mapping[TopicPartition, Committed]) -> None:
-        """Commits of a transaction whose marker is not in the log yet."""
-        self._open_transactions[producer_id] = dict(commits)
+    @property
+    def producers(self) -> list[int]:
+        """The producers with commits in a transaction that has not ended."""
+        return list(self._open_transactions)
+
+    def stage(self, producer_id: int, commits: Mapping[TopicPartition, Committed]) -> None:
+        """Commits in a transaction, whose records are in the log and whose marker is not; the later record of a partition counts."""
+        self._open_transactions.setdefault(producer_id, {}).update(commits)
+
+    def end_transaction(self, producer_id: int, *, commit: bool) -> list[TopicPartition]:
+        """The marker is in the log: what was staged counts, or never did. Returns its partitions."""
+        staged = self._open_transactions.pop(producer_id, {})
+        for tp, committed in staged.items() if commit else ():
+            current = self._committed.get(tp.topic, {}).get(tp.partition)
+            if current is None or current.record_offset < committed.record_offset:
+                self.load(tp, committed)
+        return list(staged)
 
     def prepare(self, commits: Mapping[TopicPartition, OffsetCommit]) -> None:
         """The commits have been appended and wait for their replicas."""
@@ -84,8 +101,7 @@ class GroupOffsets:
     def has_only(self, partitions: Iterable[TopicPartition]) -> bool:
         """Whether no other partition than these has an offset, committed, pending or in a transaction."""
         given = dict.fromkeys(partitions)
-        in_transactions = (tp for commits in self._open_transactions.values() for tp in commits)
-        return all(tp in given for tp in (*self.known(), *in_transactions))
+        return all(tp in given for tp in (*self.known(), *self._staged()))
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
         """Forgets these partitions' offsets, those of commits under way included."""

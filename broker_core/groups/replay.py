@@ -95,7 +95,7 @@ class Replay:
         for producer_id, commits in self.open_transactions.items():
             own = {key.topic_partition: committed for key, committed in commits.items() if key.group_id == group_id}
             if own:
-                group.offsets.load_open_transaction(producer_id, own)
+                group.offsets.stage(producer_id, own)
         return group
 
 

@@ -1,8 +1,6 @@
-"""FindCoordinator v0–6: which broker coordinates a group (spec G2). One key before v4, any number since.
+"""FindCoordinator v0–6: which broker coordinates a group (spec G2) or a transactional id (spec G5). One key before v4, any number since.
 
-The first request for a group creates `__consumer_offsets`. Share groups (key type 2) have no coordinator here, nor have
-transactions (1): COORDINATOR_NOT_AVAILABLE would have their producers ask again for ever, so they get the one answer to this
-request that every client takes for final, and the message says what is meant.
+The first request creates the topic that keeps their state. Share groups (key type 2) have no coordinator here.
 """
 
 from __future__ import annotations
@@ -59,7 +57,7 @@ def _coordinator(request: Request, key: str) -> Any:
     if kind == GROUP:
         return request.broker.groups.topic.find(key, request.connection.listener, request.broker.admin)
     if kind == TRANSACTION:
-        raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this cluster does not serve transactions")
+        return request.broker.transactions.topic.find(key, request.connection.listener, request.broker.admin)
     if kind == SHARE and request.version >= SHARE_SINCE_VERSION:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "this cluster has no coordinator of that kind")
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown coordinator type {kind}")

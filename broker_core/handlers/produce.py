@@ -7,12 +7,13 @@ the leader has the records, acks -1 when the whole ISR has. Versions 0–2 may b
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from broker_core.errors import CloseConnection, CorruptData, ErrorCode, KafkaError
 from broker_core.handlers.produced import Produced
 from broker_core.handlers.registry import Action, Answer, Frame, Later, Operation, Request, Resource, handler
+from broker_core.handlers.txn_codes import unverified
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
@@ -22,13 +23,17 @@ from broker_core.records.compression import Codec
 from broker_core.records.header import TRANSACTIONAL_BIT
 from broker_core.records.legacy import is_legacy, up_converting
 from broker_core.storage.log import AppendOrigin
+from broker_core.transactions.transaction import Producer
 
 BATCHES_ONLY_SINCE = 3
 ZSTD_SINCE = 7
+ABORTABLE_SINCE = 11
 LEAST_MESSAGE_BYTES = 14
 _LENGTH = struct.Struct(">i")
 _LENGTH_AT, _MAGIC_AT, _ATTRIBUTES_AT, _COUNT_AT, _HEADER_BYTES = 8, 16, 21, 57, 61
 _LENGTH_END = 12
+_PRODUCER = struct.Struct(">qh")
+_PRODUCER_AT = 43
 
 
 def _needs(request: Request) -> Iterable[Action]:
@@ -46,6 +51,7 @@ async def handle(request: Request) -> Answer:
         return _refused(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     rows: dict[TopicPartition, ProducedPartition] = {}
     batches: dict[TopicPartition, bytes | memoryview] = {}
+    transactional: list[TopicPartition] = []
     converted: list[TopicPartition] = []
     budget = request.broker.replicas.workbench.budget()
     for topic in body.topic_data:
@@ -58,8 +64,13 @@ async def handle(request: Request) -> Answer:
                     converted.append(tp)
                 else:
                     batches[tp] = records
+                    if records[_ATTRIBUTES_AT + 1] & TRANSACTIONAL_BIT:
+                        transactional.append(tp)
             except KafkaError as error:
                 rows[tp] = ProducedPartition(tp.partition, int(error.code), error_message=error.message)
+    if transactional:
+        rows |= await _unverified(request, {tp: batches[tp] for tp in transactional})
+        batches = {tp: data for tp, data in batches.items() if tp not in rows}
     begun = await request.broker.replicas.appending.begin(
         batches, acks=body.acks, timeout_ms=millis(body.timeout), origin=AppendOrigin.CLIENT, budget=budget, made_here=converted
     )
@@ -91,6 +102,22 @@ def _is_transactional(records: memoryview | None) -> bool:
     return records is not None and enough and records[_MAGIC_AT] == 2 and bool(records[_ATTRIBUTES_AT + 1] & TRANSACTIONAL_BIT)
 
 
+async def _unverified(request: Request, batches: Mapping[TopicPartition, bytes | memoryview]) -> dict[TopicPartition, ProducedPartition]:
+    """Those partitions in which the producer's transaction may not begin. A request of several producers is refused, as in Kafka."""
+    producers = {Producer(*_PRODUCER.unpack_from(data, _PRODUCER_AT)) for data in batches.values()}
+    if len(producers) > 1:
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING, f"a request with batches of {len(producers)} transactional producers")
+    codes = await request.broker.verifier.refused(request.body.transactional_id, producers.pop(), list(batches))
+    told = {
+        tp: unverified(code, unheard=ErrorCode.NOT_ENOUGH_REPLICAS, knows_abortable=request.version >= ABORTABLE_SINCE)
+        for tp, code in codes.items()
+    }
+    return {
+        tp: ProducedPartition(tp.partition, int(code), error_message=f"the transaction may not begin in {tp}: {codes[tp].name}")
+        for tp, code in told.items()
+    }
+
+
 def _refused(request: Request, code: ErrorCode) -> Answer:
     """The same failure for every partition of the request."""
     wanted = [TopicPartition(topic.name, data.index) for topic in request.body.topic_data for data in topic.partition_data]
@@ -112,8 +139,6 @@ def _checked(request: Request, tp: TopicPartition, records: memoryview | None) -
     if len(records) < _HEADER_BYTES:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{len(records)} bytes for {tp} are no record batch")
     records = _one_batch(tp, records)
-    if _is_transactional(records):
-        raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"the producer of the records for {tp} has no ongoing transaction")
     if request.version < ZSTD_SINCE and records[_ATTRIBUTES_AT + 1] & 7 == Codec.ZSTD:
         raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"Produce v{request.version} must not bring zstd; v{ZSTD_SINCE} may")
     return records

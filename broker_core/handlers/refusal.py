@@ -16,7 +16,11 @@ from broker_core.protocol.schema import EntitySpec, Side, message_spec
 
 ROWS_TOO = (ApiKey.ELECT_LEADERS,)
 """Clients look for NOT_CONTROLLER in its rows though it stands at the top."""
-_NAMES = ("name", "topic", "topic_name", "topic_id", "index", "partition", "partition_index", "partition_id", "group_id", "key")
+_NAMES = (
+    *("name", "topic", "topic_name", "topic_id", "index", "partition", "partition_index", "partition_id", "group_id", "key"),
+    *("transactional_id", "producer_id"),
+)
+_CODES = ("error_code", "partition_error_code")
 _NAMES_OF_RESOURCES = ("resource_type", "resource_name")
 _OTHER_NAMES = {"topic_name": "name", "partition_index": "partition"}
 """What the request calls it where that is not the answer's name."""
@@ -27,7 +31,7 @@ def refused(request: Request, error: KafkaError) -> Payload:
     if request.header.api_key == ApiKey.PRODUCE and request.body.acks == 0:
         raise CloseConnection(f"a request without an answer is refused: {error.message}")
     spec = message_spec(request.header.api_key, request.version, Side.RESPONSE)
-    told = {"error_code": int(error.code), "error_message": error.message}
+    told = {name: int(error.code) for name in _CODES} | {"error_message": error.message}
     if request.header.api_key in ROWS_TOO or not any(field.name == "error_code" for field in spec.fields):
         return told | _rows_of(spec, request.body, told)
     return told
@@ -42,7 +46,7 @@ def _rows_of(spec: EntitySpec, asked: Any, told: dict[str, Any]) -> dict[str, An
 
 
 def _has_code(spec: EntitySpec) -> bool:
-    return any(field.name == "error_code" or (field.nested is not None and _has_code(field.nested)) for field in spec.fields)
+    return any(field.name in _CODES or (field.nested is not None and _has_code(field.nested)) for field in spec.fields)
 
 
 def _rows_asked(asked: Any, spec: EntitySpec) -> Iterator[Any]:

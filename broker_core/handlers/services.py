@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from broker_core.telemetry.feed import StateFeed
     from broker_core.telemetry.log_looks import LogLooks
     from broker_core.telemetry.metrics import BrokerMetrics
+    from broker_core.transactions.coordinator import TransactionCoordinator
     from broker_core.transactions.producer_ids import ProducerIds
+    from broker_core.transactions.verifier import Verifier
 
 
 class BrokerServices(Struct):
@@ -37,6 +39,8 @@ class BrokerServices(Struct):
     replicas: ReplicaManager
     groups: GroupCoordinator
     producer_ids: ProducerIds
+    transactions: TransactionCoordinator
+    verifier: Verifier
     controller: Controller
     admin: AdminService
     channels: ChannelPool

@@ -12,10 +12,12 @@ from msgspec import Struct
 from broker_core.errors import ErrorCode, KafkaError, RecordsRefused
 from broker_core.model import INTERNAL_TOPICS, NO_EPOCH, TopicPartition
 from broker_core.records.budget import Budget, BudgetSpent, refusal
+from broker_core.records.header import parse_header
 from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.delayed_requests import DelayedOffsets
 from broker_core.replication.partition import ACKS_ALL, Partition
 from broker_core.replication.refused_sequences import RefusedSequences
+from broker_core.replication.txn_verification import TxnVerification
 from broker_core.seams import Node
 from broker_core.storage.log import AppendInfo, AppendOrigin, PartitionLog
 from broker_core.storage.validation.log_validator import ValidationResult, must_validate, validate_headers, validating
@@ -97,12 +99,20 @@ class Begun(Struct):
 class Appending:
     """`hosted` gives the partition here or raises what the client has to be told."""
 
-    def __init__(self, node: Node, delayed: DelayedOperations, hosted: Callable[[TopicPartition], Partition], workbench: Workbench) -> None:
+    def __init__(
+        self,
+        node: Node,
+        delayed: DelayedOperations,
+        hosted: Callable[[TopicPartition], Partition],
+        workbench: Workbench,
+        verification: TxnVerification,
+    ) -> None:
         self._clock = node.clock
         self._delayed = delayed
         self._hosted = hosted
         self._workbench = workbench
         self._refused = RefusedSequences()
+        self.verification = verification
 
     async def begin(
         self,
@@ -136,6 +146,7 @@ class Appending:
     ) -> AppendInfo:
         """Appends at once with the conditions of acks=all; `wait_replicated` waits for the rest. Raises `KafkaError`."""
         partition = self._hosted(tp)
+        self.verification.check(partition, parse_header(data))
         info, moved = partition.append(data, origin, acks=ACKS_ALL, expected_epoch=expected_leader_epoch)
         self._delayed.moved(partition, moved)
         return info
@@ -161,7 +172,11 @@ class Appending:
             validated = await self._validated(partition, data, terms) if terms.origin is AppendOrigin.CLIENT else None
             if partition.log is not None:
                 self._refused.check(tp, data, partition.log.producer_state, self._clock.monotonic_ms())
+            for found in validated.batches if validated is not None else ():
+                self.verification.check(partition, found.header)
             info, moved = partition.append(data, terms.origin, acks=terms.acks, validated=validated)
+            if terms.origin is AppendOrigin.COORDINATOR:
+                self.verification.ended(tp, parse_header(data).producer_id)
         except KafkaError as error:
             self._refused.note(tp, data, error, self._clock.monotonic_ms())
             return _refused(error, partition)

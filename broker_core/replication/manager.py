@@ -45,6 +45,7 @@ from broker_core.replication.serving.fetch_session import FetchSession, Partitio
 from broker_core.replication.serving.fetch_session_cache import FetchSessionCache
 from broker_core.replication.serving.fetching import Fetching
 from broker_core.replication.serving.partition_reader import LocalReader
+from broker_core.replication.txn_verification import TxnVerification
 from broker_core.seams import Node
 from broker_core.storage.folder.log_dir import LogDirFailure
 from broker_core.storage.manager import LogManager
@@ -103,7 +104,8 @@ class ReplicaManager:
         self.roles.on_put_off = self._ask_again.begin
         self.control_work = ControlWork()
         self.workbench = logs.workbench
-        self.appending = Appending(node, self.delayed, self.partitions.hosted, self.workbench)
+        self.verification = TxnVerification(lambda: config.current.transaction_partition_verification_enable)
+        self.appending = Appending(node, self.delayed, self.partitions.hosted, self.workbench, self.verification)
         reader = LocalReader(node, config, metadata, self.delayed, hosted=self.partitions.hosted, quota=leader_quota(broker_id, config))
         self._fetching = Fetching(config, self.delayed, reader, awaited)
         self.lookups = Lookups(self.partitions.hosted, self.workbench)

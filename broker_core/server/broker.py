@@ -48,7 +48,9 @@ from broker_core.telemetry.log_looks import LogLooks
 from broker_core.telemetry.metrics import BrokerMetrics
 from broker_core.telemetry.prometheus import Gauge
 from broker_core.telemetry.source import BrokerStateSource
+from broker_core.transactions.coordinator import TransactionCoordinator
 from broker_core.transactions.producer_ids import ProducerIds
+from broker_core.transactions.verifier import Verifier
 
 log = logging.getLogger(__name__)
 
@@ -118,6 +120,7 @@ class Broker:
         await self.services.logs.start()
         self._logs_are_open = True
         self.services.groups.start()
+        self.services.transactions.start()
         self.services.replicas.start()
         await self._listen()
         await self._registration.start()
@@ -170,6 +173,7 @@ class Broker:
             await self.vigil.stop()
             await self._registration.stop()
             services.groups.close()
+            services.transactions.close()
             await services.replicas.shutdown()
             await services.controller.stop()
             services.channels.close_all()
@@ -208,6 +212,8 @@ class Broker:
         epoch = lambda: self._registration.epoch  # noqa: E731
         replicas = ReplicaManager(node, broker_id, config, logs, metadata, broker_epoch=epoch, channels=channels, flaws=self._flaws)
         groups = GroupCoordinator(node, config, replicas, metadata)
+        producer_ids = ProducerIds(node, broker_id)
+        transactions = TransactionCoordinator(node, config, replicas, metadata, channels=channels, producer_ids=producer_ids)
         controller = Controller(node, broker_id, config, ChannelSender(node, channels, config))
         self.source = BrokerStateSource(broker_id, replicas, groups, controller, logs, self.metrics, epoch)
         feed = StateFeed(node, self.source, epoch)
@@ -222,7 +228,9 @@ class Broker:
             metadata=metadata,
             replicas=replicas,
             groups=groups,
-            producer_ids=ProducerIds(node, broker_id),
+            producer_ids=producer_ids,
+            transactions=transactions,
+            verifier=Verifier(config, metadata, channels, replicas=replicas, coordinator=transactions),
             controller=controller,
             admin=AdminService(node, config, metadata, broker_id),
             channels=channels,

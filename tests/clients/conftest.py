@@ -16,7 +16,7 @@ from tests.support.shared import healed, running
 _numbers = itertools.count()
 
 
-SETTINGS = {"zookeeper.session.timeout.ms": "10000"}
+SETTINGS = {"zookeeper.session.timeout.ms": "10000", "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500"}
 """A kill is acted on at once, long before a session ends, on a slow machine too; only a pause waits for that."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -50,15 +50,6 @@ def test_an_idempotent_producer_numbers_its_batches(cluster: TestCluster, new_to
     topic = new_topic(partitions=1)
     delivered = produce(cluster, topic, [b"%d" % n for n in range(500)], **{"enable.idempotence": True})
     assert sorted(message.offset() for message in delivered) == list(range(500))
-
-
-def test_transactions_are_refused_at_once(cluster: TestCluster) -> None:
-    """The error is final to the client, which would otherwise ask until its own time is over."""
-    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "transactional.id": "t"})
-    with pytest.raises(KafkaException) as refused:
-        producer.init_transactions(600)
-    error = refused.value.args[0]
-    assert (error.code(), error.fatal()) == (KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, True)
 
 
 def test_headers_keys_timestamps_and_tombstones(cluster: TestCluster, new_topic: NewTopic) -> None:

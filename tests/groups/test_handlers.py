@@ -365,16 +365,16 @@ def test_find_coordinator(version):
 
 @pytest.mark.parametrize("version", versions(find_coordinator)[1:])
 def test_find_coordinator_of_other_kinds(version):
-    """Transactions are refused for good: what may be retried is retried for ever. Share groups are known since v6."""
+    """Share groups are known since v6."""
 
     async def scenario(cluster):
         client = client_of(cluster)
         errors = []
-        for kind in (1, 2, 9):
+        for kind in (2, 9):
             answer = await client.call(find_coordinator.handle, version, key="x", key_type=kind, coordinator_keys=["x"])
             errors.append(coordinator_of(answer, version).error_code)
         share = E.COORDINATOR_NOT_AVAILABLE if version >= 6 else E.INVALID_REQUEST
-        assert errors == [E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, share, E.INVALID_REQUEST]
+        assert errors == [share, E.INVALID_REQUEST]
 
     simulate(scenario)
 
@@ -494,9 +494,8 @@ def test_init_producer_id(version):
         client = client_of(cluster)
         answers = [await client.call(init_producer_id.handle, version, transactional_id=None, transaction_timeout=0) for _ in range(2)]
         assert [(one.error_code, one.producer_id, one.producer_epoch) for one in answers] == [(E.NONE, 0, 0), (E.NONE, 1, 0)]
-        for transactional_id, error in (("t", E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ("", E.INVALID_REQUEST)):
-            refused = await client.call(init_producer_id.handle, version, transactional_id=transactional_id, transaction_timeout=0)
-            assert (refused.error_code, refused.producer_id, refused.producer_epoch) == (error, -1, -1)
+        refused = await client.call(init_producer_id.handle, version, transactional_id="", transaction_timeout=0)
+        assert (refused.error_code, refused.producer_id, refused.producer_epoch) == (E.INVALID_REQUEST, -1, -1)
         if version >= 3:
             odd = await client.call(init_producer_id.handle, version, transaction_timeout=0, producer_id=4, producer_epoch=-1)
             assert odd.error_code == E.INVALID_REQUEST

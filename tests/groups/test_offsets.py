@@ -80,10 +80,26 @@ def test_offset_removed_during_a_commit_stays_removed():
 
 def test_open_transactions_make_offsets_unstable():
     offsets = GroupOffsets()
-    offsets.load_open_transaction(7, {T0: Committed(3, commit(1))})
+    offsets.stage(7, {T0: Committed(3, commit(1))})
     assert offsets.is_unstable(T0)
     assert not offsets.has_only([])
     assert offsets.has_only([T0])
+    assert (offsets.topics, offsets.producers) == ([T0.topic], [7])
+
+
+@pytest.mark.spec("G5")
+def test_the_end_of_a_transaction_decides_on_what_was_staged():
+    """Against a commit outside of it the later record counts, not the later marker: so does a reload."""
+    offsets = GroupOffsets()
+    committed(offsets, T0, commit(5), 10)
+    offsets.stage(7, {T0: Committed(3, commit(1)), T1: Committed(4, commit(2))})
+    offsets.stage(8, {T1: Committed(6, commit(9))})
+    assert offsets.end_transaction(8, commit=False) == [T1]
+    assert offsets.get(T1) is None
+    assert offsets.end_transaction(7, commit=True) == [T0, T1]
+    assert (offsets.get(T0), offsets.get(T1)) == (commit(5), commit(2))
+    assert not offsets.is_unstable(T1)
+    assert offsets.end_transaction(7, commit=True) == [], "the marker came again"
 
 
 def with_offsets(group: Group, **offsets: OffsetCommit) -> None:

@@ -23,7 +23,10 @@ KEYS = [ApiKey(row.key) for row in REGISTRY.advertised()]
 VERSIONS = [(ApiKey(row.key), version) for row in REGISTRY.advertised() for version in range(row.min_version, row.max_version + 1)]
 TOPIC_ID = UUID(int=7)
 ON_CLUSTER = {
-    Operation.CLUSTER_ACTION: {ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN},
+    Operation.CLUSTER_ACTION: {
+        *(ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN),
+        ApiKey.WRITE_TXN_MARKERS,
+    },
     Operation.ALTER: {
         *(ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS, ApiKey.ALTER_REPLICA_LOG_DIRS),
         *(ApiKey.ELECT_LEADERS, ApiKey.ALTER_PARTITION_REASSIGNMENTS),
@@ -36,8 +39,8 @@ ON_CLUSTER = {
     Operation.IDEMPOTENT_WRITE: {ApiKey.INIT_PRODUCER_ID},
 }
 ON_TOPIC = {
-    Operation.READ: {ApiKey.FETCH, ApiKey.DESCRIBE_PRODUCERS, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_DELETE},
-    Operation.WRITE: {ApiKey.PRODUCE},
+    Operation.READ: {ApiKey.FETCH, ApiKey.DESCRIBE_PRODUCERS, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_DELETE, ApiKey.TXN_OFFSET_COMMIT},
+    Operation.WRITE: {ApiKey.PRODUCE, ApiKey.ADD_PARTITIONS_TO_TXN},
     Operation.CREATE: {ApiKey.CREATE_TOPICS},
     Operation.ALTER: {ApiKey.CREATE_PARTITIONS},
     Operation.DELETE: {ApiKey.DELETE_TOPICS, ApiKey.DELETE_RECORDS},
@@ -46,9 +49,16 @@ ON_TOPIC = {
     Operation.ALTER_CONFIGS: {ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS},
 }
 ON_GROUP = {
-    Operation.READ: {ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.LEAVE_GROUP, ApiKey.OFFSET_COMMIT},
+    Operation.READ: {
+        *(ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.LEAVE_GROUP, ApiKey.OFFSET_COMMIT),
+        *(ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.TXN_OFFSET_COMMIT),
+    },
     Operation.DESCRIBE: {ApiKey.DESCRIBE_GROUPS, ApiKey.FIND_COORDINATOR, ApiKey.OFFSET_FETCH},
     Operation.DELETE: {ApiKey.DELETE_GROUPS, ApiKey.OFFSET_DELETE},
+}
+ON_TRANSACTION = {
+    Operation.WRITE: {ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.END_TXN, ApiKey.TXN_OFFSET_COMMIT},
+    Operation.DESCRIBE: {ApiKey.DESCRIBE_TRANSACTIONS},
 }
 CONTROLLERS = {
     *(ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS, ApiKey.ELECT_LEADERS, ApiKey.CONTROLLED_SHUTDOWN),
@@ -83,8 +93,15 @@ def request(key: ApiKey, version: int, **more: Any) -> Request:
     )
 
 
-def wanted(key: ApiKey) -> set[tuple[Operation, Resource, str]]:
-    tables = ((ON_CLUSTER, Resource.CLUSTER, "kafka-cluster"), (ON_TOPIC, Resource.TOPIC, TOPIC), (ON_GROUP, Resource.GROUP, "g"))
+def wanted(key: ApiKey, version: int) -> set[tuple[Operation, Resource, str]]:
+    if key is ApiKey.ADD_PARTITIONS_TO_TXN and version >= 4:
+        return {(Operation.CLUSTER_ACTION, Resource.CLUSTER, "kafka-cluster")}  # brokers alone ask so
+    tables = (
+        (ON_CLUSTER, Resource.CLUSTER, "kafka-cluster"),
+        (ON_TOPIC, Resource.TOPIC, TOPIC),
+        (ON_GROUP, Resource.GROUP, "g"),
+        (ON_TRANSACTION, Resource.TRANSACTIONAL_ID, "t"),
+    )
     return {(operation, resource, name) for table, resource, name in tables for operation, keys in table.items() if key in keys}
 
 
@@ -93,7 +110,7 @@ def test_what_a_request_needs_leave_for(key: ApiKey, version: int) -> None:
     handler = REGISTRY.find(key, version)
     assert handler is not None
     asked = request(key, version)
-    assert {action[:3] for action in handler.needs(asked)} == wanted(key)
+    assert {action[:3] for action in handler.needs(asked)} == wanted(key, version)
     assert AllowAll().denied(asked, handler.needs) is None
 
 
@@ -146,12 +163,12 @@ def test_a_whole_request_is_refused_in_words_its_client_knows(key: ApiKey, versi
 
 def named_and_refused(row: Any) -> bool:
     """The code here, or in all rows further inside; what is named is what the request names."""
-    named = {TOPIC, TOPIC_ID, "g"} & {value for value in row if isinstance(value, (str, UUID))}
+    named = {TOPIC, TOPIC_ID, "g", "t"} & {value for value in row if isinstance(value, (str, UUID))}
     inside = [one for value in row if isinstance(value, tuple) for one in value]
-    code = getattr(row, "error_code", None)
-    if code is None:
-        return bool(named) and bool(inside) and all(getattr(one, "error_code", None) == ErrorCode.NOT_CONTROLLER for one in inside)
+    code = getattr(row, "error_code", getattr(row, "partition_error_code", None))
     has_name = any(name in row._fields for name in ("name", "topic", "group_id", "key"))
+    if code is None:
+        return (bool(named) or not has_name) and bool(inside) and all(named_and_refused(one) for one in inside)
     return code == ErrorCode.NOT_CONTROLLER and (bool(named) or not has_name)
 
 

@@ -66,6 +66,13 @@ ADVERTISED = {
     ApiKey.DESCRIBE_DELEGATION_TOKEN: (0, 3),
     ApiKey.DESCRIBE_CLIENT_QUOTAS: (0, 1),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: (0, 0),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (0, 5),
+    ApiKey.ADD_OFFSETS_TO_TXN: (0, 4),
+    ApiKey.END_TXN: (0, 4),
+    ApiKey.WRITE_TXN_MARKERS: (0, 1),
+    ApiKey.TXN_OFFSET_COMMIT: (0, 4),
+    ApiKey.DESCRIBE_TRANSACTIONS: (0, 0),
+    ApiKey.LIST_TRANSACTIONS: (0, 1),
 }
 
 TOPIC = "walked"
@@ -80,6 +87,9 @@ def payloads(topic_id: UUID | None, version: int) -> dict[ApiKey, dict[str, Any]
     created = {"name": f"new-{version}", "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
     acl = {"resource_type": 2, "resource_name": TOPIC, "principal": "User:a", "host": "*", "operation": 3, "permission_type": 3}
     acl_filter = {"resource_type_filter": 2, "operation": 1, "permission_type": 1}
+    producer = {"transactional_id": "t", "producer_id": 7, "producer_epoch": 0, "group_id": "g"}
+    written = [{"name": TOPIC, "partitions": [0]}]
+    committed = {"committed_offset": 0, "committed_leader_epoch": -1, "committed_metadata": ""}
     return {
         ApiKey.PRODUCE: {
             "acks": 1,
@@ -128,6 +138,35 @@ def payloads(topic_id: UUID | None, version: int) -> dict[ApiKey, dict[str, Any]
         ApiKey.DESCRIBE_DELEGATION_TOKEN: {"owners": None},
         ApiKey.DESCRIBE_CLIENT_QUOTAS: {"components": [], "strict": False},
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: {"users": None},
+        ApiKey.ADD_PARTITIONS_TO_TXN: {
+            "v3_and_below_transactional_id": "t",
+            "v3_and_below_producer_id": 7,
+            "v3_and_below_producer_epoch": 0,
+            "v3_and_below_topics": written,
+            "transactions": [producer | {"verify_only": False, "topics": written}],
+        },
+        ApiKey.ADD_OFFSETS_TO_TXN: producer,
+        ApiKey.END_TXN: producer | {"committed": True},
+        ApiKey.WRITE_TXN_MARKERS: {
+            "markers": [
+                {
+                    "producer_id": 7,
+                    "producer_epoch": 0,
+                    "transaction_result": True,
+                    "topics": [{"name": TOPIC, "partition_indexes": [0]}],
+                    "coordinator_epoch": 0,
+                }
+            ]
+        },
+        ApiKey.TXN_OFFSET_COMMIT: producer
+        | {
+            "generation_id": -1,
+            "member_id": "",
+            "group_instance_id": None,
+            "topics": [{"name": TOPIC, "partitions": [tp | committed]}],
+        },
+        ApiKey.DESCRIBE_TRANSACTIONS: {"transactional_ids": ["t"]},
+        ApiKey.LIST_TRANSACTIONS: {"state_filters": [], "producer_id_filters": [], "duration_filter": -1},
     }
 
 
@@ -143,6 +182,10 @@ EXPECTED = {
     ApiKey.RENEW_DELEGATION_TOKEN: {ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED},
     ApiKey.EXPIRE_DELEGATION_TOKEN: {ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED},
     ApiKey.DESCRIBE_DELEGATION_TOKEN: {ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED},
+    ApiKey.ADD_OFFSETS_TO_TXN: {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR},
+    ApiKey.END_TXN: {ErrorCode.NOT_COORDINATOR},
+    ApiKey.TXN_OFFSET_COMMIT: {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS},
+    ApiKey.DESCRIBE_TRANSACTIONS: {ErrorCode.NOT_COORDINATOR},
 }
 """What a request that asks for nothing harmful may be told."""
 

@@ -1,0 +1,69 @@
+"""Whether a transaction may begin in a partition: only where its coordinator counts the partition in (KIP-890).
+
+A producer's batch may arrive after its transaction's marker. Taken then, it would begin a transaction that nobody ends, and hold every
+reader of committed records up for ever. So before the first batch of a transaction the coordinator is asked; what is here lies between
+its answer and the append. A marker that comes meanwhile takes the answer's worth away, as does a change of the leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.model import TopicPartition
+from broker_core.records.header import BatchHeader
+from broker_core.replication.partition import Partition
+from broker_core.storage.producer_state import ProducerStateManager
+
+
+class Guard(Struct, eq=False):
+    """One question to the coordinator. It is confirmed by the answer that the partition is in the transaction."""
+
+    leader_epoch: int
+    confirmed: bool = False
+
+
+class TxnVerification:
+    """Of one broker. `enabled` reads `transaction.partition.verification.enable`."""
+
+    def __init__(self, enabled: Callable[[], bool]) -> None:
+        self._enabled = enabled
+        self._guards: dict[tuple[TopicPartition, int], Guard] = {}
+
+    def begin(self, partition: Partition, producer_id: int) -> Guard | None:
+        """The guard of the question that is now to be asked; None where none is needed: the transaction is open there already."""
+        if not self._enabled() or partition.log is None or is_open(partition.log.producer_state, producer_id):
+            return None
+        return self._guards.setdefault((partition.tp, producer_id), Guard(partition.leader_epoch))
+
+    def drop(self, tp: TopicPartition, producer_id: int, guard: Guard) -> None:
+        """The coordinator denied it."""
+        if self._guards.get((tp, producer_id)) is guard:
+            del self._guards[tp, producer_id]
+
+    def confirm(self, tp: TopicPartition, producer_id: int, guard: Guard) -> None:
+        """The coordinator's answer is worth nothing once a marker has come."""
+        guard.confirmed = self._guards.get((tp, producer_id)) is guard
+
+    def check(self, partition: Partition, header: BatchHeader) -> None:
+        """Just before an append. `KafkaError` INVALID_TXN_STATE for a batch that would begin a transaction nobody has confirmed."""
+        if not header.is_transactional or header.is_control:
+            return
+        guard = self._guards.pop((partition.tp, header.producer_id), None)
+        if not self._enabled() or partition.log is None or is_open(partition.log.producer_state, header.producer_id):
+            return
+        if guard is None or not guard.confirmed or guard.leader_epoch != partition.leader_epoch:
+            raise KafkaError(
+                ErrorCode.INVALID_TXN_STATE, f"producer {header.producer_id} has no transaction that {partition.tp} is known to be in"
+            )
+
+    def ended(self, tp: TopicPartition, producer_id: int) -> None:
+        """A marker is in the partition's log."""
+        self._guards.pop((tp, producer_id), None)
+
+
+def is_open(producers: ProducerStateManager, producer_id: int) -> bool:
+    entry = producers.entries.get(producer_id)
+    return entry is not None and entry.txn_first_offset >= 0
