@@ -36,7 +36,7 @@ export class Feed extends EventTarget {
     if (this.url === url || this.ended) return;
     this.url = url;
     clearTimeout(this.timer);
-    this.socket.close();
+    leave(this.socket);
     this.open();
   }
 
@@ -113,4 +113,9 @@ export class Feed extends EventTarget {
     }
     this.dispatchEvent(new Event("age"));
   }
+}
+
+// One that is still connecting is closed once it is open: closed before, it would be an error in the console.
+function leave(socket) {
+  if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close(); else socket.close();
 }

@@ -199,6 +199,7 @@ def test_what_is_live_is_not_read_out(page: Page, system: ConsoleSystem) -> None
     """Only what a person did, or rare things, are announced: the figures and ladders of an open page are not."""
     for path in PATHS.values():
         visit(page, system, path)
+        expect(page.locator("#found[hx-get]")).to_have_count(0, timeout=60_000)
         loud = page.locator('main :is([aria-live="polite"], [aria-live="assertive"], [role="status"], [role="alert"], [role="log"])')
         assert loud.locator("[data-field], [data-part], [data-verdict], .rung").count() == 0
         assert loud.locator("xpath=ancestor-or-self::*[@hx-get]").count() == 0

@@ -66,7 +66,7 @@ def test_consumers_read_below_the_mark_followers_to_the_end() -> None:
 
 
 def test_read_committed_stops_at_an_open_transaction() -> None:
-    with ReplicaWorld() as cluster:
+    with ReplicaWorld(overrides={"transaction.partition.verification.enable": "false"}) as cluster:
         cluster.create()
         cluster.produce(1, "plain")
 
