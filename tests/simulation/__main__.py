@@ -21,6 +21,7 @@ def main() -> int:
     parser.add_argument("--suspicions", type=int, default=0, help="wrong suspicions of a death per run")
     parser.add_argument("--sessions-only", action="store_true", help="nobody acts on a death before the session ends")
     parser.add_argument("--ahead", type=int, default=1, help="requests that a producer has on its way at a time (5 at most)")
+    parser.add_argument("--writers", type=int, default=0, help="producers that write in transactions, two by two with one id")
     parser.add_argument("--verbose", action="store_true", help="show what the brokers log")
     options = parser.parse_args()
     handler = logging.StreamHandler() if options.verbose else logging.NullHandler()
@@ -28,8 +29,14 @@ def main() -> int:
     totals: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
     failed = 0
     for seed in range(options.seed, options.seed + options.runs):
-        early = not options.sessions_only
-        outcome = run(seed, faults=options.faults, suspicions=options.suspicions, early=early, ahead=options.ahead)
+        outcome = run(
+            seed,
+            faults=options.faults,
+            suspicions=options.suspicions,
+            early=not options.sessions_only,
+            ahead=options.ahead,
+            writers=options.writers,
+        )
         totals.update(outcome.faults)
         totals.update(outcome.events)
         failed += bool(outcome.violations)

@@ -22,13 +22,14 @@ from broker_core.controller import backlog
 from broker_core.model import TopicPartition
 from broker_core.replication import roles
 from broker_core.replication.flaws import NO_FLAWS, Flaws
-from tests.simulation import control_faults
+from tests.simulation import control_faults, transactions
 from tests.simulation.checks import Watch, final_violations, running
 from tests.simulation.control_faults import ControlFaults
 from tests.simulation.faults import DISK_KINDS, KINDS, SCENARIOS, Faults
 from tests.simulation.members import Group
 from tests.simulation.moves import Operator, assigned, is_moving
 from tests.simulation.suspicions import WrongSuspicions
+from tests.simulation.transactions import CommittedReader, TransactionalProducer, TransactionHistory
 from tests.simulation.workload import Client, History, produce, produce_ahead, read
 from tests.support.broker_cluster import BrokerCluster
 
@@ -68,7 +69,7 @@ _OF_SUSPICIONS = {
 }
 """Seldom without wrong suspicions."""
 COUNTED = (*KINDS, *SCENARIOS, *control_faults.KINDS, *_EVENTS.values(), *_OTHER_EVENTS)
-"""Everything that a run counts; over sixty seeds none of it may be missing."""
+"""Everything that a run counts; over forty seeds none of it may be missing."""
 
 
 @dataclass
@@ -105,16 +106,28 @@ class EventCounter(logging.Handler):
             self.counts["leaders elected"] += 1
 
 
-def run(seed: int, *, faults: int = FAULTS, flaws: Flaws = NO_FLAWS, suspicions: int = 0, early: bool = True, ahead: int = 1) -> Outcome:
-    """The same seed, the same run. Brokers act on deaths before sessions end if `early`; `suspicions` times they are wrong. Producers
-    have `ahead` requests on their way at a time."""
+@dataclass(frozen=True)
+class Terms:
+    """What a run is besides its seed. Brokers act on deaths before sessions end if `early`; `suspicions` times they are wrong.
+    Producers have `ahead` requests on their way at a time, and `writers` others write in transactions."""
+
+    faults: int = FAULTS
+    flaws: Flaws = NO_FLAWS
+    suspicions: int = 0
+    early: bool = True
+    ahead: int = 1
+    writers: int = 0
+
+
+def run(seed: int, **terms: Any) -> Outcome:
+    """The same seed and `Terms`, the same run."""
     counter, logger = EventCounter(), logging.getLogger("broker_core")
     level = logger.level
     logger.addHandler(counter)
     logger.setLevel(logging.INFO)
     try:
         with _in_single_slices():
-            return _run(Outcome(seed, events=counter.counts), faults, flaws, suspicions, early=early, ahead=ahead)
+            return _run(Outcome(seed, events=counter.counts), Terms(**terms))
     finally:
         logger.removeHandler(counter)
         logger.setLevel(level)
@@ -131,29 +144,32 @@ def _in_single_slices() -> Iterator[None]:
         yield
 
 
-def _run(outcome: Outcome, faults: int, flaws: Flaws, suspicions: int, *, early: bool, ahead: int) -> Outcome:
+def _run(outcome: Outcome, terms: Terms) -> Outcome:
     settings = {"min.insync.replicas": "2", "controller.socket.timeout.ms": str(control_faults.TIMEOUT_MS)}
-    settings |= {} if early else {"highwater.early.failover.enable": "false"}
-    cluster = BrokerCluster(brokers=BROKERS, seed=outcome.seed, flaws=flaws, **settings)
+    settings |= {} if terms.early else {"highwater.early.failover.enable": "false"}
+    settings |= transactions.SETTINGS if terms.writers else {}
+    cluster = BrokerCluster(brokers=BROKERS, seed=outcome.seed, flaws=terms.flaws, **settings)
     world = cluster.world
     try:
         cluster.start_all()
         cluster.create(TOPIC, PARTITIONS, FACTOR)
         history, watch = History(PARTITIONS), Watch(cluster, TOPIC, PARTITIONS)
-        group = _start_clients(cluster, history, ahead)
+        group = _start_clients(cluster, history, terms.ahead)
+        written = _start_writers(cluster, terms.writers)
         tps = [TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)]
         operator = Operator(cluster, tps)
         trouble = Faults(cluster, partial(_healthy, cluster), tps, operator, group)
         outcome.faults = trouble.counts
+        faults = terms.faults
         held_back = ControlFaults(cluster, outcome.seed, FAULT_EVERY_MS * faults)
-        wrong = WrongSuspicions(cluster, outcome.seed, suspicions, FAULT_EVERY_MS * faults, lambda: not trouble.is_power_out())
+        wrong = WrongSuspicions(cluster, outcome.seed, terms.suspicions, FAULT_EVERY_MS * faults, lambda: not trouble.is_power_out())
         trouble.is_misled = wrong.is_under_way
         for number in range(faults):
             world.at(FAULT_EVERY_MS * number + world.random.uniform(0, FAULT_EVERY_MS), trouble.strike)
         world.run_for(FAULT_EVERY_MS * faults + TROUBLE_ENDS_MS)
         trouble.mend_all()
         recovered = world.run_until(lambda: _recovered(cluster) and group.is_settled, RECOVERY_MS)
-        history.stopped = group.history.stopped = True
+        history.stopped = group.history.stopped = written.stopped = True
         read = world.spawn("client", group.read_at_last)
         world.run_for(10_000)
         recovered = recovered and world.run_until(lambda: _recovered(cluster) and _is_level(cluster), RECOVERY_MS)
@@ -164,6 +180,8 @@ def _run(outcome: Outcome, faults: int, flaws: Flaws, suspicions: int, *, early:
         outcome.events["offsets committed"] = group.history.commits
         outcome.faults.update(held_back.counts)
         outcome.faults.update(wrong.counts)
+        if terms.writers:
+            _judge_transactions(outcome, cluster, written, terms.writers)
         _judge(outcome, cluster, history, watch, recovered)
     finally:
         world.close()
@@ -180,6 +198,28 @@ def _start_clients(cluster: BrokerCluster, history: History, ahead: int) -> Grou
     for place in range(MEMBERS):
         cluster.world.spawn("client", lambda node, place=place: group.take_place(node, place))  # type: ignore[misc]
     return group
+
+
+def _start_writers(cluster: BrokerCluster, writers: int) -> TransactionHistory:
+    """With a topic of their own, and a reader of each of its partitions."""
+    history = TransactionHistory()
+    names = tuple(f"b{broker_id}" for broker_id in cluster.ids)
+    if writers:
+        cluster.create(transactions.TOPIC, transactions.PARTITIONS, FACTOR)
+    for place in range(writers):
+        cluster.world.spawn("client", lambda node, place=place: TransactionalProducer(node, place, names, history).run())  # type: ignore[misc]
+    for partition in range(transactions.PARTITIONS if writers else 0):
+        cluster.world.spawn("client", lambda node, partition=partition: CommittedReader(node, partition, names, history).run())  # type: ignore[misc]
+    return history
+
+
+def _judge_transactions(outcome: Outcome, cluster: BrokerCluster, history: TransactionHistory, writers: int) -> None:
+    ended = cluster.world.run_until(lambda: transactions.no_longer_open(cluster), RECOVERY_MS)
+    outcome.violations += [] if ended else ["a transaction hangs: what is after it cannot be read"]
+    outcome.violations += transactions.final_violations(cluster, history, writers) if ended else []
+    outcome.events["transactions committed"] = len(history.committed)
+    outcome.events["transactions aborted"] = len(history.aborted)
+    outcome.events["transactions without an answer"] = len(history.unknown)
 
 
 def _healthy(cluster: BrokerCluster) -> bool:

@@ -1,4 +1,4 @@
-"""The sixty seeds begin when the whole run does: most other tests wait for processes and leave the processors idle."""
+"""The forty seeds begin when the whole run does: most other tests wait for processes and leave the processors idle."""
 
 from __future__ import annotations
 

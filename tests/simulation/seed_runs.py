@@ -1,4 +1,4 @@
-"""Sixty seeds of the simulation in processes that take what others leave of the processors, until they are waited for."""
+"""Forty seeds of the simulation in processes that take what others leave of the processors, until they are waited for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FIRST_SEED = 1
-SEEDS = 60
+SEEDS = 40
 PROCESSES = 2
 
 

@@ -36,7 +36,7 @@ def test_control_requests_that_take_long_and_late_answers_keep_every_invariant()
 def test_a_flaw_put_in_on_purpose_would_be_noticed(flaw: str, seed: int) -> None:
     """Acknowledged records are lost, and the run says so.
 
-    The seeds belong to the sixty of `test_seeds`: counted from 1, so many seeds are needed until the flaw is found
+    The seeds belong to the forty of `test_seeds`: counted from 1, so many seeds are needed until the flaw is found
     (`python -m tests.simulation.find_flaw FLAW` finds them anew).
     """
     outcome = run(seed, flaws=Flaws(**{flaw: True}))

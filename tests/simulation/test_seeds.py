@@ -1,4 +1,4 @@
-"""Sixty seeds of the simulation: no invariant may fall, and all that matters must have happened."""
+"""Forty seeds of the simulation: no invariant may fall, and all that matters must have happened."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def totals(printed: str) -> Counter[str]:
 
 @pytest.mark.spec("A", "C")
 @pytest.mark.timeout(3600)
-def test_sixty_seeds_keep_every_invariant_and_see_every_event(seed_runs: SeedRuns) -> None:
+def test_forty_seeds_keep_every_invariant_and_see_every_event(seed_runs: SeedRuns) -> None:
     """Under every kind of fault, and all that such a run counts did happen."""
     ended = seed_runs.wait()
     found = [violation for _status, printed in ended for violation in violations(printed)]

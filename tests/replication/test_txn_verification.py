@@ -1,0 +1,92 @@
+"""Between the coordinator's answer and the append (KIP-890)."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from broker_core.errors import ErrorCode, KafkaError
+from broker_core.model import TopicPartition
+from broker_core.records.batch import Record, build_batch, parse_header
+from broker_core.records.markers import end_marker
+from broker_core.replication.partition import Partition
+from broker_core.replication.txn_verification import Guard, TxnVerification
+from broker_core.storage.producer_state import ProducerStateEntry
+
+pytestmark = pytest.mark.spec("B17", "G5")
+
+TP, ME = TopicPartition("t", 0), 7
+BATCH = parse_header(build_batch([Record(0, 1, None, b"v", ())], producer_id=ME, producer_epoch=0, base_sequence=0, transactional=True))
+PLAIN = parse_header(build_batch([Record(0, 1, None, b"v", ())], producer_id=ME, producer_epoch=0, base_sequence=0))
+MARKER = parse_header(end_marker(ME, 0, commit=True, coordinator_epoch=0, now_ms=1))
+
+
+def led(epoch: int = 3, *, is_open: bool = False) -> Partition:
+    entries = {ME: ProducerStateEntry(ME, 0, txn_first_offset=5)} if is_open else {}
+    log = SimpleNamespace(producer_state=SimpleNamespace(entries=entries))
+    return cast(Partition, SimpleNamespace(tp=TP, log=log, leader_epoch=epoch))
+
+
+def begun(verification: TxnVerification, partition: Partition) -> Guard:
+    guard = verification.begin(partition, ME)
+    assert guard is not None
+    return guard
+
+
+def refused(verification: TxnVerification, partition: Partition, header: Any = BATCH) -> bool:
+    try:
+        verification.check(partition, header)
+    except KafkaError as error:
+        assert error.code is ErrorCode.INVALID_TXN_STATE
+        return True
+    return False
+
+
+@pytest.fixture
+def verification() -> TxnVerification:
+    return TxnVerification(lambda: True)
+
+
+def test_a_transaction_begins_once_it_is_confirmed(verification: TxnVerification) -> None:
+    partition = led()
+    assert refused(verification, partition)
+    guard = begun(verification, partition)
+    verification.confirm(TP, ME, guard)
+    assert not refused(verification, partition)
+    assert refused(verification, partition), "what was confirmed is good for one beginning"
+
+
+def test_a_marker_meanwhile_takes_the_answers_worth_away(verification: TxnVerification) -> None:
+    partition = led()
+    guard = begun(verification, partition)
+    verification.ended(TP, ME)
+    verification.confirm(TP, ME, guard)
+    assert refused(verification, partition)
+    verification.confirm(TP, ME, begun(verification, partition))
+    verification.ended(TP, ME)
+    assert refused(verification, partition)
+
+
+def test_so_does_another_leadership(verification: TxnVerification) -> None:
+    verification.confirm(TP, ME, begun(verification, led(3)))
+    assert refused(verification, led(4))
+
+
+def test_a_denied_question_is_forgotten(verification: TxnVerification) -> None:
+    partition = led()
+    first = begun(verification, partition)
+    verification.drop(TP, ME, first)
+    assert begun(verification, partition) is not first
+
+
+def test_what_needs_no_question(verification: TxnVerification) -> None:
+    """An open transaction, what is outside of any, markers, and where it is switched off."""
+    assert verification.begin(led(is_open=True), ME) is None
+    assert not refused(verification, led(is_open=True))
+    assert not refused(verification, led(), PLAIN)
+    assert not refused(verification, led(), MARKER)
+    off = TxnVerification(lambda: False)
+    assert off.begin(led(), ME) is None
+    assert not refused(off, led())
