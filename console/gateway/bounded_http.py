@@ -51,9 +51,10 @@ def _connection(url: str) -> http.client.HTTPConnection:
 def _connect(connection: http.client.HTTPConnection, ca_pem: str, end_s: float) -> None:
     """Name, each of its addresses and the handshake share one limit; `connection.sock` is set before each wait: the timer finds it."""
     refused: OSError | None = None
+    encrypted = ssl.create_default_context(cadata=ca_pem or None) if isinstance(connection, http.client.HTTPSConnection) else None
     for family, kind, protocol, _, address in socket.getaddrinfo(connection.host, connection.port, type=socket.SOCK_STREAM):
         _refuse_own_link(str(address[0]))
-        connection.sock = socket.socket(family, kind, protocol)
+        connection.sock = _socket(encrypted, connection.host, socket.socket(family, kind, protocol))
         try:
             connection.sock.settimeout(_left(end_s))
             connection.sock.connect(address)
@@ -63,11 +64,15 @@ def _connect(connection: http.client.HTTPConnection, ca_pem: str, end_s: float) 
             refused = error
     else:
         raise refused or OSError("the name has no address")
-    if isinstance(connection, http.client.HTTPSConnection):
-        context = ssl.create_default_context(cadata=ca_pem or None)
-        connection.sock = context.wrap_socket(connection.sock, server_hostname=connection.host, do_handshake_on_connect=False)
+    if isinstance(connection.sock, ssl.SSLSocket):
+        connection.sock.settimeout(_left(end_s))
         connection.sock.do_handshake()
     connection.sock.settimeout(_left(end_s))
+
+
+def _socket(encrypted: ssl.SSLContext | None, host: str, plain: socket.socket) -> socket.socket:
+    """Encrypted before it is connected: of one that is cut off while it is being made so, nobody would know, nor close it."""
+    return plain if encrypted is None else encrypted.wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
 
 
 def _left(end_s: float) -> float:
@@ -92,8 +97,8 @@ def _cut_off(connection: http.client.HTTPConnection, within_s: float) -> Iterato
 
     def cut() -> None:
         is_over.set()
-        with suppress(OSError, AttributeError):  # none yet, or not connected: `_connect` has the same limit
-            connection.sock.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError, TypeError):  # none yet, or not connected: `_connect` has the same limit
+            socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)  # not TLS's own, which takes the handshake away from under its feet
 
     timer = threading.Timer(within_s, cut)
     timer.daemon = True

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import socket
+import ssl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 
@@ -90,6 +94,21 @@ def test_who_drips_is_left(scheme: str, head: bytes) -> None:
         with pytest.raises(NotHad, match=r"does not answer within 0\.5 s"):
             had(f"{scheme}://127.0.0.1:{one.port}", within_s=LIMIT_S)
         assert one.ended.wait(DRIPS * LIMIT_S / 4), "it was left long before it had done"
+
+
+@pytest.mark.parametrize("late_s", [0.0, 0.2])
+def test_a_slow_beginning_of_tls_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch, late_s: float) -> None:
+    """The time is up before the handshake has begun."""
+    make = ssl.create_default_context
+
+    def slowly(**given: Any) -> ssl.SSLContext:
+        time.sleep(LIMIT_S + late_s)
+        return make(**given)
+
+    monkeypatch.setattr(ssl, "create_default_context", slowly)
+    with server(dripping(b"\x16\x03\x03\x40\x00\x02")) as one, pytest.raises(NotHad, match=r"does not answer within 0\.5 s"):
+        had(f"https://127.0.0.1:{one.port}", within_s=LIMIT_S)
+    gc.collect()
 
 
 @pytest.mark.parametrize(
