@@ -10,7 +10,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
+from unittest import mock
 from urllib.parse import unquote
+
+from console.gateway import schema_registry
+
+PATIENCE_S = 60.0
 
 
 class Registry(ThreadingHTTPServer):
@@ -85,11 +90,13 @@ def _told(schema: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def running_registry(tls: ssl.SSLContext | None = None, user: str = "") -> Iterator[Registry]:
+    """Waited for as long as a stalled machine may need: what the limit of a person's wait does is looked at without a registry."""
     server = Registry(tls, user)
     thread = Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield server
+        with mock.patch.object(schema_registry, "ASK_S", PATIENCE_S):
+            yield server
     finally:
         server.shutdown()
         thread.join()
