@@ -7,6 +7,9 @@ from msgspec import Struct
 
 class Pace(Struct, frozen=True):
     rounds: int
+    fewest_rounds: int
+    seconds: float
+    """That rows of several rounds may take together: a machine that takes longer goes through fewer rounds of each."""
     produce_seconds: float
     java_seconds: float
     most_records: int
@@ -21,6 +24,8 @@ class Pace(Struct, frozen=True):
 
 EARNEST = Pace(
     rounds=5,
+    fewest_rounds=3,
+    seconds=900.0,
     produce_seconds=2.0,
     java_seconds=2.0,
     most_records=2_000_000,
@@ -32,6 +37,8 @@ EARNEST = Pace(
 )
 QUICK = Pace(
     rounds=1,
+    fewest_rounds=1,
+    seconds=900.0,
     produce_seconds=0.5,
     java_seconds=0.5,
     most_records=100_000,

@@ -19,10 +19,11 @@ Three brokers each, over one ZooKeeper, with the same settings (those of Kafka b
 take turns: in each round one kind is asked, then the other, the first of them changing; what is compared is ours by Kafka's *of the same
 round*. Brokers of Kafka run as `kafka-server-start.sh` starts them (1 GB of heap, G1), and are driven until their JVM no longer gets
 faster. Figures are medians, with the least and the greatest in brackets; one without brackets was taken once, as those of many partitions
-are. CPU is that of the three broker processes alone; a request is one of the client's. Clients keep five requests on their way to a
-broker, and wait for nothing unless batches are of 1 MB (10 ms). Latency counts from the moment a record was due; 100 % load is what the
-slower kind takes from the same two clients. *Client-bound*: the client had nearly a core of its own, so the brokers could have done more.
-*Even*: the rounds do not agree who is ahead, or it is less than 5 %. In sync is what brokers tell clients.
+are. A slow machine goes through three rounds of a row, not five. CPU is that of the three broker processes alone; a request is one of the
+client's. Clients keep five requests on their way to a broker, and wait for nothing unless batches are of 1 MB (10 ms). Latency counts
+from the moment a record was due; 100 % load is what the slower kind takes from the same two clients. *Client-bound*: the client had
+nearly a core of its own, so the brokers could have done more. *Even*: the rounds do not agree who is ahead, or it is less than 5 %. In
+sync is what brokers tell clients.
 """
 
 

@@ -26,18 +26,25 @@ Say = Callable[[str], None]
 
 
 class Runner:
-    def __init__(self, lives: Lives, pace: Pace, document: Document, path: Path, say: Say) -> None:
+    def __init__(
+        self, lives: Lives, pace: Pace, document: Document, path: Path, say: Say, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._lives = lives
         self._pace = pace
         self._document = document
         self._path = path
         self._say = say
+        self._clock = clock
 
     def run(self, rows: Sequence[Row], rounds: int) -> int:
-        """How many turns failed; those that stand in the document already are left out."""
+        """How many turns failed. Those in the document already are left out, and later rounds while the run is late."""
         left = [turn for turn in turns(rows, rounds) if not self._document.has(turn[0].name, turn[2].name, turn[1])]
-        failed = 0
+        failed, began, is_late = 0, self._clock(), dict[tuple[str, int], bool]()
         for done, (row, number, kind) in enumerate(left):
+            behind = self._clock() - began - self._pace.seconds * (done + 1) / len(left)
+            if is_late.setdefault((row.name, number), number >= self._pace.fewest_rounds and behind > 0):
+                self._say(f"{done + 1:>4} of {len(left)}  {row.name:<38} {kind.name:<9} round {number + 1}  left out: {behind:.0f} s late")
+                continue
             sample = self._sample(row, number, kind)
             self._document.add(sample)
             results.save(self._document, self._path)

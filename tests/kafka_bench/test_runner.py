@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.kafka_bench import results
 from tests.kafka_bench.kinds import KINDS
@@ -91,6 +92,21 @@ def test_a_turn_that_fails_keeps_its_figures_and_is_tried_again(document: Docume
     assert any("FAILED: ValueError: no more" in line for line in said)
     assert runner(kept, path).run([row("a", lambda turn: None)], 1) == 0
     assert [s.error for s in kept.samples] == [None, None]
+
+
+def test_a_slow_machine_goes_through_fewer_rounds_of_both_kinds(document: Document, tmp_path: Path) -> None:
+    now, asked, said = [0.0], list[int](), list[str]()
+
+    def run(turn: Turn) -> None:
+        now[0] += 40.0 if len(asked) < 4 else 20.0
+        asked.append(turn.number)
+
+    pace = structs.replace(QUICK, fewest_rounds=2, seconds=320.0)
+    one = Runner(NoClusters(), pace, document, tmp_path / "found.json", said.append, lambda: now[0])  # type: ignore[arg-type]
+    assert one.run([row("a", run), row("b", run)], 4) == 0
+    taken = [(name, sum((s.row, s.kind) == (name, kind.name) for s in document.samples)) for name in ("a", "b") for kind in KINDS]
+    assert taken == [("a", 2), ("a", 2), ("b", 4), ("b", 4)]
+    assert sum("left out" in line for line in said) == 4
 
 
 def test_a_turn_without_end_is_ended() -> None:
