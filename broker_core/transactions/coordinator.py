@@ -7,8 +7,9 @@ Every request is first checked: is this broker the id's coordinator, has it been
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from broker_core.client.pool import ChannelPool
@@ -183,13 +184,11 @@ class TransactionCoordinator:
         _, txn = self._existing(transactional_id, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
         return txn
 
-    def transactions(self) -> Mapping[str, Transaction]:
-        """All transactions here by id."""
-        return {name: txn for shard in self.runtime.shards.values() for name, txn in shard.transactions.items()}
-
     def listed(self) -> tuple[ErrorCode, Iterable[Transaction]]:
         """All transactions here; while a partition loads the list is incomplete, and the code says so."""
         if not self._active:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE, ()
         loading = self.runtime.ownership.is_loading_any
-        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE, self.transactions().values()
+        shards = tuple(self.runtime.shards.values())
+        found = chain.from_iterable(shard.transactions.values() for shard in shards)
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE, found

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from tests.bench import browser, disk, lists, live, pages, ratios, recorded, soak, start
+from tests.bench import browser, coordinators, disk, lists, live, pages, ratios, recorded, soak, start
 from tests.bench.figures import Figure, print_table
 from tests.bench.recorded import Recorded
 from tests.bench.world import commit
@@ -19,6 +19,7 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
     "fetch": ratios.fetch,
     "start": start.start,
     "idle": start.idle,
+    "coordinators": coordinators.coordinators,
     "disk": disk.disk,
     "browser": browser.browser,
     "pages": pages.pages,

@@ -45,9 +45,9 @@ def folder(*, in_memory: bool = False) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def single_broker(data: Path) -> Iterator[TestCluster]:
+def single_broker(data: Path, overrides: dict[str, str] | None = None) -> Iterator[TestCluster]:
     """ZooKeeper and broker 1."""
-    cluster = TestCluster(data, SINGLE)
+    cluster = TestCluster(data, SINGLE | (overrides or {}))
     try:
         start_zookeeper(cluster.layout)
         cluster.start(1)

@@ -29,11 +29,20 @@ from tests.chaos.acts import Acts
 from tests.chaos.load import PARTITIONS, Writer
 from tests.chaos.plan import Episode, episodes
 from tests.chaos.system import ChaosSystem
+from tests.chaos.transactional import (
+    LIBRARIES,
+    CommittedReader,
+    TransactionalWriter,
+    committed_in,
+    committed_offset,
+    transaction_violations,
+)
 from tests.chaos.witness import LOOK_SECONDS, Witness
 from tests.support.cluster import eventually
 from tests.support.rest import Rest
 
 WRITERS = {"chaos-idempotent-a": True, "chaos-idempotent-b": True, "chaos-acks-all": False}
+TRANSACTIONAL = {f"chaos-by-{library}": library for library in LIBRARIES}
 WHOLE_SECONDS = 240.0
 AGREE_SECONDS = 60.0
 
@@ -71,26 +80,34 @@ def main() -> int:
 def _run(system: ChaosSystem, options: argparse.Namespace) -> list[str]:
     system.up()
     admin = AdminClient({"bootstrap.servers": system.bootstrap_servers, "log_level": 2})
-    topics = [NewTopic(name, PARTITIONS, 3) for name in WRITERS]
+    topics = [NewTopic(name, PARTITIONS, 3) for name in (*WRITERS, *TRANSACTIONAL)]
     topics += [NewTopic(name, 3, 3, config=config) for name, config in hostile.TOPICS.items()]
     for made in admin.create_topics(topics).values():
         made.result(60)
     rest = system.rest()
     witness = Witness(system, rest)
     writers = [Writer(system.bootstrap_servers, name, idempotent=idempotent) for name, idempotent in WRITERS.items()]
+    transactional = [TransactionalWriter(system.bootstrap_servers, *each) for each in TRANSACTIONAL.items()]
+    readers = {name: CommittedReader(system.bootstrap_servers, name) for name in TRANSACTIONAL}
+    busy: list[Writer | TransactionalWriter | CommittedReader] = [*writers, *transactional, *readers.values()]
     violations: list[str] = []
     with witness.watching():
-        for writer in writers:
-            writer.start()
+        for one in busy:
+            one.start()
         try:
             violations += _befall(system, witness, admin, options)
         finally:
-            for writer in writers:
-                writer.finish()
+            for one in busy:
+                one.finish()
         violations += _final(system, admin, rest, writers)
+        for each in transactional:
+            violations += _of_transactions(system, admin, each, readers[each.topic])
     for writer in writers:
         failed = f"{len(writer.failed)} failed ({writer.failed[0]})" if writer.failed else "none failed"
         print(f"{writer.topic}: {len(writer.acknowledged)} acknowledged, {failed}, longest wait {writer.gap_seconds:.1f} s", flush=True)
+    for each in transactional:
+        ends = f"{len(each.committed)} committed, {len(each.aborted)} aborted, {len(each.unknown)} without an answer"
+        print(f"{each.topic}: {ends}, {each.producers} producers", flush=True)
     print(f"the page answered {witness.answers} looks", flush=True)
     return violations + witness.lost + witness.lies
 
@@ -167,6 +184,20 @@ def _final(system: ChaosSystem, admin: AdminClient, rest: Rest, writers: list[Wr
     except AssertionError:
         violations += found[:10]
     return violations
+
+
+def _of_transactions(system: ChaosSystem, admin: AdminClient, writer: TransactionalWriter, reader: CommittedReader) -> list[str]:
+    """A transaction that its producer has left is aborted once its time is up, and readers get to the end."""
+    try:
+        there = committed_in(system.bootstrap_servers, writer.topic)
+    except TimeoutError as error:
+        return [str(error)]
+    marks = _high_watermarks(admin, [writer.topic])
+    wanted = {partition: marks[writer.topic, partition] for partition in range(PARTITIONS)}
+    logs = {broker_id: system.layout.broker_folder(broker_id) / "log" for broker_id in BROKER_IDS}
+    copies = {broker_id: checks.stored(folder, writer.topic, wanted) for broker_id, folder in logs.items()}
+    found = list(checks.record_violations(writer.topic, writer.committed, copies, idempotent=False))
+    return found + list(transaction_violations(writer, there, reader.read, committed_offset(system.bootstrap_servers, writer.topic)))
 
 
 def _page(rest: Rest, admin: AdminClient, topics: set[str]) -> list[str]:

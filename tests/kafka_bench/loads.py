@@ -79,7 +79,20 @@ class ArrivalTask(Struct, frozen=True, tag=True):
     settle_seconds: float
 
 
-Task = ProduceTask | ConsumeTask | PacedTask | ArrivalTask
+class TransactTask(Struct, frozen=True, tag=True):
+    """Transactions of `records` records of 1 KB each, over all partitions, one after the other for `seconds`; those of the first
+    `settle_seconds` are not counted."""
+
+    bootstrap: str
+    topic: str
+    partitions: int
+    records: int
+    seconds: float
+    settle_seconds: float
+    broker_pids: list[int]
+
+
+Task = ProduceTask | ConsumeTask | PacedTask | ArrivalTask | TransactTask
 
 
 class Throughput(Struct, frozen=True):

@@ -16,7 +16,18 @@ from confluent_kafka import OFFSET_END, Consumer, Message, Producer, TopicPartit
 
 from tests.bench.load import Meter
 from tests.bench.world import cpu_seconds
-from tests.kafka_bench.loads import LARGE_BATCH, SMALL_BATCH, ArrivalTask, ConsumeTask, Latency, PacedTask, ProduceTask, Task, Throughput
+from tests.kafka_bench.loads import (
+    LARGE_BATCH,
+    SMALL_BATCH,
+    ArrivalTask,
+    ConsumeTask,
+    Latency,
+    PacedTask,
+    ProduceTask,
+    Task,
+    Throughput,
+    TransactTask,
+)
 from tests.kafka_bench.statistics import percentile
 
 BATCH_RECORDS = 2000
@@ -148,6 +159,28 @@ def arrivals(task: ArrivalTask) -> Latency:
     return _latency([wait for due, wait in arrived if due >= counted_from])
 
 
+def transact(task: TransactTask) -> Latency:
+    """From the first record of a transaction to the answer to its end."""
+    fixed = {"linger.ms": 5, "transactional.id": f"bench-{task.topic}"}
+    producer = Producer({"bootstrap.servers": task.bootstrap, **fixed})
+    producer.init_transactions(PATIENCE_SECONDS)
+    value, waits = b"x" * PACED_BYTES, list[float]()
+    began = time.monotonic()
+    counted_from, end = began + task.settle_seconds, began + task.settle_seconds + task.seconds
+    counted_began, brokers = began, 0.0
+    while (start := time.monotonic()) < end:
+        if not waits:
+            counted_began, brokers = start, _brokers_cpu(task.broker_pids)
+        producer.begin_transaction()
+        for number in range(task.records):
+            producer.produce(task.topic, value, partition=number % task.partitions)
+        producer.commit_transaction(PATIENCE_SECONDS)
+        if start >= counted_from:
+            waits.append((time.monotonic() - start) * 1000)
+    used, seconds = _brokers_cpu(task.broker_pids) - brokers, time.monotonic() - counted_began
+    return msgspec.structs.replace(_latency(waits), broker_cpu=used, sent=len(waits), seconds=seconds)
+
+
 def _set_at_end_of_input(over: threading.Event) -> None:
     sys.stdin.read()
     over.set()
@@ -196,6 +229,8 @@ def run(task: Task) -> Throughput | Latency:
             return paced(task)
         case ArrivalTask():
             return arrivals(task)
+        case TransactTask():
+            return transact(task)
 
 
 if __name__ == "__main__":

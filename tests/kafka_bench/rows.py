@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from tests.kafka_bench import failover, latency, many, start, throughput
+from tests.kafka_bench import failover, latency, many, start, throughput, transactions
 from tests.kafka_bench.row import Row
 
-ROWS: tuple[Row, ...] = (*start.ROWS_BEFORE, *throughput.ROWS, *latency.ROWS, *start.ROWS_AFTER, *failover.ROWS, *many.ROWS)
+ROWS: tuple[Row, ...] = (
+    *start.ROWS_BEFORE,
+    *throughput.ROWS,
+    *latency.ROWS,
+    *transactions.ROWS,
+    *start.ROWS_AFTER,
+    *failover.ROWS,
+    *many.ROWS,
+)
 BY_NAME = {row.name: row for row in ROWS}
 
 

@@ -22,14 +22,17 @@ from broker_core.controller import backlog
 from broker_core.model import TopicPartition
 from broker_core.replication import roles
 from broker_core.replication.flaws import NO_FLAWS, Flaws
-from tests.simulation import control_faults, transactions
+from broker_core.transactions import transaction
+from tests.simulation import control_faults, planted, transaction_history, transactions
 from tests.simulation.checks import Watch, final_violations, running
+from tests.simulation.committed_reader import CommittedReader
 from tests.simulation.control_faults import ControlFaults
 from tests.simulation.faults import DISK_KINDS, KINDS, SCENARIOS, Faults
 from tests.simulation.members import Group
 from tests.simulation.moves import Operator, assigned, is_moving
 from tests.simulation.suspicions import WrongSuspicions
-from tests.simulation.transactions import CommittedReader, TransactionalProducer, TransactionHistory
+from tests.simulation.transaction_history import TransactionHistory
+from tests.simulation.transactional_producer import TransactionalProducer
 from tests.simulation.workload import Client, History, produce, produce_ahead, read
 from tests.support.broker_cluster import BrokerCluster
 
@@ -38,6 +41,8 @@ BROKERS = 4
 FACTOR = 3
 PARTITIONS = 2
 MEMBERS = 2
+WRITERS = 4
+"""Of those that write in transactions, where there are some: two by two with one transactional id."""
 FAULTS = 12
 FAULT_EVERY_MS = 3_000.0
 TROUBLE_ENDS_MS = 12_000.0
@@ -109,7 +114,7 @@ class EventCounter(logging.Handler):
 @dataclass(frozen=True)
 class Terms:
     """What a run is besides its seed. Brokers act on deaths before sessions end if `early`; `suspicions` times they are wrong.
-    Producers have `ahead` requests on their way at a time, and `writers` others write in transactions."""
+    Producers have `ahead` requests on their way at a time, and `writers` others write in transactions. `planted` names a flaw of them."""
 
     faults: int = FAULTS
     flaws: Flaws = NO_FLAWS
@@ -117,17 +122,19 @@ class Terms:
     early: bool = True
     ahead: int = 1
     writers: int = 0
+    planted: str = ""
 
 
 def run(seed: int, **terms: Any) -> Outcome:
     """The same seed and `Terms`, the same run."""
+    asked = Terms(**terms)
     counter, logger = EventCounter(), logging.getLogger("broker_core")
     level = logger.level
     logger.addHandler(counter)
     logger.setLevel(logging.INFO)
     try:
-        with _in_single_slices():
-            return _run(Outcome(seed, events=counter.counts), Terms(**terms))
+        with _in_single_slices(), planted.flaw(asked.planted):
+            return _run(Outcome(seed, events=counter.counts), asked)
     finally:
         logger.removeHandler(counter)
         logger.setLevel(level)
@@ -135,11 +142,12 @@ def run(seed: int, **terms: Any) -> Outcome:
 
 @contextmanager
 def _in_single_slices() -> Iterator[None]:
-    """What is done to thousands of partitions in slices of many is done to these few one by one."""
+    """What is done to thousands of partitions in slices of many is done to these few one by one; and a producer's epochs are few."""
     with (
         patch.object(backlog, "PARTITIONS_PER_SLICE", 1),
         patch.object(backlog, "PARTITIONS_PER_STEP", 1),
         patch.object(roles, "ORDERS_PER_SLICE", 1),
+        patch.object(transaction, "LAST_EPOCH", transactions.LAST_EPOCH),
     ):
         yield
 
@@ -147,7 +155,7 @@ def _in_single_slices() -> Iterator[None]:
 def _run(outcome: Outcome, terms: Terms) -> Outcome:
     settings = {"min.insync.replicas": "2", "controller.socket.timeout.ms": str(control_faults.TIMEOUT_MS)}
     settings |= {} if terms.early else {"highwater.early.failover.enable": "false"}
-    settings |= transactions.SETTINGS if terms.writers else {}
+    settings |= transactions.settings(outcome.seed) if terms.writers else {}
     cluster = BrokerCluster(brokers=BROKERS, seed=outcome.seed, flaws=terms.flaws, **settings)
     world = cluster.world
     try:
@@ -155,7 +163,7 @@ def _run(outcome: Outcome, terms: Terms) -> Outcome:
         cluster.create(TOPIC, PARTITIONS, FACTOR)
         history, watch = History(PARTITIONS), Watch(cluster, TOPIC, PARTITIONS)
         group = _start_clients(cluster, history, terms.ahead)
-        written = _start_writers(cluster, terms.writers)
+        written = _start_writers(cluster, terms.writers, gives_up=transactions.is_verified(outcome.seed))
         tps = [TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)]
         operator = Operator(cluster, tps)
         trouble = Faults(cluster, partial(_healthy, cluster), tps, operator, group)
@@ -200,15 +208,19 @@ def _start_clients(cluster: BrokerCluster, history: History, ahead: int) -> Grou
     return group
 
 
-def _start_writers(cluster: BrokerCluster, writers: int) -> TransactionHistory:
+def _start_writers(cluster: BrokerCluster, writers: int, *, gives_up: bool) -> TransactionHistory:
     """With a topic of their own, and a reader of each of its partitions."""
     history = TransactionHistory()
     names = tuple(f"b{broker_id}" for broker_id in cluster.ids)
     if writers:
-        cluster.create(transactions.TOPIC, transactions.PARTITIONS, FACTOR)
+        cluster.create(transaction_history.TOPIC, transaction_history.PARTITIONS, FACTOR)
+        transactions.StableOffsets(cluster, history)
     for place in range(writers):
-        cluster.world.spawn("client", lambda node, place=place: TransactionalProducer(node, place, names, history).run())  # type: ignore[misc]
-    for partition in range(transactions.PARTITIONS if writers else 0):
+        cluster.world.spawn(
+            "client",
+            lambda node, place=place: TransactionalProducer(node, place, names, history, gives_up=gives_up).run(),  # type: ignore[misc]
+        )
+    for partition in range(transaction_history.PARTITIONS if writers else 0):
         cluster.world.spawn("client", lambda node, partition=partition: CommittedReader(node, partition, names, history).run())  # type: ignore[misc]
     return history
 
