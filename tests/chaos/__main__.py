@@ -60,6 +60,8 @@ def main() -> int:
         parser.error("run it as root: it mounts a small disk of its own")
     for number in (signal.SIGINT, signal.SIGTERM):  # in the background too: neither processes nor the mount may stay behind
         signal.signal(number, signal.default_int_handler)
+    for name in ("aiokafka", "kafka"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of each send on the connections that brokers hang up on
     base = Path(tempfile.mkdtemp(prefix="highwater-chaos-"))
     os.environ.update({"HIGHWATER_DATA": str(base / "data"), "DJANGO_SETTINGS_MODULE": "console.settings"})
@@ -107,7 +109,7 @@ def _run(system: ChaosSystem, options: argparse.Namespace) -> list[str]:
         print(f"{writer.topic}: {len(writer.acknowledged)} acknowledged, {failed}, longest wait {writer.gap_seconds:.1f} s", flush=True)
     for each in transactional:
         ends = f"{len(each.committed)} committed, {len(each.aborted)} aborted, {len(each.unknown)} without an answer"
-        print(f"{each.topic}: {ends}, {each.producers} producers", flush=True)
+        print(f"{each.topic}: {ends}, {each.producers} producers; raised {dict(each.said.most_common(5))}", flush=True)
     print(f"the page answered {witness.answers} looks", flush=True)
     return violations + witness.lost + witness.lies
 

@@ -174,7 +174,8 @@ LIBRARIES: Mapping[str, Callable[[str, str], Session]] = {"librdkafka": Librdkaf
 
 
 class TransactionalWriter:
-    """One library's transactions in a thread: by how they ended, their numbers. `producers` counts those that it took."""
+    """One library's transactions in a thread: by how they ended, their numbers. `producers` counts those that it took, `said` what
+    the library raised."""
 
     def __init__(self, bootstrap: str, topic: str, library: str) -> None:
         self.topic, self.library = topic, library
@@ -182,6 +183,7 @@ class TransactionalWriter:
         self.aborted: set[int] = set()
         self.unknown: set[int] = set()
         self.producers = 0
+        self.said: Counter[str] = Counter()
         self._bootstrap = bootstrap
         self._number = 0
         self._stop = threading.Event()
@@ -198,7 +200,8 @@ class TransactionalWriter:
         while not self._stop.is_set():
             try:
                 session = LIBRARIES[self.library](self._bootstrap, f"id-of-{self.topic}")
-            except Exception:  # whatever the library says: nobody answers it now
+            except Exception as error:  # whatever the library says: nobody answers it now
+                self._note(error)
                 self._stop.wait(1)
                 continue
             self.producers += 1
@@ -221,10 +224,15 @@ class TransactionalWriter:
                 session.write(self.topic, NUMBER.pack(number) + TAIL, number)
                 asked = is_commit
                 committed = session.end(commit=is_commit)
-            except Exception:  # libraries raise what they like; what was asked for decides
+            except Exception as error:  # libraries raise what they like; what was asked for decides
+                self._note(error)
                 (self.unknown if asked else self.aborted).add(number)
                 return
             (self.committed if committed else self.aborted).add(number)
+
+    def _note(self, error: Exception) -> None:
+        code = error.args[0].name() if isinstance(error, KafkaException) else type(error).__name__
+        self.said[code] += 1
 
 
 class CommittedReader:
