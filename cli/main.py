@@ -17,12 +17,26 @@ import argcomplete
 
 from broker_core.cli.main import add, new_parser
 from broker_core.errors import HighwaterError
-from cli.commands import brokers, clusters, completion, configs, copies, groups, jobs, moves, records, settings, topics, wanted
+from cli.commands import (
+    brokers,
+    clusters,
+    completion,
+    configs,
+    copies,
+    groups,
+    jobs,
+    moves,
+    records,
+    settings,
+    topics,
+    transactions,
+    wanted,
+)
 from cli.errors import REFUSED, USAGE, Stopped
 from cli.table import plain
 
 INTERRUPTED, NOBODY_READS = 130, 141
-ASKING_REST = (topics, groups, brokers, clusters, configs, wanted, jobs, moves, records, copies, settings, completion)
+ASKING_REST = (topics, groups, transactions, brokers, clusters, configs, wanted, jobs, moves, records, copies, settings, completion)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

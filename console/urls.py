@@ -28,6 +28,7 @@ from console.views.over_time import over_time
 from console.views.overview import overview
 from console.views.partition import partition
 from console.views.partition_log import partition_log
+from console.views.partition_producers import partition_producers, transaction_abort
 from console.views.record_copy import topic_records_copy
 from console.views.record_deletion import topic_records_delete
 from console.views.record_export import topic_records_export, topic_records_export_file
@@ -51,6 +52,8 @@ from console.views.topic_records import (
 from console.views.topics import lately, topics
 from console.views.topics_bulk import topics_bulk
 from console.views.topology import topology
+from console.views.transaction import transaction, transaction_end
+from console.views.transactions import hanging_transactions, transactions
 from console.views.wanted import wanted, wanted_mend
 from console.views.write_records import topic_records_new
 
@@ -62,7 +65,7 @@ class TopicName(StringConverter):
 
 
 class GroupName(StringConverter):
-    """Groups may be called anything, slashes and new lines included, or nothing."""
+    """Groups and transactional ids may be called anything, slashes and new lines included, or nothing."""
 
     regex = r"[\s\S]*?"
 
@@ -99,6 +102,8 @@ urlpatterns = [
     path("topics/<topic:name>/settings", topic_settings, name="topic_settings"),
     path("topics/<topic:name>/<int:number>", partition, name="partition"),
     path("topics/<topic:name>/<int:partition>/log", partition_log, name="partition_log"),
+    path("topics/<topic:name>/<int:partition>/producers", partition_producers, name="partition_producers"),
+    path("topics/<topic:name>/<int:partition>/abort", transaction_abort, name="transaction_abort"),
     path("topics/<topic:name>/records", topic_records, name="topic_records"),
     path("topics/<topic:name>/records/new", topic_records_new, name="topic_records_new"),
     path("topics/<topic:name>/records/copy", topic_records_copy, name="topic_records_copy"),
@@ -123,6 +128,10 @@ urlpatterns = [
     path("group-delete/<group:group_id>", group_delete, name="group_delete"),
     path("offset-changes/<int:change_id>", offset_change, name="offset_change"),
     path("groups/<group:group_id>", group, name="group"),
+    path("transactions", transactions, name="transactions"),
+    path("hanging-transactions", hanging_transactions, name="hanging_transactions"),
+    path("transaction-end/<group:transactional_id>", transaction_end, name="transaction_end"),
+    path("transactions/<group:transactional_id>", transaction, name="transaction"),
     path("jobs", jobs, name="jobs"),
     path("jobs/new", job_create, name="job_create"),
     path("jobs/move", moves, name="moves"),

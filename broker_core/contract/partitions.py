@@ -100,6 +100,13 @@ class Partition(Struct, frozen=True, kw_only=True, gc=False):
         return None if end is None else end - (self.log_start_offset or 0)
 
     @property
+    def held(self) -> int | None:
+        """Offsets that readers of committed transactions wait for: an open transaction holds the last stable offset back."""
+        if self.high_watermark is None or self.last_stable_offset is None:
+            return None
+        return max(self.high_watermark - self.last_stable_offset, 0)
+
+    @property
     def furthest_behind(self) -> int | None:
         """Records that the follower lacks which lags the most. With `unmeasured` followers it is at least so many, and None where those
         whose ends are known lack nothing."""

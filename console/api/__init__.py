@@ -26,6 +26,7 @@ from console.api import (
     tokens,
     topic_records,
     topics,
+    transactions,
     wanted,
 )
 from console.api.bearer import Bearer
@@ -58,6 +59,7 @@ for module in (
     masking,
     group_changes,
     groups,
+    transactions,
     jobs,
     plans,
     records,

@@ -50,6 +50,7 @@ TEXTS = {
     "target": "orders",
     "topic": "orders",
     "topic_id": "WhWmtF7xRo-vQ2E1YIjjCQ",
+    "transactional_id": "payments-1",
     "url": "https://registry.example.org",
     "value": "604800000",
     "via": "api",
@@ -85,7 +86,7 @@ NUMBERS = {
     "version": 1,
 }
 ENDINGS: tuple[tuple[str, float], ...] = (
-    (r"(^|_)(at|since|until|from|to|changed|created|oldest|newest|timestamp|seen|known)_ms$", NOON_MS),
+    (r"(^|_)(at|since|until|started|ends|from|to|changed|created|oldest|newest|timestamp|seen|known)_ms$", NOON_MS),
     (r"_ms$", 12),
     (r"(^|_)bytes$", 1_048_576),
     (r"_per_s$", 125.0),
@@ -117,6 +118,9 @@ OF_SHAPES: Mapping[str, Mapping[str, Any]] = {
     "Topic": {"sentence": "All 3 partitions are safe: every copy is in sync.", "groups": 1},
     "TopicWithConfigs": {"sentence": "All 3 partitions are safe: every copy is in sync.", "groups": 1},
     "TopicConfig": {"name": "retention.ms", "type": "long"},
+    "Transaction": {"state": "Ongoing", "timeout_ms": 60_000},
+    "OneTransaction": {"state": "Ongoing", "timeout_ms": 60_000, "ends_ms": NOON_MS + 60_000},
+    "Termination": {"state": "Ongoing"},
     "Trial": {"ok": True},
     "Verdict": {"text": "No data is in danger."},
     "WhoAmI": {"name": "ci"},

@@ -23,6 +23,9 @@ OWN_NAMES = {
     ("post", f"{CLUSTER}/topics/{{name}}/searches"): "start_topic_search",
     ("post", f"{CLUSTER}/groups/{{group_id}}/offsets"): "move_group_offsets",
     ("delete", "/jobs/{job_id}"): "cancel_job",
+    ("post", f"{CLUSTER}/transactions/{{transactional_id}}/termination"): "terminate_transaction",
+    ("get", f"{CLUSTER}/hanging-transactions"): "find_hanging_transactions",
+    ("post", f"{CLUSTER}/topics/{{name}}/partitions/{{number}}/abort-transaction"): "abort_transaction",
     ("post", f"{CLUSTER}/topics/{{name}}/delete-records"): "delete_topic_records",
     ("post", f"{CLUSTER}/topics/{{name}}/partitions/{{number}}/delete-records"): "delete_partition_records",
 }

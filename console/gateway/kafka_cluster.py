@@ -7,7 +7,7 @@ list again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -17,11 +17,12 @@ from kafka.admin import ConfigResource, ConfigResourceType, MemberToRemove
 from kafka.protocol.consumer import OffsetSpec
 from kafka.structs import OffsetAndMetadata
 
-from console.gateway import admin_clients, quotas
+from console.gateway import admin_clients, quotas, transactions
 from console.gateway.connection import Connection
 from console.gateway.described_settings import fill_inherited, settings_of
 from console.gateway.errors import UNREACHABLE, ClusterUnreachable, GatewayError, from_code, from_kafka
 from console.rules.settings.model import Owner, Setting
+from console.rules.transactions.told import Coordinators, Description, Ends, Listing, Place, Producer
 from console.rules.words import whole
 
 SOURCES = {"DYNAMIC_TOPIC_CONFIG": "topic", "DEFAULT_CONFIG": "default"}
@@ -265,6 +266,43 @@ class KafkaCluster:
         place = TopicPartition(topic, partition)
         with self._admin(topic, change=True) as admin:
             return int(admin.delete_records({place: before})[place]["low_watermark"])
+
+    # --- transactions: of several brokers those that refuse or do not answer have their error in the answer's place
+
+    def transaction_coordinators(self) -> Coordinators:
+        with self._admin() as admin:
+            return transactions.coordinators(admin)
+
+    def transactions(
+        self, brokers: Iterable[int], *, states: Sequence[str] = (), producer_ids: Sequence[int] = (), longer_ms: int | None = None
+    ) -> dict[int, list[Listing] | GatewayError]:
+        """What each broker coordinates; `longer_ms` leaves transactions of that length and longer (Kafka 3.8 and later)."""
+        with self._admin() as admin:
+            return transactions.listed(admin, brokers, states, producer_ids, longer_ms)
+
+    def transaction_coordinator(self, transactional_id: str) -> int:
+        with self._admin(transactional_id) as admin:
+            return transactions.coordinator_of(admin, transactional_id)
+
+    def describe_transactions(self, by_broker: Mapping[int, Sequence[str]]) -> dict[str, Description | GatewayError]:
+        with self._admin(*(name for names in by_broker.values() for name in names)) as admin:
+            return transactions.described(admin, by_broker)
+
+    def producers(self, by_leader: Mapping[int, Sequence[Place]]) -> dict[Place, list[Producer] | GatewayError]:
+        with self._admin() as admin:
+            return transactions.producers(admin, by_leader)
+
+    def ends(self, by_leader: Mapping[int, Sequence[Place]]) -> dict[Place, Ends]:
+        with self._admin() as admin:
+            return transactions.ends(admin, by_leader)
+
+    def abort_transaction(self, leader: int, place: Place, producer: Producer) -> None:
+        with self._admin(change=True) as admin:
+            transactions.abort(admin, leader, place, producer)
+
+    def take_over_transactions(self, coordinator: int, transactional_id: str, timeout_ms: int) -> tuple[int, int]:
+        with self._admin(transactional_id, change=True) as admin:
+            return transactions.take_over(admin, coordinator, transactional_id, timeout_ms)
 
     # --- leaders and replicas
 

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 
 from broker_core.contract.live import Kind
 from console.rules.states import SIGNS, STATES, SURE
+from console.rules.transactions.words import KINDS
 from console.snapshot.freshness import STALE_MS
 from console.templatetags.figures import shown
 
@@ -49,6 +50,17 @@ def asked_words(value: Kind) -> str:
 def sign(value: Any) -> str:
     """The shape that goes with a level."""
     return SIGNS.get(str(value), SIGNS["unknown"])
+
+
+@register.filter
+def kind_level(value: str) -> str:
+    """Of what a producer's open transaction is found to be (`KINDS`)."""
+    return KINDS[value][0]  # type: ignore[index]
+
+
+@register.filter
+def kind_words(value: str) -> str:
+    return KINDS[value][1]  # type: ignore[index]
 
 
 @register.simple_tag

@@ -6,7 +6,7 @@ const WAYS = { whole: format.whole, bytes: format.bytes, byteRate: format.byteRa
   bound: format.bound, text: format.text, list: format.list, percent: format.percent, share: format.share, count: format.count, byBroker: format.byBroker, stages: format.stages, clock: format.clock };
 
 // Written from several fields of the value.
-const OF_ALL = { behind: format.behind, kept: format.kept, furthestBehind: format.furthestBehind, preference: format.preference };
+const OF_ALL = { behind: format.behind, kept: format.kept, held: format.held, furthestBehind: format.furthestBehind, preference: format.preference };
 
 export function paint(key, value, root = document) {
   for (const holder of root.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)) paintHolder(holder, value);

@@ -57,11 +57,12 @@ export const seconds = (s) => (s === null || s === undefined ? DASH : duration(s
 // Lag in time with how sure it is: the record's own age, an estimate, or a bound.
 export const behind = (value) => (typeof value.lag_s === "number" ? (sure[value.lag_basis] || "") + seconds(value.lag_s) : DASH);
 
-// Of a partition: see `kept`, `furthest_behind` and `preference` on the server.
+// Of a partition: see `kept`, `held`, `furthest_behind` and `preference` on the server.
 export function kept({ log_end_offset: told, high_watermark: committed, log_start_offset: start }) {
   const end = told ?? committed;
   return end === null ? DASH : whole(end - (start ?? 0));
 }
+export const held = ({ high_watermark: high, last_stable_offset: stable }) => counted(high === null || stable === null ? null : Math.max(high - stable, 0), "offset");
 export function furthestBehind({ replicas, log_end_offset: end }) {
   const followers = replicas.filter((one) => !one.is_leader);
   const ends = followers.map((one) => one.log_end_offset).filter((told) => told !== null);

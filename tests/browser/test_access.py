@@ -8,17 +8,21 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import Browser, Page, expect
 
 from broker_core.local.process import wait_until
 from tests.support.axe import violations
-from tests.support.clients import produce
+from tests.support.clients import make, produce
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
+from tests.support.open_transactions import begun
 from tests.support.pages import overflow, until_known, visit
 from tests.support.rest import Visitor
 
 TOPIC, GROUP = "seen-by-ear", "readers-by-ear"
+OPEN = "opened-by-ear"
+"""A topic, and the transactional id of who is in a transaction there."""
 PATHS = {
     "overview": "/",
     "find": "/find?q=ear",
@@ -35,11 +39,17 @@ PATHS = {
     "topic": f"/topics/{TOPIC}",
     "partition": f"/topics/{TOPIC}/0",
     "partition_log": f"/topics/{TOPIC}/0/log",
+    "partition_producers": f"/topics/{OPEN}/0/producers",
+    "transaction_abort": f"/topics/{OPEN}/0/abort?start_offset=0",
     "topic_records": f"/topics/{TOPIC}/records?start=oldest",
     "topic_records_new": f"/topics/{TOPIC}/records/new",
     "topic_record": f"/topics/{TOPIC}/records/0/0",
     "groups": "/groups",
     "group": f"/groups/{GROUP}",
+    "transactions": "/transactions",
+    "transaction": f"/transactions/{OPEN}",
+    "transaction_end": f"/transaction-end/{OPEN}",
+    "hanging_transactions": f"/hanging-transactions?topic={OPEN}",
     "heat_map": "/heat-map",
     "topology": "/topology",
     "topics_lately": f"/lately?topic={TOPIC}",
@@ -108,7 +118,8 @@ MARKS = """() => [...document.querySelectorAll("table")].filter((table) => {
 
 @pytest.fixture(scope="module", autouse=True)
 def heard(shared_system: ConsoleSystem) -> Iterator[None]:
-    """A topic with records, a group that has read some, and a row in each table: a token, jobs, an earlier report."""
+    """A topic with records, a group that has read some, a producer in a transaction, and a row in each table: a token, jobs, an earlier
+    report."""
     produce(shared_system, TOPIC, [b"x"] * 10)
     producer = Producer({"bootstrap.servers": shared_system.bootstrap_servers})
     producer.produce(TOPIC, b"x", partition=0)
@@ -116,6 +127,8 @@ def heard(shared_system: ConsoleSystem) -> Iterator[None]:
     consumer = Consumer({"bootstrap.servers": shared_system.bootstrap_servers, "group.id": GROUP})
     eventually(lambda: committed(consumer), what="an offset is committed")
     consumer.close()
+    make(AdminClient({"bootstrap.servers": shared_system.bootstrap_servers}), NewTopic(OPEN, 1, 3))
+    opened = begun(shared_system.bootstrap_servers, OPEN, OPEN, [b"x"] * 3, **{"transaction.timeout.ms": 900_000})
     visitor = Visitor(shared_system.layout.console_port, shared_system.password)
     eventually(lambda: visitor.post(f"/group-offsets/{GROUP}", how="earliest").status == 303, what="offsets are moved")
     visitor.post("/settings/tokens/new", name="by-ear", role="viewer")
@@ -127,6 +140,7 @@ def heard(shared_system: ConsoleSystem) -> Iterator[None]:
         eventually(lambda words=words: words in visitor.get("/health").body, 120, f"{words!r} on the health page")
     until_known(shared_system, PATHS.values())
     yield
+    opened.abort_transaction(60)
 
 
 def committed(consumer: Consumer) -> bool:

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import Consumer, Producer
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from kafka import KafkaAdminClient
 
 from tests.collector.conftest import Foreign
 from tests.support.collected import until
+from tests.support.open_transactions import begun, leave_hanging, verify
 from tests.support.rest import Visitor
 
 RECORDS = 90
@@ -132,6 +134,36 @@ def test_transactions_and_their_control_records_are_told_apart(both: list[Foreig
         assert "read up to where open transactions begin" in open_still["search"]["sentence"]
         assert len(one.ask("GET", "/topics/ledger/records?start=oldest").body["items"]) == 4
         producer.abort_transaction(60)
+
+
+def test_open_transactions_are_told_and_a_hanging_one_is_found_and_aborted(both: list[Foreign]) -> None:
+    hour_ms = 3_600_000
+    for one in both:
+        assert one.ask("POST", "/topics", {"name": "hung", "partitions": 1, "replication_factor": 2}).status in (201, 202)
+        until(lambda: one.ask("GET", "/topics/hung").status, lambda status: status == 200, one.name)  # noqa: B023 (asked at once)
+        producer = begun(one.servers, "opened", "hung", [b"open"] * 3, **{"transaction.timeout.ms": 600_000})
+        (row,) = one.get("/transactions?state=open")["items"]
+        assert (row["transactional_id"], row["state"], row["partitions"], row["level"]) == ("opened", "Ongoing", 1, "ok")
+        told = one.get("/transactions/opened")
+        (place,) = told["places"]
+        assert (place["start_offset"], place["held"], place["holds"]) == (0, 3, True), one.name
+        assert 0 <= told["age_ms"] < told["timeout_ms"] == 600_000
+        verify(one.servers, partitions=False)
+        leave_hanging(one.servers, "hung", 0, 987_654, round(time.time() * 1000) - hour_ms)
+        verify(one.servers, partitions=True)
+        found = one.get("/topics/hung/partitions/0/producers")
+        kinds = {p["producer_id"]: (p["transaction"], p["transactional_id"]) for p in found["producers"]}
+        assert kinds == {row["producer_id"]: ("in_progress", "opened"), 987_654: ("hanging", None)}, one.name
+        (item,) = one.get("/hanging-transactions?topic=hung")["items"]
+        assert (item["producer_id"], item["start_offset"]) == (987_654, 3)
+        done = one.ask("POST", "/topics/hung/partitions/0/abort-transaction", {"start_offset": 3, "confirm": True})
+        assert (done.status, done.body["done"], done.body["coordinator_epoch"]) == (200, True, 0), done
+        assert one.get("/hanging-transactions?topic=hung")["items"] == []
+        ended = one.ask("POST", "/transactions/opened/termination", {"confirm": True})
+        assert (ended.status, ended.body["done"], ended.body["partitions"]) == (200, True, 1), ended
+        until(lambda: one.get("/topics/hung/partitions/0/producers")["held"], lambda held: held == 0, one.name)  # noqa: B023
+        with pytest.raises(KafkaException):
+            producer.commit_transaction(60)
 
 
 def test_quotas_are_made_as_a_file_wants_them(both: list[Foreign]) -> None:

@@ -34,10 +34,13 @@ PAGES = (
     "/topics/orders",
     "/topics/orders/1",
     "/topics/orders/1/log",
+    "/topics/orders/1/producers",
     "/topics/orders/records",
     "/topics/orders/records/export",
     "/groups",
     "/groups/billing",
+    "/transactions",
+    "/hanging-transactions",
     "/jobs",
     "/analytics",
     "/health",
@@ -50,6 +53,7 @@ PAGES = (
 @pytest.fixture(autouse=True)
 def stage(shown: Any, kafka: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every page has the pretended cluster."""
+    kafka.topics_ = {"orders": {p: [1, 2, 3] for p in range(3)}, "clicks": {p: [1, 2, 3] for p in range(2)}}
     monkeypatch.setattr("console.log_looks.look", looked_at)
 
 

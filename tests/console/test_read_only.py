@@ -53,6 +53,7 @@ ARGUMENTS: dict[str, Any] = {
     "total": 9,
     "spans": None,
     "to": "latest",
+    "transactional_id": "payments",
     "broker_id": 1,
     "action": "kill",
     "kind": "preferred_leader_election",

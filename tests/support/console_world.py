@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import convert
@@ -13,6 +13,7 @@ from console.gateway.errors import ClusterUnreachable, GatewayError, from_code
 from console.live.merging.state import ClusterState
 from console.rules.rhythm import Rhythm
 from console.rules.settings.model import Owner, Setting
+from console.rules.transactions.told import Coordinators, Description, Ends, Listing, Place, Producer
 from tests.support.feed_rows import batch, claim, group_claim
 
 PEOPLE = ("viewer", "operator", "admin")
@@ -34,6 +35,11 @@ class FakeKafka:
         self.moving: dict[tuple[str, int], list[int]] = {}
         self.asked: list[tuple[Any, ...]] = []
         self.elections: dict[tuple[str, int], tuple[int, str]] = {}
+        self.state_partitions: dict[int, tuple[int | None, int]] = {0: (1, 0), 1: (2, 0), 2: (3, 0)}
+        self.listings: dict[int, list[Listing] | GatewayError] = {}
+        self.descriptions: dict[str, Description | GatewayError] = {}
+        self.producers_: dict[Place, list[Producer] | GatewayError] = {}
+        self.ends_: dict[Place, Ends] = {}
         self.refuse: tuple[int, str] | None = None
         self.away = False
 
@@ -167,6 +173,51 @@ class FakeKafka:
         if isinstance(spec, int):
             return {tp: spec for tp in partitions if spec < 100}
         return dict.fromkeys(partitions, 0 if spec == "earliest" else 100)
+
+    def transaction_coordinators(self) -> Coordinators:
+        self._called("transaction_coordinators")
+        return Coordinators(dict(self.state_partitions))
+
+    def transactions(
+        self, brokers: Iterable[int], *, states: Sequence[str] = (), producer_ids: Sequence[int] = (), longer_ms: int | None = None
+    ) -> dict[int, list[Listing] | GatewayError]:
+        """`longer_ms` leaves all: how long each has lasted is the broker's to say."""
+        brokers = list(brokers)
+        self._called("transactions", brokers, list(states), list(producer_ids), longer_ms)
+        told = {broker: self.listings.get(broker, []) for broker in brokers}
+        return {
+            broker: one
+            if isinstance(one, GatewayError)
+            else [row for row in one if (not states or row.state in states) and (not producer_ids or row.producer_id in producer_ids)]
+            for broker, one in told.items()
+        }
+
+    def transaction_coordinator(self, transactional_id: str) -> int:
+        self._called("transaction_coordinator", transactional_id)
+        rows = (row for one in self.listings.values() if not isinstance(one, GatewayError) for row in one)
+        return next((row.coordinator for row in rows if row.transactional_id == transactional_id), 1)
+
+    def describe_transactions(self, by_broker: Mapping[int, Sequence[str]]) -> dict[str, Description | GatewayError]:
+        self._called("describe_transactions", {broker: list(names) for broker, names in by_broker.items()})
+        missing = from_code(105, "the transactional id was not described")
+        return {name: self.descriptions.get(name, missing) for names in by_broker.values() for name in names}
+
+    def producers(self, by_leader: Mapping[int, Sequence[Place]]) -> dict[Place, list[Producer] | GatewayError]:
+        self._called("producers", {leader: list(places) for leader, places in by_leader.items()})
+        return {place: self.producers_.get(place, []) for places in by_leader.values() for place in places}
+
+    def ends(self, by_leader: Mapping[int, Sequence[Place]]) -> dict[Place, Ends]:
+        self._called("ends")
+        return {place: self.ends_.get(place, Ends(100, 100)) for places in by_leader.values() for place in places}
+
+    def abort_transaction(self, leader: int, place: Place, producer: Producer) -> None:
+        self._called("abort_transaction", leader, place, producer)
+        self.producers_[place] = []
+        self.ends_.pop(place, None)
+
+    def take_over_transactions(self, coordinator: int, transactional_id: str, timeout_ms: int) -> tuple[int, int]:
+        self._called("take_over_transactions", coordinator, transactional_id, timeout_ms)
+        return 7, 3
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:
         self._called("elect_preferred", list(partitions))

@@ -44,7 +44,7 @@ def _operation(method: str, path: str) -> dict[str, Any] | None:
 
 
 def _fits(shape: str, path: str) -> bool:
-    pattern = re.sub(r"\\{(\w+)\\}", lambda name: ".+" if name[1] == "group_id" else "[^/]+", re.escape(shape))
+    pattern = re.sub(r"\\{(\w+)\\}", lambda name: ".+" if name[1] in ("group_id", "transactional_id") else "[^/]+", re.escape(shape))
     return re.fullmatch(pattern, path) is not None
 
 
