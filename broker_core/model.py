@@ -29,13 +29,15 @@ class LeaderAndIsr(Struct, frozen=True):
     """A partition's leadership as its state znode has it.
 
     `leader` is a broker id, `NO_LEADER` or `LEADER_DURING_DELETE`; `zk_version` is the version of the state znode that
-    the next conditional write must name.
+    the next conditional write must name. `recovering`: its leader was not in the ISR when it was elected, and the ISR has not changed
+    since (KIP-704; Kafka's RECOVERING).
     """
 
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
     zk_version: int = 0
+    recovering: bool = False
 
     def with_new_epoch(self, leader: int, isr: tuple[int, ...]) -> LeaderAndIsr:
         return replace(self, leader=leader, isr=isr, leader_epoch=self.leader_epoch + 1)

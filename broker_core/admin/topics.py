@@ -94,7 +94,7 @@ class TopicAdmin:
             assignment = self._manual(topic) if topic.assignments else self._placed(topic)
             if validate_only:
                 return CreatedTopic(topic.name, None, assignment, topic.configs)
-            topic_id = self._new_id()
+            topic_id = self._new_id() if self._config.static.inter_broker_protocol.has_topic_ids else None
             await self._write(topic, TopicAssignment(topic_id, assignment, {}, {}))
         return CreatedTopic(topic.name, topic_id, assignment, topic.configs)
 

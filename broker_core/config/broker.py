@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from broker_core.config.idle import IDLE_KEYS
+from broker_core.config.inter_broker import InterBrokerProtocol, inter_broker_protocol
 from broker_core.config.key import INT_MAX, LONG_MAX, SHORT_MAX, Key, KeyType, setting
 from broker_core.config.listeners import check_listeners, parse_listeners
 from broker_core.config.versions import is_version
@@ -47,9 +48,8 @@ class BrokerConfig:
     inter_broker_protocol_version: str = setting(
         "inter.broker.protocol.version",
         _S,
-        "2.7-IV1",
-        "How brokers speak with each other; ISR changes go to ZooKeeper.",
-        choices=("2.7-IV1",),
+        "3.9-IV0",
+        "How brokers speak with each other; before 2.7-IV2 leaders write ISR changes into ZooKeeper, since then they ask the controller.",
     )
     zookeeper_connect: str = setting("zookeeper.connect", _S, "127.0.0.1:2181", "host:port[,host:port…][/chroot] of ZooKeeper.")
     zookeeper_session_timeout_ms: int = setting("zookeeper.session.timeout.ms", _I, 18000, "A broker silent for longer is dead.", low=100)
@@ -329,8 +329,13 @@ class BrokerConfig:
             raise ConfigError("group.min.session.timeout.ms must not exceed group.max.session.timeout.ms")
         if not is_version(self.log_message_format_version):
             raise ConfigError(f"log.message.format.version {self.log_message_format_version!r} is no version of Kafka")
+        inter_broker_protocol(self.inter_broker_protocol_version)
         check_listeners(self.endpoints(), self.advertised_endpoints(), self.inter_broker_listener_name)
         return self
+
+    @property
+    def inter_broker_protocol(self) -> InterBrokerProtocol:
+        return inter_broker_protocol(self.inter_broker_protocol_version)
 
     @property
     def log_dir(self) -> str:

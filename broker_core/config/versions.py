@@ -10,13 +10,22 @@ _STEPS = {
 _WITHOUT_STEPS = ("0.8.0", "0.8.1", "0.8.2", "0.9.0")
 _TO_COME = ("4.0-IV0", "4.0-IV1")
 
-_KNOWN = frozenset(
-    [*_WITHOUT_STEPS, *_STEPS, *_TO_COME, *(f"{release}-IV{step}" for release, steps in _STEPS.items() for step in range(steps))]
-)
+_IN_ORDER = (*_WITHOUT_STEPS, *(f"{release}-IV{step}" for release, steps in _STEPS.items() for step in range(steps)), *_TO_COME)
+_RANKS = {name: rank for rank, name in enumerate(_IN_ORDER)}
+_RANKS |= {release: _RANKS[f"{release}-IV{steps - 1}"] for release, steps in _STEPS.items()}
 
 
 def is_version(text: str) -> bool:
     """Whether Kafka takes it for a version: what follows a release's own numbers (2.8.1, 0.10.0.0) does not count."""
+    return _name(text) in _RANKS
+
+
+def rank(text: str) -> int:
+    """Where a version stands among all: greater is later, a release is its last step. `KeyError` for what is no version."""
+    return _RANKS[_name(text)]
+
+
+def _name(text: str) -> str:
     parts = text.rstrip(".").split(".") if text.strip(".") else [text]
     numbers = 3 if text.startswith("0.") else 2
-    return (text if len(parts) <= numbers else ".".join(parts[:numbers])) in _KNOWN
+    return text if len(parts) <= numbers else ".".join(parts[:numbers])

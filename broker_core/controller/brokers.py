@@ -18,6 +18,7 @@ from broker_core.controller.state_changes import StateChanges
 from broker_core.controller.topic_deletion_manager import TopicDeletionManager
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import BrokerInfo, LeaderAndIsr, TopicPartition
+from broker_core.protocol.codec import field
 
 log = logging.getLogger(__name__)
 
@@ -150,13 +151,7 @@ class Brokers:
 
     async def _replicas_answered(self, broker_id: int, response: Any) -> None:
         """A replica whose folder failed is offline, one that answered well is not (any more)."""
-        names = {topic_id: name for name, topic_id in self._context.topic_ids.items()}
-        rows = [
-            (TopicPartition(names[topic.topic_id], row.partition_index), int(row.error_code))
-            for topic in response.topics
-            if topic.topic_id in names
-            for row in topic.partition_errors
-        ]
+        rows = self._answered_rows(response)
         known = self._context.offline_dirs.setdefault(broker_id, set())
         failed = [tp for tp, code in rows if code == ErrorCode.KAFKA_STORAGE_ERROR and tp not in known]
         healed = [tp for tp, code in rows if code == ErrorCode.NONE and tp in known]
@@ -169,6 +164,14 @@ class Brokers:
             log.warning("Broker %d serves %s again", broker_id, healed)
             await self._changes.bring_online()
             await self._changes.send_metadata(self._context.all_ids(), healed)
+
+    def _answered_rows(self, response: Any) -> list[tuple[TopicPartition, int]]:
+        """Partitions and their error codes; by topic ids since v5."""
+        topics = field(response, "topics", None)
+        if topics is None:
+            return [(TopicPartition(row.topic_name, row.partition_index), int(row.error_code)) for row in response.partition_errors]
+        named = [(name, topic) for topic in topics if (name := self._context.topic_names.get(topic.topic_id)) is not None]
+        return [(TopicPartition(name, row.partition_index), int(row.error_code)) for name, topic in named for row in topic.partition_errors]
 
     async def _stop_answered(self, request: ControlRequest, response: Any, error: int) -> None:
         """Only deletions of topics are waited for."""

@@ -49,6 +49,8 @@ class ControllerContext(Struct):
     brokers: dict[int, BrokerInfo] = field(default_factory=dict)
     shutting_down: set[int] = field(default_factory=set)
     topic_ids: dict[str, UUID] = field(default_factory=dict)
+    topic_names: dict[UUID, str] = field(default_factory=dict)
+    """The same the other way round."""
     assignments: dict[str, dict[int, ReplicaAssignment]] = field(default_factory=dict)
     leadership: dict[TopicPartition, Leadership] = field(default_factory=dict)
     being_reassigned: set[TopicPartition] = field(default_factory=set)
@@ -203,10 +205,16 @@ class ControllerContext(Struct):
             self.leaderless.pop(tp, None)
             self.assignments.get(tp.topic, {}).pop(tp.partition, None)
 
+    def set_topic_id(self, topic: str, topic_id: UUID) -> None:
+        self.topic_ids[topic] = topic_id
+        self.topic_names[topic_id] = topic
+
     def remove_topic(self, topic: str) -> None:
         self.forget(self.partitions_of(topic))
         self.assignments.pop(topic, None)
-        self.topic_ids.pop(topic, None)
+        topic_id = self.topic_ids.pop(topic, None)
+        if topic_id is not None:
+            self.topic_names.pop(topic_id, None)
         self.stopping.pop(topic, None)
         self.deleted.pop(topic, None)
         for names in (self.queued_for_deletion, self.deletion_started, self.ineligible_for_deletion):

@@ -12,11 +12,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
+from uuid import UUID
 
 from broker_core.config import ConfigHolder
 from broker_core.contract import feed
 from broker_core.controller.channels.channel_manager import ControlSender
 from broker_core.controller.deciders.balance import FIRST_CHECK_MS
+from broker_core.controller.deciders.isr_alteration import Alteration, Judged
 from broker_core.controller.deciders.reassignment import ReplicaAssignment
 from broker_core.controller.events import (
     Answered,
@@ -40,6 +42,7 @@ from broker_core.controller.term import TERM_EVENTS, Term
 from broker_core.coordination.store import Malformed, SessionExpired, SessionState
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
+from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.seams import Node, TimerHandle
 from broker_core.tasks import end_task
 
@@ -58,13 +61,14 @@ class Controller:
     until `session_renewed` says that the broker has registered again.
     """
 
-    def __init__(self, node: Node, broker_id: int, config: ConfigHolder, sender: ControlSender) -> None:
+    def __init__(self, node: Node, broker_id: int, config: ConfigHolder, sender: ControlSender, *, flaws: Flaws = NO_FLAWS) -> None:
         self.tell_early: Callable[[str], None] = lambda text: None
         """Told of what is done before a session's end, in words."""
         self._node = node
         self._broker_id = broker_id
         self._config = config
         self._sender = sender
+        self._flaws = flaws
         self._inbox = Inbox(node.clock)
         self._elector = Elector(node.store, node.clock, broker_id)
         self._seat_watches = Watches(self._post)
@@ -139,6 +143,27 @@ class Controller:
         context = self._term.context
         wanted = sorted(context.being_reassigned) if partitions is None else partitions
         return {tp: context.assignment(tp) for tp in wanted if context.assignment(tp).is_being_reassigned}
+
+    async def alter_isrs(
+        self, broker_id: int, broker_epoch: int, wanted: Mapping[TopicPartition, Alteration]
+    ) -> dict[TopicPartition, Judged]:
+        """What became of each ISR change that a leader asks for. Raises `KafkaError` as all calls do, STALE_BROKER_EPOCH to who is not
+        registered so."""
+        return await self._call(lambda term: term.isr_alterations.alter(broker_id, broker_epoch, wanted))
+
+    def check_registered(self, broker_id: int, broker_epoch: int) -> None:
+        """Raises `KafkaError` where the active controller does not know the broker by that epoch."""
+        if self._term is None:
+            raise _not_controller()
+        info = self._term.context.brokers.get(broker_id)
+        if info is None:
+            raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"Broker {broker_id} is not registered.")
+        if info.epoch != broker_epoch:
+            raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, f"Broker {broker_id} asked with epoch {broker_epoch}, it has {info.epoch}.")
+
+    def topic_name(self, topic_id: UUID) -> str | None:
+        """The topic's name, where the controller is here and knows it."""
+        return None if self._term is None else self._term.context.topic_names.get(topic_id)
 
     async def controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
         """Partitions the broker still leads after others took over what they could."""
@@ -253,8 +278,17 @@ class Controller:
         log.info("Broker %d is the controller of epoch %d", self._broker_id, won.epoch)
         self._obstacle = ""
         self._controller_id = self._broker_id
-        parts: dict[str, Any] = {"sender": self._sender, "post": self._post, "give_up": self._give_up, "tell_early": self.tell_early}
-        self._term = Term(self._node, self._broker_id, self._config, won, **parts)
+        self._term = Term(
+            self._node,
+            self._broker_id,
+            self._config,
+            won,
+            sender=self._sender,
+            post=self._post,
+            give_up=self._give_up,
+            tell_early=self.tell_early,
+            flaws=self._flaws,
+        )
         await self._term.begin()
         if self._config.current.auto_leader_rebalance_enable:
             self._schedule_balance(FIRST_CHECK_MS)

@@ -49,12 +49,13 @@ class StateChanges:
         self._context = context
         self._znodes = znodes
         self._config = config
+        self._protocol = config.static.inter_broker_protocol
         self._send = send
         self._clock = clock
         self.unclean_elections = 0
 
     def batch(self) -> BrokerRequestBatch:
-        return BrokerRequestBatch(self._controller_id, self._context)
+        return BrokerRequestBatch(self._controller_id, self._context, self._protocol)
 
     def send(self, batch: BrokerRequestBatch) -> None:
         self._send(batch.build())
@@ -181,6 +182,18 @@ class StateChanges:
             if tp in written:
                 return self._context.leadership[tp]
 
+    async def alter(self, states: dict[TopicPartition, LeaderAndIsr]) -> dict[TopicPartition, LeaderAndIsr]:
+        """Writes states that leaders ask for, tells all brokers' metadata of them, and returns each as the store has it then: whoever
+        finds another there than was wanted has lost the race. Those that are gone are left out."""
+        written, conflicts = await self._write(states)
+        found = await self._read(conflicts)
+        for tp, state in found.items():
+            self._context.leadership[tp] = Leadership(state, self._context.epoch)
+        known = {**written, **found}
+        if known:
+            await self.send_metadata(self._context.all_ids(), sorted(known))
+        return known
+
     async def _initialise(self, partitions: Sequence[TopicPartition], batch: BrokerRequestBatch) -> dict[TopicPartition, ElectionResult]:
         elections = {tp: first_leader(self._context, tp) for tp in partitions}
         wanted = {tp: election.state for tp, election in elections.items() if election is not None}
@@ -203,7 +216,7 @@ class StateChanges:
             allowed = await self._unclean_topics(current) if strategy is Strategy.OFFLINE and not unclean else frozenset()
             for tp in remaining:
                 state = current.get(tp)
-                election = None if state is None else elect(self._context, tp, state, strategy, unclean=unclean or tp.topic in allowed)
+                election = None if state is None else self._elected(tp, state, strategy, unclean or tp.topic in allowed)
                 if election is None:
                     results[tp] = _no_leader(f"Failed to elect leader for partition {tp} under strategy {strategy.value}.")
                 else:
@@ -214,6 +227,9 @@ class StateChanges:
                 self.unclean_elections += elections[tp].unclean
                 batch.leader_and_isr(elections[tp].recipients, tp, self._context.leadership[tp], self._context.assignment(tp))
         return results
+
+    def _elected(self, tp: TopicPartition, state: LeaderAndIsr, strategy: Strategy, unclean: bool) -> Election | None:
+        return elect(self._context, tp, state, strategy, unclean=unclean, marked=self._protocol.has_leader_recovery)
 
     async def _unclean_topics(self, states: Mapping[TopicPartition, LeaderAndIsr]) -> frozenset[str]:
         """Of the topics with a partition that nobody in sync is alive for, those whose settings allow an unclean leader.

@@ -36,6 +36,7 @@ from broker_core.controller.events import (
     ReassignmentRequested,
     TopicChange,
 )
+from broker_core.controller.isr_alterations import IsrAlterations
 from broker_core.controller.leader_elections import LeaderElections
 from broker_core.controller.reassignments import Reassignments
 from broker_core.controller.state_changes import StateChanges
@@ -50,6 +51,7 @@ from broker_core.coordination.store import StoreError
 from broker_core.coordination.suspicions import Suspicion
 from broker_core.coordination.znode_data import decode_isr_change, decode_log_dir_event
 from broker_core.model import BrokerInfo, TopicPartition
+from broker_core.replication.flaws import Flaws
 from broker_core.seams import Node
 
 log = logging.getLogger(__name__)
@@ -69,6 +71,7 @@ class Term:
         post: Callable[[Event], None],
         give_up: Callable[[str], None],
         tell_early: Callable[[str], None],
+        flaws: Flaws,
     ) -> None:
         self._broker_id = broker_id
         self._config = config
@@ -101,7 +104,17 @@ class Term:
         )
         self.elections = LeaderElections(context, znodes, changes)
         self.brokers = Brokers(context, changes, self._deletions, self.reassignments, self.channels)
-        self.topics = Topics(context, znodes, changes, self._deletions, backlog, watches=watches, entropy=node.entropy)
+        self.topics = Topics(
+            context,
+            znodes,
+            changes,
+            self._deletions,
+            backlog,
+            watches=watches,
+            entropy=node.entropy,
+            gives_ids=config.static.inter_broker_protocol.has_topic_ids,
+        )
+        self.isr_alterations = IsrAlterations(context, znodes, changes, flaws)
 
     async def begin(self) -> None:
         """Takes the office up: reads the cluster, tells the brokers, resumes what was under way."""

@@ -37,6 +37,7 @@ class Topics:
         *,
         watches: Watches,
         entropy: Entropy,
+        gives_ids: bool,
     ) -> None:
         self._context = context
         self._znodes = znodes
@@ -45,6 +46,7 @@ class Topics:
         self._backlog = backlog
         self._watches = watches
         self._entropy = entropy
+        self._gives_ids = gives_ids
 
     async def load(self) -> None:
         """All topics and their leadership at the beginning of a term. Partitions without any wait in line for `create`, topics that were
@@ -96,11 +98,15 @@ class Topics:
         await self._deletions.enqueue(await self._znodes.store.children(DELETE_TOPICS, self._watches.to(DeletionRequested())))
 
     async def _read(self, names: Sequence[str]) -> list[Topic]:
-        """Topics into the context; one that has no id gets one."""
+        """Topics into the context; one that has no id gets one, where brokers go by them."""
         topics = await self._znodes.topics(names, lambda name: self._watches.to(PartitionChange(name)))
         for topic in topics:
             self._context.assignments[topic.name] = dict(topic.assignments)
-            self._context.topic_ids[topic.name] = topic.topic_id or await self._give_id(topic)
+            topic_id = topic.topic_id
+            if topic_id is None and self._gives_ids:
+                topic_id = await self._give_id(topic)
+            if topic_id is not None:
+                self._context.set_topic_id(topic.name, topic_id)
         return topics
 
     async def _give_id(self, topic: Topic) -> UUID:

@@ -20,6 +20,7 @@ from broker_core.coordination.store import Malformed
 from broker_core.model import NO_LEADER, BrokerInfo, Endpoint, LeaderAndIsr, TopicPartition
 
 PORT_MAX = 65_535
+_RECOVERING = 1
 
 
 class TopicAssignment(Struct, frozen=True):
@@ -171,15 +172,14 @@ def _parse_lists(value: Mapping[str, Sequence[int]]) -> dict[int, tuple[int, ...
 
 def encode_partition_state(state: LeaderAndIsr, controller_epoch: int) -> bytes:
     """`/brokers/topics/T/partitions/P/state`; the znode's own version is `state.zk_version`, not part of the data."""
-    return dump(
-        {
-            "controller_epoch": controller_epoch,
-            "leader": state.leader,
-            "version": 1,
-            "leader_epoch": state.leader_epoch,
-            "isr": list(state.isr),
-        }
-    )
+    value = {
+        "controller_epoch": controller_epoch,
+        "leader": state.leader,
+        "version": 1,
+        "leader_epoch": state.leader_epoch,
+        "isr": list(state.isr),
+    }
+    return dump(value | ({"leader_recovery_state": _RECOVERING} if state.recovering else {}))
 
 
 def decode_partition_state(tp: TopicPartition, data: bytes, zk_version: int) -> tuple[LeaderAndIsr, int]:
@@ -188,7 +188,8 @@ def decode_partition_state(tp: TopicPartition, data: bytes, zk_version: int) -> 
     try:
         isr = tuple(int32(replica) for replica in value["isr"])
         leader, leader_epoch = int32(value["leader"], NO_LEADER), int32(value["leader_epoch"], high=INT_MAX - 1)
-        return LeaderAndIsr(leader, leader_epoch, isr, zk_version), int32(value["controller_epoch"])
+        recovering = int32(value.get("leader_recovery_state", 0), high=_RECOVERING) == _RECOVERING
+        return LeaderAndIsr(leader, leader_epoch, isr, zk_version, recovering), int32(value["controller_epoch"])
     except (KeyError, TypeError, ValueError) as error:
         raise Malformed(f"the state of {tp} is malformed: {error!r}") from error
 

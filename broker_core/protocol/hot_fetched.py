@@ -19,7 +19,7 @@ from broker_core.protocol.reader import MAX_ELEMENTS
 from broker_core.protocol.reader_values import to_error_code
 from broker_core.protocol.varint import read_unsigned
 
-FOLLOWERS_VERSIONS = (12, 15)
+FOLLOWERS_VERSIONS = range(12, 18)
 BY_ID_SINCE = 13
 
 _NO_TAGS_AT = 4

@@ -23,5 +23,14 @@ class Flaws(Struct, frozen=True):
     obey_before_registration: bool = False
     """Control requests are obeyed while this broker is not registered yet, whomever they were meant for (spec B11)."""
 
+    ignore_pending_isr: bool = False
+    """The high watermark waits for those who are in the ISR before and after a change that is not confirmed, not for both (spec R4)."""
+
+    obey_late_alterations: bool = False
+    """The controller carries out an ISR change that was asked for of an earlier state of the partition (spec R4)."""
+
+    believe_late_refusals: bool = False
+    """A leader takes the refusal of a change for the end of it though an earlier try was not answered (spec R4)."""
+
 
 NO_FLAWS = Flaws()

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from broker_core.model import LeaderAndIsr
-from broker_core.replication.flaws import Flaws
+from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.follower_state import FollowerState, out_of_sync
 from broker_core.replication.isr.high_watermark import committable_offset
 from broker_core.replication.isr.states import (
@@ -113,8 +113,12 @@ class LeaderState(Struct):
         return change
 
     def proposal(self, change: PendingChange) -> LeaderAndIsr:
-        """What to write to the store, if its version is still the one we know."""
-        return LeaderAndIsr(self.broker_id, self.leader_epoch, change.proposed, self.zk_version)
+        """What is to be written to the store, if its version is still the one we know."""
+        return self.proposal_of(change.proposed)
+
+    def proposal_of(self, isr: tuple[int, ...]) -> LeaderAndIsr:
+        """The state with that ISR, to write over the one that is known."""
+        return LeaderAndIsr(self.broker_id, self.leader_epoch, isr, self.zk_version)
 
     def committed(self, change: PendingChange, isr: tuple[int, ...], zk_version: int) -> bool:
         """The store holds `isr` at `zk_version`; False when `change` is no longer the one under way (KAFKA-12686)."""
@@ -135,11 +139,14 @@ class LeaderState(Struct):
         self.deposed = True
         return True
 
-    def committable(self, leader_leo: int, min_isr: int, *, now_ms: float, lag_max_ms: float, is_alive: Callable[[int], bool]) -> int:
+    def committable(
+        self, leader_leo: int, min_isr: int, *, now_ms: float, lag_max_ms: float, is_alive: Callable[[int], bool], flaws: Flaws = NO_FLAWS
+    ) -> int:
         """Where the high watermark may stand, -1 while it has to stand still."""
         if self.deposed or len(self.isr.isr) < min_isr:
             return -1
-        return committable_offset(leader_leo, self.followers.values(), self.isr, now_ms=now_ms, lag_max_ms=lag_max_ms, is_alive=is_alive)
+        isr = self.isr.smallest if flaws.ignore_pending_isr else self.isr.maximal
+        return committable_offset(leader_leo, self.followers.values(), isr, now_ms=now_ms, lag_max_ms=lag_max_ms, is_alive=is_alive)
 
     def low_watermark(self, own_log_start: int, is_alive: Callable[[int], bool]) -> int:
         """The least log start offset of all live replicas: where DeleteRecords has taken effect."""

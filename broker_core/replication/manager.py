@@ -5,7 +5,7 @@ It owns no rule but the two that stand before every control request: it has to b
 
     control   → roles        LeaderAndIsr, StopReplica       periodic → isr_expiration      ISR shrink, stalled high watermarks
     produce   → appending    append and wait for replicas    fetchers → following           what we replicate from others
-    fetch     → fetching     read now or wait; sessions      ISR      → alter_isr_manager   writes to the store
+    fetch     → fetching     read now or wait; sessions      ISR      → alter_isr_manager   asks the controller
     questions → lookups, hosted_partitions                   waiting  → delayed_operations  purgatories, sessions, watchers
     deletions → record_deletions   DeleteRecords
 """
@@ -31,6 +31,7 @@ from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.following.replica_fetcher_manager import ReplicaFetcherManager
 from broker_core.replication.hosted_partitions import HostedPartitions
 from broker_core.replication.isr.alter_isr_manager import AlterIsrManager
+from broker_core.replication.isr.alter_partition_sender import AlterPartitionSender
 from broker_core.replication.isr.isr_expiration import IsrExpiration
 from broker_core.replication.leadership import is_old_generation
 from broker_core.replication.log_dir_event import AskAgain, announce_log_dir_failure
@@ -85,7 +86,9 @@ class ReplicaManager:
             produce_purge_interval=current.producer_purgatory_purge_interval_requests,
         )
         self.partitions = HostedPartitions(Surroundings(broker_id, node.clock, config, metadata.is_alive, flaws), metadata)
-        self.alter_isr = AlterIsrManager(node, self.delayed)
+        sender = AlterPartitionSender(node, config, broker_id, broker_epoch, metadata=metadata, channels=channels)
+        asks_controller = config.static.inter_broker_protocol.alters_partitions
+        self.alter_isr = AlterIsrManager(node, self.delayed, sender if asks_controller else None, flaws)
         self.delayed.on_isr_change = self.alter_isr.submit
         logs.on_log_start_moved = self.delayed.log_start_moved
         self.fetchers = ReplicaFetcherManager(

@@ -255,6 +255,7 @@ class Partition:
             now_ms=self._around.clock.monotonic_ms(),
             lag_max_ms=self._lag_max_ms,
             is_alive=self._around.is_alive,
+            flaws=self._around.flaws,
         )
         if not log.recovery.has_settled(offset):
             offset = log.recovery.settled_offset  # the leader's own copy counts as far as `flush.messages` has it on disk

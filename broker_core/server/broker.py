@@ -214,7 +214,7 @@ class Broker:
         groups = GroupCoordinator(node, config, replicas, metadata)
         producer_ids = ProducerIds(node, broker_id)
         transactions = TransactionCoordinator(node, config, replicas, metadata, channels=channels, producer_ids=producer_ids)
-        controller = Controller(node, broker_id, config, ChannelSender(node, channels, config))
+        controller = Controller(node, broker_id, config, ChannelSender(node, channels, config), flaws=self._flaws)
         self.source = BrokerStateSource(broker_id, replicas, groups, controller, logs, self.metrics, epoch)
         feed = StateFeed(node, self.source, epoch)
         replicas.on_refused = partial(feed.add_event, "control_refused")

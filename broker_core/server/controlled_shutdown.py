@@ -9,10 +9,10 @@ from broker_core.errors import ErrorCode, KafkaError, ProtocolViolation
 from broker_core.handlers.services import BrokerServices
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
+from broker_core.protocol.inter_broker import version_between_brokers
 
 log = logging.getLogger(__name__)
 
-VERSION = 3
 PURPOSE = "shutdown"
 ANSWER_WITHIN_MS = 2_500
 """The controller goes on with what it was asked, so the next attempt finds less left to do."""
@@ -52,7 +52,8 @@ async def _ask(services: BrokerServices) -> list[TopicPartition]:
     endpoint = controller.inter_broker(services.config.static.inter_broker_listener_name)
     channel = services.channels.channel(endpoint.host, endpoint.port, PURPOSE)
     payload = {"broker_id": services.broker_id, "broker_epoch": epoch}
-    return _remaining(await channel.request(ApiKey.CONTROLLED_SHUTDOWN, VERSION, payload, ANSWER_WITHIN_MS))
+    version = version_between_brokers(services.config.static.inter_broker_protocol, ApiKey.CONTROLLED_SHUTDOWN)
+    return _remaining(await channel.request(ApiKey.CONTROLLED_SHUTDOWN, version, payload, ANSWER_WITHIN_MS))
 
 
 def _remaining(answer: Any) -> list[TopicPartition]:

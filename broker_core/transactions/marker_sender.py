@@ -17,12 +17,12 @@ from broker_core.errors import ErrorCode, ProtocolViolation
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import NO_LEADER, BrokerInfo, TopicPartition
 from broker_core.protocol.api import ApiKey
+from broker_core.protocol.inter_broker import version_between_brokers
 from broker_core.seams import Node
 from broker_core.transactions.marking import Marking
 
 log = logging.getLogger(__name__)
 
-VERSION = 1
 RETRY_MS = 100.0
 MARKERS_MAX = 500
 PARTITIONS_MAX = 5_000
@@ -135,7 +135,8 @@ class MarkerSender:
         endpoint = info.inter_broker(self._config.static.inter_broker_listener_name)
         channel = self._channels.channel(endpoint.host, endpoint.port, "markers")
         timeout_ms = self._config.current.request_timeout_ms
-        answer = await channel.request(ApiKey.WRITE_TXN_MARKERS, VERSION, {"markers": markers}, timeout_ms)
+        version = version_between_brokers(self._config.static.inter_broker_protocol, ApiKey.WRITE_TXN_MARKERS)
+        answer = await channel.request(ApiKey.WRITE_TXN_MARKERS, version, {"markers": markers}, timeout_ms)
         return {
             row.producer_id: {
                 TopicPartition(topic.name, partition.partition_index): ErrorCode(int(partition.error_code))

@@ -23,7 +23,6 @@ INTENDED: dict[str, str] = {
 }
 
 BROKER_SETTINGS: dict[str, str] = {
-    "inter.broker.protocol.version": "brokers speak 2.7-IV1 with each other",
     "max.connections": "limited by default",
     "queued.max.request.bytes": "limited by default",
     "replica.lag.time.max.ms": "may be changed in a running broker",
@@ -74,9 +73,7 @@ NOT_SERVED: dict[ApiKey, str] = {
     ApiKey.SASL_AUTHENTICATE: "as above",
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: "as above",
     ApiKey.ALTER_CLIENT_QUOTAS: "there are no client quotas",
-    ApiKey.ALTER_PARTITION: "brokers speak 2.7-IV1: the ISR goes to ZooKeeper",
-    ApiKey.ENVELOPE: "as above: nothing is forwarded",
-    ApiKey.ALLOCATE_PRODUCER_IDS: "as above: blocks of ids are taken from ZooKeeper",
+    ApiKey.ENVELOPE: "nothing is forwarded in ZooKeeper mode: Kafka serves it to brokers that move to KRaft",
     ApiKey.UPDATE_FEATURES: "there are no features to finalize",
     ApiKey.CONSUMER_GROUP_HEARTBEAT: "KIP-848 does not exist in ZooKeeper mode: Kafka names it and refuses every request",
     ApiKey.CONSUMER_GROUP_DESCRIBE: "as above",

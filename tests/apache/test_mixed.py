@@ -1,12 +1,14 @@
 """One cluster of both: an Apache Kafka broker among ours, as controller, leader and follower, coming and going.
 
-Kafka has to speak 2.7-IV1 with the others, as ours do.
+At its defaults, where leaders of either kind ask a controller of the other for ISR changes, and with 2.7-IV1, where they write them into
+the store: all have to speak the same.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +31,14 @@ pytestmark = pytest.mark.spec("R4", "Z5")
 KAFKA, OURS = 4, (1, 2)
 TOPIC = "mixed"
 ASSIGNMENT = [[1, KAFKA, 2], [KAFKA, 1, 2], [2, KAFKA, 1]]
-SPOKEN = {"inter.broker.protocol.version": "2.7-IV1", "log.message.format.version": "2.7"}
+OLD = {"inter.broker.protocol.version": "2.7-IV1"}
+DEFAULTS: dict[str, str] = {}
 
 
 class Mixed:
     """Brokers 1 and 2 are ours, 4 is Kafka's."""
 
-    def __init__(self, folder: Path, zookeeper: str) -> None:
+    def __init__(self, folder: Path, zookeeper: str, spoken: dict[str, str]) -> None:
         self.brokers: dict[int, BrokerProcess] = {}
         self.hosts = f"{zookeeper}/mixed"
         for broker_id in (*OURS, KAFKA):
@@ -45,10 +48,11 @@ class Mixed:
                 "zookeeper.connect": self.hosts,
                 "offsets.topic.replication.factor": "3",
                 "controlled.shutdown.retry.backoff.ms": "500",
+                "zookeeper.session.timeout.ms": "6000",
+                **spoken,
             }
             kind = ApacheKafka if broker_id == KAFKA else Highwater
-            extra = SPOKEN if broker_id == KAFKA else {"zookeeper.session.timeout.ms": "6000"}
-            self.brokers[broker_id] = kind(folder / str(broker_id), free_ports(), {**settings, **extra})
+            self.brokers[broker_id] = kind(folder / str(broker_id), free_ports(), settings)
 
     @property
     def bootstrap_servers(self) -> str:
@@ -81,23 +85,33 @@ class Mixed:
         running = next(broker_id for broker_id, broker in self.brokers.items() if not broker.ended())
         return int(self.metadata(running).controller_id)
 
-    def let_kafka_control(self) -> None:
-        """Whoever else is the controller is deposed, until Kafka's broker is the first to take its place."""
-        client = KazooClient(self.hosts)
-        client.start(timeout=30)
-        try:
+    def let_control(self, wanted: Sequence[int]) -> None:
+        """Whoever else is the controller is deposed, until one of these is the first to take its place."""
+        with self.zookeeper() as client:
 
             def does() -> bool:
                 found = client.exists("/controller") and json.loads(client.get("/controller")[0])["brokerid"]
-                if found in OURS:
+                if found and found not in wanted:
                     client.delete("/controller")
-                return found == KAFKA
+                return found in wanted
 
-            eventually(does, 60, "Kafka controls")
-            eventually(lambda: self.controller() == KAFKA, 30, "all know it")
+            eventually(does, 60, f"one of {wanted} controls")
+            eventually(lambda: self.controller() in wanted, 30, "all know it")
+
+    @contextmanager
+    def zookeeper(self) -> Iterator[KazooClient]:
+        client = KazooClient(self.hosts)
+        client.start(timeout=30)
+        try:
+            yield client
         finally:
             client.stop()
             client.close()
+
+    def isr_notifications(self) -> int:
+        """How often leaders that wrote ISRs themselves have said so, or were heard."""
+        with self.zookeeper() as client:
+            return int(client.get("/isr_change_notification")[1].cversion)
 
     def until_whole(self) -> None:
         eventually(lambda: whole(self.admin, TOPIC, 3), 60, "all replicas are in sync")
@@ -109,10 +123,10 @@ class Mixed:
         eventually(lambda: self.leaders() == [1, KAFKA, 2], 30, "preferred leaders")
 
 
-@pytest.fixture
-def mixed(tmp_path: Path) -> Iterator[Mixed]:
+@contextmanager
+def cluster_of_both(folder: Path, spoken: dict[str, str]) -> Iterator[Mixed]:
     with running_zookeeper() as zookeeper:
-        made = Mixed(tmp_path, zookeeper.hosts)
+        made = Mixed(folder, zookeeper.hosts, spoken)
         try:
             made.brokers[KAFKA].start()
             for broker_id in OURS:
@@ -135,7 +149,13 @@ def write_and_read(mixed: Mixed, written: list[bytes]) -> None:
     assert sorted(message.value() for message in read_all(mixed, TOPIC, len(written), len(ASSIGNMENT))) == sorted(written)
 
 
-def test_kafka_and_ours_are_one_cluster(mixed: Mixed) -> None:
+def test_kafka_and_ours_are_one_cluster_that_speaks_2_7(tmp_path: Path) -> None:
+    with cluster_of_both(tmp_path, OLD) as mixed:
+        come_and_go(mixed)
+        assert mixed.isr_notifications() > 0
+
+
+def come_and_go(mixed: Mixed) -> None:
     assert mixed.controller() == KAFKA
     mixed.create()
     mixed.until_whole()
@@ -154,13 +174,48 @@ def test_kafka_and_ours_are_one_cluster(mixed: Mixed) -> None:
     eventually(lambda: mixed.leaders() == [KAFKA, KAFKA, 2], 60, "Kafka leads what broker 1 led")
     write_and_read(mixed, written)
     mixed.brokers[1].start()
-    mixed.let_kafka_control()  # It tells no topic ids, though the logs have some since one of ours controlled.
+    mixed.let_control([KAFKA])  # It tells no topic ids, though the logs have some since one of ours controlled.
     mixed.until_whole()
     mixed.prefer()
     write_and_read(mixed, written)
 
+    end_alike(mixed)
+
+
+def end_alike(mixed: Mixed) -> None:
     for broker in mixed.brokers.values():
         broker.stop()
     for partition in range(len(ASSIGNMENT)):
         logs = [next((broker.log_dir / f"{TOPIC}-{partition}").glob("*.log")).read_bytes() for broker in mixed.brokers.values()]
         assert logs[0] and logs[1:] == logs[:1] * 2, "each replica has the same bytes"
+
+
+def test_at_kafkas_defaults_each_controls_the_other_under_kills(tmp_path: Path) -> None:
+    """Whoever leads asks whoever controls: nobody writes an ISR into the store by himself."""
+    with cluster_of_both(tmp_path, DEFAULTS) as mixed:
+        mixed.create()
+        mixed.until_whole()
+        written: list[bytes] = []
+        for controllers in ([KAFKA], OURS, [KAFKA]):
+            mixed.let_control(controllers)
+            for killed, led in ((1, [KAFKA, KAFKA, 2]), (KAFKA, [1, 1, 2]), (2, [1, KAFKA, KAFKA])):
+                mixed.prefer()
+                write_and_read(mixed, written)
+                mixed.brokers[killed].kill()
+                eventually(lambda led=led: mixed.leaders() == led, 60, f"others lead what broker {killed} led")  # type: ignore[misc]
+                write_and_read(mixed, written)
+                mixed.brokers[killed].start()
+                mixed.until_whole()
+            assert_ids_differ(mixed)
+        mixed.prefer()
+        write_and_read(mixed, written)
+        assert mixed.isr_notifications() == 0
+        end_alike(mixed)
+
+
+def assert_ids_differ(mixed: Mixed) -> None:
+    """Brokers of Kafka have the controller give them producer ids, ours take them from the store: from the same row."""
+    asked = {"transactional_id": None, "transaction_timeout": 60_000, "producer_id": -1, "producer_epoch": -1}
+    answers = [mixed.ask(broker_id, ApiKey.INIT_PRODUCER_ID, 4, asked) for broker_id in mixed.brokers]
+    assert {answer.error_code for answer in answers} == {ErrorCode.NONE}
+    assert len({answer.producer_id for answer in answers}) == len(answers)

@@ -9,7 +9,7 @@ import pytest
 
 from broker_core.controller.channels import channel_manager as module
 from broker_core.controller.channels.channel_manager import ControllerChannelManager
-from broker_core.controller.channels.requests import ControlRequest
+from broker_core.controller.channels.requests import UPDATE_METADATA_KEY, ControlRequest
 from broker_core.controller.events import BrokerChange, Call, PartitionChange
 from broker_core.controller.inbox import CALLS_LIMIT, Inbox
 from broker_core.errors import ErrorCode, KafkaError
@@ -24,7 +24,7 @@ def info(broker_id: int, epoch: int) -> BrokerInfo:
 
 
 def request(number: int, epoch: int = 5) -> ControlRequest:
-    return ControlRequest(1, epoch, 1, 6, {}, {"number": number})
+    return ControlRequest(1, epoch, 1, UPDATE_METADATA_KEY, 8, {}, {"number": number})
 
 
 class Lines:

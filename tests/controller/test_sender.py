@@ -73,7 +73,7 @@ def metadata() -> ControlRequest:
         "topic_states": [{"topic_name": name, "topic_id": None, "partition_states": states} for name in ("a", "b")],
         "live_brokers": [],
     }
-    return ControlRequest(2, 42, 1, UPDATE_METADATA_KEY, {}, payload)
+    return ControlRequest(2, 42, 1, UPDATE_METADATA_KEY, 8, {}, payload)
 
 
 async def test_metadata_of_many_partitions_is_encoded_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ async def test_small_requests_are_encoded_at_once() -> None:
     node, channels = ScriptedNode(), Channels()
     node.clock = Busy()
     payload = {**metadata().payload, "topic_states": [], "live_leaders": []}
-    request = ControlRequest(2, 42, 1, LEADER_AND_ISR_KEY, {}, payload)
+    request = ControlRequest(2, 42, 1, LEADER_AND_ISR_KEY, 7, {}, payload)
     sender = ChannelSender(node.as_node(), channels, ConfigHolder(BrokerConfig.load({"log.dirs": "/data"})))  # type: ignore[arg-type]
     await sender.send(BROKER, request)
     assert (len(channels.sent), node.clock.turns) == (1, 0)

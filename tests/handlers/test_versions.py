@@ -54,6 +54,8 @@ ADVERTISED = {
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: (0, 0),
     ApiKey.LIST_PARTITION_REASSIGNMENTS: (0, 0),
     ApiKey.OFFSET_DELETE: (0, 0),
+    ApiKey.ALTER_PARTITION: (0, 3),
+    ApiKey.ALLOCATE_PRODUCER_IDS: (0, 0),
     ApiKey.DESCRIBE_CLUSTER: (0, 1),
     ApiKey.DESCRIBE_PRODUCERS: (0, 0),
     ApiKey.DESCRIBE_ACLS: (0, 3),
@@ -128,6 +130,12 @@ def payloads(topic_id: UUID | None, version: int) -> dict[ApiKey, dict[str, Any]
         ApiKey.DESCRIBE_CLUSTER: {"include_cluster_authorized_operations": True},
         ApiKey.DESCRIBE_PRODUCERS: {"topics": [{"name": TOPIC, "partition_indexes": [0]}]},
         ApiKey.CONTROLLED_SHUTDOWN: {"broker_id": 9, "broker_epoch": 1},
+        ApiKey.ALTER_PARTITION: {
+            "broker_id": 9,
+            "broker_epoch": 1,
+            "topics": [{"topic_name": TOPIC, "topic_id": topic_id, "partitions": []}],
+        },
+        ApiKey.ALLOCATE_PRODUCER_IDS: {"broker_id": 9, "broker_epoch": 1},
         ApiKey.DESCRIBE_ACLS: acl_filter,
         ApiKey.CREATE_ACLS: {"creations": [acl]},
         ApiKey.DELETE_ACLS: {"filters": [acl_filter]},
@@ -172,6 +180,8 @@ def payloads(topic_id: UUID | None, version: int) -> dict[ApiKey, dict[str, Any]
 
 EXPECTED = {
     ApiKey.CONTROLLED_SHUTDOWN: {ErrorCode.BROKER_NOT_AVAILABLE, ErrorCode.BROKER_ID_NOT_REGISTERED},
+    ApiKey.ALTER_PARTITION: {ErrorCode.STALE_BROKER_EPOCH},
+    ApiKey.ALLOCATE_PRODUCER_IDS: {ErrorCode.BROKER_ID_NOT_REGISTERED},
     ApiKey.DELETE_TOPICS: {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION},
     ApiKey.ELECT_LEADERS: {ErrorCode.ELECTION_NOT_NEEDED},
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: {ErrorCode.NO_REASSIGNMENT_IN_PROGRESS},

@@ -19,7 +19,7 @@ def state(broker: int, leo: int, caught_up_ms: float = NEVER) -> FollowerState:
 
 
 def mark(leo: int, followers: list[FollowerState], isr: IsrState, now_ms: float = 0, dead: tuple[int, ...] = ()) -> int:
-    return committable_offset(leo, followers, isr, now_ms=now_ms, lag_max_ms=LAG, is_alive=lambda broker: broker not in dead)
+    return committable_offset(leo, followers, isr.maximal, now_ms=now_ms, lag_max_ms=LAG, is_alive=lambda broker: broker not in dead)
 
 
 def test_the_least_end_of_the_isr() -> None:

@@ -74,7 +74,7 @@ def test_a_topic_is_named_to_its_leader_as_the_controller_named_it(monkeypatch: 
     with ReplicaWorld() as cluster:
         cluster.create()
         cluster.produce(1, "by id")
-        assert set(versions) == {15}
+        assert set(versions) == {17}
         cluster.speaks_ids = False
         cluster.announce()
         for elected in (False, True):
@@ -93,7 +93,7 @@ def test_a_topic_is_named_to_its_leader_as_the_controller_named_it(monkeypatch: 
         versions.clear()
         cluster.produce(1, "by id again")
         cluster.until(cluster.caught_up)
-        assert set(versions) == {15}
+        assert set(versions) == {17}
 
 
 def test_all_fetchers_replicate() -> None:

@@ -10,6 +10,7 @@ import logging
 import sys
 from collections import Counter
 
+from broker_core.config import BrokerConfig
 from tests.simulation.chaos import COUNTED, FAULTS, run
 
 
@@ -22,6 +23,11 @@ def main() -> int:
     parser.add_argument("--sessions-only", action="store_true", help="nobody acts on a death before the session ends")
     parser.add_argument("--ahead", type=int, default=1, help="requests that a producer has on its way at a time (5 at most)")
     parser.add_argument("--writers", type=int, default=0, help="producers that write in transactions, two by two with one id")
+    parser.add_argument(
+        "--protocol",
+        default=BrokerConfig().inter_broker_protocol_version,
+        help="inter.broker.protocol.version",
+    )
     parser.add_argument("--verbose", action="store_true", help="show what the brokers log")
     options = parser.parse_args()
     handler = logging.StreamHandler() if options.verbose else logging.NullHandler()
@@ -36,6 +42,7 @@ def main() -> int:
             early=not options.sessions_only,
             ahead=options.ahead,
             writers=options.writers,
+            protocol=options.protocol,
         )
         totals.update(outcome.faults)
         totals.update(outcome.events)

@@ -18,12 +18,14 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
+from broker_core.config import BrokerConfig
 from broker_core.controller import backlog
 from broker_core.model import TopicPartition
 from broker_core.replication import roles
 from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.transactions import transaction
-from tests.simulation import control_faults, planted, transaction_history, transactions
+from tests.simulation import alteration_faults, control_faults, planted, transaction_history, transactions
+from tests.simulation.alteration_faults import AlterationFaults
 from tests.simulation.checks import Watch, final_violations, running
 from tests.simulation.committed_reader import CommittedReader
 from tests.simulation.control_faults import ControlFaults
@@ -53,6 +55,8 @@ _EVENTS = {
     "Broker %d is the controller of epoch %d": "controllers elected",
     "log truncated": "truncations",
     "ISR change withdrawn": "ISR changes withdrawn",
+    "AlterPartition was not answered": "ISR changes not answered",
+    "AlterPartition refused": "ISR changes refused",
     "Reassignment of %s to %s completed": "reassignments completed",
     "leaderships handed over": "leaderships handed over",
     "log write failed": "log writes failed",
@@ -73,7 +77,7 @@ _OF_SUSPICIONS = {
     "Broker %d is left to its session: too few brokers still say that its process is gone": "left to its session",
 }
 """Seldom without wrong suspicions."""
-COUNTED = (*KINDS, *SCENARIOS, *control_faults.KINDS, *_EVENTS.values(), *_OTHER_EVENTS)
+COUNTED = (*KINDS, *SCENARIOS, *control_faults.KINDS, *alteration_faults.KINDS, *_EVENTS.values(), *_OTHER_EVENTS)
 """Everything that a run counts; over forty seeds none of it may be missing."""
 
 
@@ -114,7 +118,8 @@ class EventCounter(logging.Handler):
 @dataclass(frozen=True)
 class Terms:
     """What a run is besides its seed. Brokers act on deaths before sessions end if `early`; `suspicions` times they are wrong.
-    Producers have `ahead` requests on their way at a time, and `writers` others write in transactions. `planted` names a flaw of them."""
+    Producers have `ahead` requests on their way at a time, and `writers` others write in transactions. `planted` names a flaw of them.
+    `protocol` is `inter.broker.protocol.version`: before 2.7-IV2 leaders write ISRs into the store, since then the controller does."""
 
     faults: int = FAULTS
     flaws: Flaws = NO_FLAWS
@@ -123,6 +128,7 @@ class Terms:
     ahead: int = 1
     writers: int = 0
     planted: str = ""
+    protocol: str = BrokerConfig().inter_broker_protocol_version
 
 
 def run(seed: int, **terms: Any) -> Outcome:
@@ -154,6 +160,7 @@ def _in_single_slices() -> Iterator[None]:
 
 def _run(outcome: Outcome, terms: Terms) -> Outcome:
     settings = {"min.insync.replicas": "2", "controller.socket.timeout.ms": str(control_faults.TIMEOUT_MS)}
+    settings["inter.broker.protocol.version"] = terms.protocol
     settings |= {} if terms.early else {"highwater.early.failover.enable": "false"}
     settings |= transactions.settings(outcome.seed) if terms.writers else {}
     cluster = BrokerCluster(brokers=BROKERS, seed=outcome.seed, flaws=terms.flaws, **settings)
@@ -170,6 +177,7 @@ def _run(outcome: Outcome, terms: Terms) -> Outcome:
         outcome.faults = trouble.counts
         faults = terms.faults
         held_back = ControlFaults(cluster, outcome.seed, FAULT_EVERY_MS * faults)
+        altered = AlterationFaults(cluster, outcome.seed, FAULT_EVERY_MS * faults)
         wrong = WrongSuspicions(cluster, outcome.seed, terms.suspicions, FAULT_EVERY_MS * faults, lambda: not trouble.is_power_out())
         trouble.is_misled = wrong.is_under_way
         for number in range(faults):
@@ -187,6 +195,7 @@ def _run(outcome: Outcome, terms: Terms) -> Outcome:
         outcome.events["coordinator failovers"] = group.history.failovers
         outcome.events["offsets committed"] = group.history.commits
         outcome.faults.update(held_back.counts)
+        outcome.faults.update(altered.counts)
         outcome.faults.update(wrong.counts)
         if terms.writers:
             _judge_transactions(outcome, cluster, written, terms.writers)

@@ -11,18 +11,20 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FIRST_SEED = 1
 SEEDS = 40
-PROCESSES = 2
+PROTOCOLS = ("3.9-IV0", "2.7-IV1")
+"""Of the seeds' halves, a process each: ISRs are changed by the controller, and by the leaders in the store."""
 
 
 class SeedRuns:
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="highwater-seeds-")
-        self._printed = [Path(self._folder.name, f"{number}.txt") for number in range(PROCESSES)]
-        share = SEEDS // PROCESSES
-        self._workers = [self._start(FIRST_SEED + share * number, share, printed) for number, printed in enumerate(self._printed)]
+        self._printed = [Path(self._folder.name, f"{protocol}.txt") for protocol in PROTOCOLS]
+        self._workers = [self._start(number, printed) for number, printed in enumerate(self._printed)]
 
-    def _start(self, first: int, runs: int, printed: Path) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "tests.simulation", "--seed", str(first), "--runs", str(runs)]
+    def _start(self, number: int, printed: Path) -> subprocess.Popen[bytes]:
+        share = SEEDS // len(PROTOCOLS)
+        command = [sys.executable, "-m", "tests.simulation", "--seed", str(FIRST_SEED + share * number), "--runs", str(share)]
+        command += ["--protocol", PROTOCOLS[number]]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         with printed.open("w") as file:
             worker = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT)

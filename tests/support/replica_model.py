@@ -8,7 +8,6 @@ from broker_core.replication.follower_state import FollowerState
 from broker_core.replication.following import truncation
 from broker_core.replication.following.truncation import Comparison, EpochEnd
 from broker_core.replication.isr.high_watermark import committable_offset
-from broker_core.replication.isr.states import CommittedIsr
 
 LAG_MAX_MS = 10_000
 
@@ -77,7 +76,7 @@ class ModelReplica:
 
     def move_high_watermark(self, now_ms: float) -> None:
         offset = committable_offset(
-            self.leo, self.followers.values(), CommittedIsr(self.isr), now_ms=now_ms, lag_max_ms=LAG_MAX_MS, is_alive=lambda broker: True
+            self.leo, self.followers.values(), self.isr, now_ms=now_ms, lag_max_ms=LAG_MAX_MS, is_alive=lambda broker: True
         )
         self.high_watermark = max(self.high_watermark, offset)
 

@@ -31,6 +31,7 @@ from broker_core.protocol.headers import parse_request_header
 from broker_core.records.batch import Record, build_batch, iter_headers, read_records
 from broker_core.replication.appending import AppendResult
 from broker_core.replication.flaws import NO_FLAWS, Flaws
+from broker_core.replication.isr.alter_isr_manager import AlterIsrManager
 from broker_core.replication.manager import ReplicaManager
 from broker_core.replication.partition import Partition
 from broker_core.seams import Node, Peer
@@ -78,6 +79,9 @@ class MiniBroker:
             channels=ChannelPool(node, f"broker-{broker_id}"),
             flaws=flaws,
         )
+        # There is no controller to ask: leaders write their ISRs themselves.
+        self.replicas.alter_isr = AlterIsrManager(node, self.replicas.delayed)
+        self.replicas.delayed.on_isr_change = self.replicas.alter_isr.submit
         self.metrics = BrokerMetrics()
         self.ready = False
 

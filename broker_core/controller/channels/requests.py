@@ -4,8 +4,8 @@ A `BrokerRequestBatch` collects what one state change has to tell; `build` turns
 LeaderAndIsr, UpdateMetadata, StopReplica, and of each kind as many as its partitions need: a request is bounded, so that a
 broker has carried it out long before its answer is given up, and what was answered is not sent again; but UpdateMetadata cuts
 no topic in two. Only brokers that are
-registered get any, each with its own broker epoch (KIP-380). Versions are the highest of 3.9: topic ids are in them, and all
-brokers are ours.
+registered get any, each with its own broker epoch (KIP-380). Their versions, and so whether brokers are told topic ids, follow from
+`inter.broker.protocol.version`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from broker_core.config.inter_broker import InterBrokerProtocol
 from broker_core.controller.backlog import slices, topic_slices
 from broker_core.controller.context import ControllerContext, Leadership
 from broker_core.controller.deciders.reassignment import ReplicaAssignment
 from broker_core.model import LEADER_DURING_DELETE, NO_EPOCH, NO_LEADER, BrokerInfo, LeaderAndIsr, TopicPartition
+from broker_core.protocol.api import ApiKey
+from broker_core.protocol.inter_broker import version_between_brokers
 
-LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY = 4, 5, 6
-VERSIONS = {LEADER_AND_ISR_KEY: 7, STOP_REPLICA_KEY: 4, UPDATE_METADATA_KEY: 8}
+LEADER_AND_ISR_KEY, STOP_REPLICA_KEY, UPDATE_METADATA_KEY = ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA
 
 NO_TOPIC_ID = UUID(int=0)
 LEADERLESS = Leadership(LeaderAndIsr(NO_LEADER, NO_EPOCH, ()), NO_EPOCH)
@@ -37,13 +39,10 @@ class ControlRequest(Struct, frozen=True):
     broker_id: int
     broker_epoch: int
     controller_epoch: int
-    api_key: int
+    api_key: ApiKey
+    version: int
     partitions: Mapping[TopicPartition, Payload]
     payload: Payload
-
-    @property
-    def version(self) -> int:
-        return VERSIONS[self.api_key]
 
     def deleted(self) -> list[TopicPartition]:
         """Partitions that a StopReplica asks to delete."""
@@ -53,8 +52,9 @@ class ControlRequest(Struct, frozen=True):
 class BrokerRequestBatch:
     """Collects the requests of one state change; reads the context, never changes it."""
 
-    def __init__(self, controller_id: int, context: ControllerContext) -> None:
+    def __init__(self, controller_id: int, context: ControllerContext, protocol: InterBrokerProtocol) -> None:
         self._controller_id = controller_id
+        self._protocol = protocol
         self._context = context
         self._leader_and_isr: dict[int, dict[TopicPartition, Payload]] = {}
         self._stop_replica: dict[int, dict[TopicPartition, Payload]] = {}
@@ -154,7 +154,7 @@ class BrokerRequestBatch:
             {"topic_name": topic, "topic_id": ids.get(topic, NO_TOPIC_ID), "partition_states": group} for topic, group in _by_topic(parts)
         ]
 
-    def _request(self, broker_id: int, api_key: int, parts: Mapping[TopicPartition, Payload], body: Payload) -> ControlRequest:
+    def _request(self, broker_id: int, api_key: ApiKey, parts: Mapping[TopicPartition, Payload], body: Payload) -> ControlRequest:
         epoch = self._context.brokers[broker_id].epoch
         payload = {
             "controller_id": self._controller_id,
@@ -163,7 +163,8 @@ class BrokerRequestBatch:
             "broker_epoch": epoch,
             **body,
         }
-        return ControlRequest(broker_id, epoch, self._context.epoch, api_key, parts, payload)
+        version = version_between_brokers(self._protocol, api_key)
+        return ControlRequest(broker_id, epoch, self._context.epoch, api_key, version, parts, payload)
 
 
 def _leader_and_isr_part(tp: TopicPartition, leadership: Leadership, assignment: ReplicaAssignment, is_new: bool) -> Payload:
@@ -179,7 +180,7 @@ def _leader_and_isr_part(tp: TopicPartition, leadership: Leadership, assignment:
         "adding_replicas": assignment.adding,
         "removing_replicas": assignment.removing,
         "is_new": is_new,
-        "leader_recovery_state": 0,
+        "leader_recovery_state": int(state.recovering),
     }
 
 

@@ -10,6 +10,7 @@ import enum
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from broker_core.controller.context import ControllerContext
 from broker_core.model import INITIAL_LEADER_EPOCH, LeaderAndIsr, TopicPartition
@@ -40,22 +41,24 @@ def first_leader(context: ControllerContext, tp: TopicPartition) -> Election | N
 
 
 def elect(
-    context: ControllerContext, tp: TopicPartition, state: LeaderAndIsr, strategy: Strategy, *, unclean: bool = False
+    context: ControllerContext, tp: TopicPartition, state: LeaderAndIsr, strategy: Strategy, *, unclean: bool = False, marked: bool = False
 ) -> Election | None:
-    """The outcome, or None where nobody may lead; `unclean` matters to the offline election only."""
+    """The outcome, or None where nobody may lead; `unclean` matters to the offline election only, and so does whether the state is
+    `marked` by one as recovering."""
     if strategy is Strategy.OFFLINE:
-        return _offline(context, tp, state, unclean)
+        return _offline(context, tp, state, unclean, marked)
     return _ELECTIONS[strategy](context, tp, state)
 
 
-def _offline(context: ControllerContext, tp: TopicPartition, state: LeaderAndIsr, unclean: bool) -> Election | None:
+def _offline(context: ControllerContext, tp: TopicPartition, state: LeaderAndIsr, unclean: bool, marked: bool) -> Election | None:
     live = _online(context, tp)
     in_sync = [replica for replica in live if replica in state.isr]
     if in_sync:
         isr = tuple(replica for replica in state.isr if context.is_online(replica, tp))
         return Election(state.with_new_epoch(in_sync[0], isr), live)
     if unclean and live:
-        return Election(state.with_new_epoch(live[0], (live[0],)), live, unclean=True)
+        elected = state.with_new_epoch(live[0], (live[0],))
+        return Election(replace(elected, recovering=marked or state.recovering), live, unclean=True)
     return None
 
 

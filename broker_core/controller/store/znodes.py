@@ -8,6 +8,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from broker_core.config.key import INT_MAX
 from broker_core.controller.context import Leadership
@@ -61,6 +62,11 @@ class Znodes:
         if read is None:
             return None
         return _decoded(lambda: decode_broker(broker_id, read[0], read[1].czxid))
+
+    async def registered_epoch(self, broker_id: int) -> int | None:
+        """The epoch of a broker's present registration; None while it has none."""
+        stat = await self.store.exists(layout.broker_path(broker_id))
+        return None if stat is None else stat.czxid
 
     async def suspicions(self, watch: Watcher) -> list[Suspicion]:
         return suspicions(await self.store.children(layout.SUSPICIONS, watch))
@@ -259,7 +265,7 @@ def _state_creation(tp: TopicPartition, state: LeaderAndIsr, controller_epoch: i
 
 def _with_version(state: LeaderAndIsr, stat: object) -> LeaderAndIsr:
     assert isinstance(stat, Stat)
-    return LeaderAndIsr(state.leader, state.leader_epoch, state.isr, stat.version)
+    return replace(state, zk_version=stat.version)
 
 
 def _leadership(tp: TopicPartition, data: bytes, stat: Stat) -> Leadership | None:

@@ -4,8 +4,9 @@ Where a partition is fetched from is never stored: it is the log's end when the 
 it was added, answered, cut or became ready again; what is not due keeps its place in the session with what was last sent.
 A partition that has to wait after an error leaves the session until then.
 
-v15 names topics by id and carries the broker epoch. If a partition has no topic id, or the controller tells the source no ids (Apache
-Kafka that speaks 2.7: whatever the logs have, its broker then knows none), all are named by v12.
+v13 and later name topics by id, v15 and later carry the broker epoch; which is spoken follows from `inter.broker.protocol.version`. If a
+partition has no topic id, or the controller tells the source no ids (one that speaks 2.7: whatever the logs have, the source then knows
+none), all are named by v12.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ PARTITIONS_PER_REQUEST = 500
 """That a request adds to a fetch session; the others follow with the next requests, which do not wait for records."""
 
 BY_NAME_VERSION = 12
-BY_ID_VERSION = 15
+BY_ID_VERSION = 17
 
 assert FINAL_EPOCH < INITIAL_EPOCH
 
@@ -63,9 +64,10 @@ class FetchRequestData(Struct, frozen=True):
 class FetchSessionHandler:
     """The partitions followed from one broker and the fetch session with it."""
 
-    def __init__(self, has_topic_ids: Callable[[], bool]) -> None:
-        """`has_topic_ids`: whether the controller tells brokers topic ids at present."""
+    def __init__(self, has_topic_ids: Callable[[], bool], version: int = BY_ID_VERSION) -> None:
+        """`has_topic_ids`: whether the controller tells brokers topic ids at present; `version` is spoken where it does."""
         self._has_topic_ids = has_topic_ids
+        self._full_version = version
         self._followed: dict[TopicPartition, PartitionFetchState] = {}
         self._due: dict[TopicPartition, None] = {}
         self._waiting: dict[TopicPartition, float] = {}
@@ -74,7 +76,7 @@ class FetchSessionHandler:
         self._session_epoch = INITIAL_EPOCH
         self._without_session = False
         """The source had no room for a session: each request stands alone and names everything."""
-        self._version = BY_ID_VERSION
+        self._version = version
         self._by_id: dict[tuple[UUID | str | None, int], TopicPartition] = {}
 
     def get(self, tp: TopicPartition) -> PartitionFetchState | None:
@@ -168,7 +170,7 @@ class FetchSessionHandler:
         named = not has_ids or any(self._followed[tp].topic_id is None for tp in self._due)
         version = BY_NAME_VERSION if named else self._version
         if self._version == BY_NAME_VERSION and has_ids and all(followed.topic_id is not None for followed in self._followed.values()):
-            version = BY_ID_VERSION
+            version = self._full_version
         if version != self._version:
             self._version = version
             self._restart(self._session_id)

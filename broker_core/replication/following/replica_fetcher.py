@@ -17,6 +17,7 @@ from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.hot_fetch import FetchPosition, FollowerFetch, encode_fetch_request
 from broker_core.protocol.hot_fetched import FetchAnswer, FetchedPartition, decode_fetch_answer
+from broker_core.protocol.inter_broker import version_between_brokers
 from broker_core.replication.following.fetch_session_handler import FetchRequestData, FetchSessionHandler, PartitionFetchState, Position
 from broker_core.replication.following.follower import Fetched, cut_diverging, following, restart, store_fetched
 from broker_core.replication.following.truncation import UNDEFINED_EPOCH, EpochEnd
@@ -27,7 +28,6 @@ from broker_core.seams import Node
 
 log = logging.getLogger(__name__)
 
-LIST_OFFSETS_VERSION = 5
 CLIENT_ID = "replica fetcher"
 _NETWORK_ERRORS = (ConnectionError, TimeoutError, OSError, ProtocolViolation)
 
@@ -62,7 +62,8 @@ class ReplicaFetcher:
         self._source = source
         self._quota = quota
         self._moved = moved
-        self._session = FetchSessionHandler(source.has_topic_ids)
+        self._protocol = config.static.inter_broker_protocol
+        self._session = FetchSessionHandler(source.has_topic_ids, version_between_brokers(self._protocol, ApiKey.FETCH))
         self._partitions: dict[TopicPartition, Partition] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -257,7 +258,8 @@ class ReplicaFetcher:
             "topics": [{"name": followed.tp.topic, "partitions": [partition]}],
         }
         timeout_ms = self._config.current.replica_socket_timeout_ms
-        answer = await self._source.channel().request(ApiKey.LIST_OFFSETS, LIST_OFFSETS_VERSION, payload, timeout_ms)
+        version = version_between_brokers(self._protocol, ApiKey.LIST_OFFSETS)
+        answer = await self._source.channel().request(ApiKey.LIST_OFFSETS, version, payload, timeout_ms)
         found = answer.topics[0].partitions[0]
         if found.error_code != ErrorCode.NONE:
             raise KafkaError(ErrorCode(found.error_code), f"broker {self._source.broker_id} does not tell its offsets of {followed.tp}")

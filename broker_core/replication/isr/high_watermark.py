@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from broker_core.replication.follower_state import FollowerState
-from broker_core.replication.isr.states import IsrState
 
 
 def effective_min_isr(min_insync_replicas: int, replica_count: int) -> int:
@@ -21,18 +20,17 @@ def effective_min_isr(min_insync_replicas: int, replica_count: int) -> int:
 def committable_offset(
     leader_leo: int,
     followers: Iterable[FollowerState],
-    isr: IsrState,
+    maximal_isr: tuple[int, ...],
     *,
     now_ms: float,
     lag_max_ms: float,
     is_alive: Callable[[int], bool],
 ) -> int:
     """The highest offset that the replicas allow; below the present mark where one of them is still unknown."""
-    maximal = isr.maximal
     offset = leader_leo
     for follower in followers:
         if follower.log_end_offset >= offset:
             continue
-        if follower.broker_id in maximal or (follower.is_caught_up(leader_leo, now_ms, lag_max_ms) and is_alive(follower.broker_id)):
+        if follower.broker_id in maximal_isr or (follower.is_caught_up(leader_leo, now_ms, lag_max_ms) and is_alive(follower.broker_id)):
             offset = follower.log_end_offset
     return offset

@@ -1,4 +1,4 @@
-"""Writes ISR changes to the store and announces them to the controller (spec R4; the way of `2.7-IV1`).
+"""Writes ISR changes to the store and announces them to the controller (spec R4; the way before `2.7-IV2`).
 
 A write names the version of the partition's state znode that the leader knows, so it fails once anybody else has written.
 A lost reply is looked up: whoever finds its own words in the znode has written them. Announcements are batched into
@@ -82,9 +82,9 @@ async def write_isr(
                 stat = await node.store.set(state_path(tp), data, version=proposal.zk_version)
                 return Written(proposal.isr, stat.version)
             # Not registered any more. Where no write was sent nothing has happened; one whose reply was lost may be in the store.
-            outcome = await _look_up(node, tp, proposal) if tried else Withdrawn()
+            outcome = await look_up(node, tp, proposal) if tried else Withdrawn()
         except BadVersion:
-            outcome = await _look_up(node, tp, proposal)
+            outcome = await look_up(node, tp, proposal)
         except NoNode:
             return Refused()
         except (ConnectionLoss, SessionExpired):
@@ -100,7 +100,7 @@ async def _is_registered(node: Node, newcomer: Newcomer) -> bool:
     return stat is not None and newcomer.broker_epoch in (NO_EPOCH, stat.czxid)
 
 
-async def _look_up(node: Node, tp: TopicPartition, proposal: LeaderAndIsr) -> Outcome | None:
+async def look_up(node: Node, tp: TopicPartition, proposal: LeaderAndIsr) -> Outcome | None:
     """After a refusal by version, or no reply: a new version is our own earlier write while the leadership in it is still ours."""
     try:
         data, stat = await node.store.get(state_path(tp))

@@ -1,11 +1,12 @@
 """The in-sync replicas of a led partition and the one change of them that may be under way (KIP-497's states).
 
     CommittedIsr ──a follower caught up──▶ PendingExpandIsr ──written──▶ CommittedIsr (newcomer in)
-        │                                    └──refused: the newcomer is gone──▶ CommittedIsr (as before)
+        │                                    └──refused: a member is gone──▶ CommittedIsr (as before)
         └──a follower fell behind────▶ PendingShrinkIsr ──written──▶ CommittedIsr (without it)
+                                             └──refused: a member is gone──▶ CommittedIsr (as before)
     any ──new LeaderAndIsr──▶ CommittedIsr (as the controller says)
 
-A change that the store refuses by version stays pending until the next LeaderAndIsr: another authority has spoken.
+A change that is refused because the state is another by now stays pending until the next LeaderAndIsr: another authority has spoken.
 
 The *maximal* ISR is what the leader must wait for: every set that the store may hold at this moment is a part of it. A
 newcomer counts from the moment the write is sent; one who leaves counts until the write is known to be done.
@@ -27,6 +28,10 @@ class CommittedIsr(Struct, frozen=True):
         return self.isr
 
     @property
+    def smallest(self) -> tuple[int, ...]:
+        return self.isr
+
+    @property
     def in_flight(self) -> bool:
         return False
 
@@ -40,6 +45,10 @@ class PendingExpandIsr(Struct, frozen=True):
     @property
     def maximal(self) -> tuple[int, ...]:
         return (*self.isr, self.newcomer)
+
+    @property
+    def smallest(self) -> tuple[int, ...]:
+        return self.isr
 
     @property
     def proposed(self) -> tuple[int, ...]:
@@ -59,6 +68,10 @@ class PendingShrinkIsr(Struct, frozen=True):
     @property
     def maximal(self) -> tuple[int, ...]:
         return self.isr
+
+    @property
+    def smallest(self) -> tuple[int, ...]:
+        return self.proposed
 
     @property
     def proposed(self) -> tuple[int, ...]:
