@@ -9,7 +9,10 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from kazoo.client import KazooClient
+from kazoo.protocol.serialization import Create
 from kazoo.protocol.states import KazooState
+from kazoo.security import OPEN_ACL_UNSAFE
 
 from broker_core.coordination.store import ConnectionLoss, SessionExpired, SessionState, WatchEvent
 from broker_core.coordination.zookeeper import ZooKeeperStore
@@ -232,3 +235,18 @@ async def test_a_chroot_that_cannot_be_made_leaves_no_session_behind(monkeypatch
     with pytest.raises(ConnectionLoss, match="midst"):
         await ZooKeeperStore("nowhere:1/kafka", 4_000).connect(1_000)
     assert len(ended) == 1
+
+
+async def test_a_znode_without_data_reads_as_empty(zookeeper: str, direct: ZooKeeperStore) -> None:
+    """Apache Kafka makes some of its znodes so."""
+    client = KazooClient(zookeeper)
+    client.start(timeout=30)
+    path = f"/zk-null-{next(numbers)}"
+    made = client.handler.async_result()
+    client._call(Create(path, None, OPEN_ACL_UNSAFE, 0), made)
+    await asyncio.get_running_loop().run_in_executor(None, made.get, True, 30)
+    client.stop()
+    client.close()
+    assert (await direct.get(path))[0] == b""
+    found = await direct.get_many([path, f"{path}-not"])
+    assert found[0] is not None and (found[0][0], found[1]) == (b"", None)

@@ -113,14 +113,14 @@ class ZooKeeperStore:
 
         def on_reply(value: Any) -> tuple[bytes, Stat]:
             session.watch_data(path, watch, value[1])
-            return bytes(value[0]), to_stat(value[1])
+            return bytes(value[0] or b""), to_stat(value[1])  # Java clients make znodes that have no data at all
 
         answer: tuple[bytes, Stat] = await session.call(path, lambda client: client.get_async(path, session.kazoo_watch(watch)), on_reply)
         return answer
 
     async def get_many(self, paths: Sequence[str]) -> list[tuple[bytes, Stat] | None]:
         def on_reply(values: Any) -> list[tuple[bytes, Stat] | None]:
-            return [None if value is None else (bytes(value[0]), to_stat(value[1])) for value in values]
+            return [None if value is None else (bytes(value[0] or b""), to_stat(value[1])) for value in values]
 
         if not paths:
             return []
