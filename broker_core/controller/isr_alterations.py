@@ -35,6 +35,7 @@ class IsrAlterations:
             raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, f"Broker {broker_id} is not registered with epoch {broker_epoch}.")
         live_epochs = await self._live_epochs(wanted)
         judged = {tp: self._judge(tp, broker_id, each, live_epochs) for tp, each in wanted.items()}
+        _tell_refused(broker_id, judged)
         to_write = {tp: each.state for tp, each in judged.items() if each.write and each.state is not None}
         if not to_write:
             return judged
@@ -47,10 +48,7 @@ class IsrAlterations:
             return Judged(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         replicas = self._context.assignment(tp).replicas
         late_ones = self._flaws.obey_late_alterations
-        judged = judge(wanted, leadership.state, leader=leader, replicas=replicas, live_epochs=live_epochs, late_ones=late_ones)
-        if judged.error is not ErrorCode.NONE:
-            log.info("ISR %s of %s, asked for by broker %d, refused: %s", wanted.isr, tp, leader, judged.error.name)
-        return judged
+        return judge(wanted, leadership.state, leader=leader, replicas=replicas, live_epochs=live_epochs, late_ones=late_ones)
 
     async def _live_epochs(self, wanted: Mapping[TopicPartition, Alteration]) -> dict[int, int]:
         """Of the live brokers. Those that would join are looked up: one may have restarted, and the event still wait here."""
@@ -65,6 +63,13 @@ class IsrAlterations:
     def _joining(self, tp: TopicPartition, isr: Sequence[int]) -> list[int]:
         leadership = self._context.leadership.get(tp)
         return [] if leadership is None else [member for member in isr if member not in leadership.state.isr]
+
+
+def _tell_refused(broker_id: int, judged: Mapping[TopicPartition, Judged]) -> None:
+    """The first of them: a leader may ask for thousands."""
+    refused = [(tp, each.error.name) for tp, each in judged.items() if each.error is not ErrorCode.NONE]
+    if refused:
+        log.info("Broker %d is refused %d ISR changes, first of %s: %s", broker_id, len(refused), *refused[0])
 
 
 def _outcome(judged: Judged, found: LeaderAndIsr | None) -> Judged:

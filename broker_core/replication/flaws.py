@@ -29,8 +29,5 @@ class Flaws(Struct, frozen=True):
     obey_late_alterations: bool = False
     """The controller carries out an ISR change that was asked for of an earlier state of the partition (spec R4)."""
 
-    believe_late_refusals: bool = False
-    """A leader takes the refusal of a change for the end of it though an earlier try was not answered (spec R4)."""
-
 
 NO_FLAWS = Flaws()

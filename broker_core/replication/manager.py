@@ -88,7 +88,7 @@ class ReplicaManager:
         self.partitions = HostedPartitions(Surroundings(broker_id, node.clock, config, metadata.is_alive, flaws), metadata)
         sender = AlterPartitionSender(node, config, broker_id, broker_epoch, metadata=metadata, channels=channels)
         asks_controller = config.static.inter_broker_protocol.alters_partitions
-        self.alter_isr = AlterIsrManager(node, self.delayed, sender if asks_controller else None, flaws)
+        self.alter_isr = AlterIsrManager(node, self.delayed, sender if asks_controller else None)
         self.delayed.on_isr_change = self.alter_isr.submit
         logs.on_log_start_moved = self.delayed.log_start_moved
         self.fetchers = ReplicaFetcherManager(

@@ -43,6 +43,21 @@ def test_a_flaw_put_in_on_purpose_would_be_noticed(flaw: str, seed: int) -> None
     assert any("acknowledged" in violation for violation in outcome.violations)
 
 
+@pytest.mark.spec("R2", "R4")
+@pytest.mark.parametrize(("flaw", "seed"), [("ignore_pending_isr", 1), ("obey_late_alterations", 6)])
+def test_a_flaw_of_those_who_agree_on_isrs_would_be_noticed(flaw: str, seed: int) -> None:
+    """Members of the ISR lack what is committed, or leader and store part for good."""
+    assert run(seed, flaws=Flaws(**{flaw: True})).violations
+
+
+@pytest.mark.spec("R4")
+def test_leaders_that_write_isrs_into_the_store_keep_every_invariant() -> None:
+    """As before 2.7-IV2."""
+    outcome = run(21, protocol="2.7-IV1")
+    assert outcome.violations == []
+    assert outcome.acked > 100
+
+
 def test_a_run_is_repeated_by_its_seed() -> None:
     assert run(4, faults=4).digest == run(4, faults=4).digest
 

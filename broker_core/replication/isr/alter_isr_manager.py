@@ -8,7 +8,6 @@ from typing import NamedTuple
 from broker_core.coordination.store import StoreError
 from broker_core.model import NO_EPOCH, LeaderAndIsr
 from broker_core.replication.delayed_operations import DelayedOperations
-from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.isr.alter_partition_sender import AlterPartitionSender, Reply, Wish
 from broker_core.replication.isr.alteration_answer import Step, step_after
 from broker_core.replication.isr.isr_store import IsrAnnouncer, Newcomer, Outcome, Refused, Withdrawn, Written, look_up, write_isr
@@ -39,11 +38,10 @@ class AlterIsrManager:
     With a `sender` the controller is asked (`inter.broker.protocol.version` 2.7-IV2 and later), else the store is written.
     """
 
-    def __init__(self, node: Node, delayed: DelayedOperations, sender: AlterPartitionSender | None = None, flaws: Flaws = NO_FLAWS) -> None:
+    def __init__(self, node: Node, delayed: DelayedOperations, sender: AlterPartitionSender | None = None) -> None:
         self._node = node
         self._delayed = delayed
         self._sender = sender
-        self._flaws = flaws
         self._announcer = IsrAnnouncer(node)
         self.expansions = 0
         self.shrinks = 0
@@ -84,8 +82,7 @@ class AlterIsrManager:
         while asked.is_still_wanted():
             tries += 1
             reply = await sender.ask(wish)
-            step = step_after(reply.code, tries=tries, settle=not self._flaws.believe_late_refusals)
-            outcome = await self._outcome(step, reply, asked)
+            outcome = await self._outcome(step_after(reply.code, tries=tries), reply, asked)
             if outcome is not None:
                 return outcome
             await self._node.clock.sleep(min(RETRY_MS * 2.0 ** min(tries - 1, 10), RETRY_MOST_MS))

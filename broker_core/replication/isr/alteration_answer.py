@@ -26,12 +26,12 @@ _NOT_MADE = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
 _OVER = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NEW_LEADER_ELECTED)
 
 
-def step_after(code: ErrorCode | None, *, tries: int, settle: bool = True) -> Step:
-    """`code` is the answer to try number `tries`, None where there was none. Without `settle`, a flaw, all refusals are believed."""
+def step_after(code: ErrorCode | None, *, tries: int) -> Step:
+    """`code` is the answer to try number `tries`, None where there was none."""
     if code is ErrorCode.NONE:
         return Step.TAKE
     if code in _NOT_MADE:
-        return Step.SETTLE if settle and tries > 1 else Step.WITHDRAW
+        return Step.SETTLE if tries > 1 else Step.WITHDRAW
     if code is ErrorCode.INVALID_UPDATE_VERSION:
         return Step.LOOK_UP
     return Step.GIVE_UP if code in _OVER else Step.ASK_AGAIN
