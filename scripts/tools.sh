@@ -8,4 +8,4 @@ if [ -n "$missing" ]; then
     echo "The tests also need$missing: apt-get install$missing" >&2
     exit 1
 fi
-.venv/bin/python -m tests.support.kafka_jars
+.venv/bin/python -m tests.support.kafka_jars && .venv/bin/python -m tests.support.framework_jars

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from broker_core.local import maven
@@ -28,13 +29,18 @@ def pinned(version: str = KAFKA_VERSION) -> maven.PinnedJars:
 
 def classpath(version: str = KAFKA_VERSION) -> str:
     """For `java -cp`; `JarsMissing` says what to run."""
+    shared = from_pyspark(FROM_PYSPARK)
+    if version == KAFKA_4_VERSION:
+        shared += [str(jar) for jar in pinned().paths() if not jar.name.startswith(ONLY_OF_3)]
+    return ":".join([*shared, *map(str, pinned(version).paths())])
+
+
+def from_pyspark(patterns: Sequence[str]) -> list[str]:
+    """Paths of jars inside PySpark's package."""
     spec = importlib.util.find_spec("pyspark")
     assert spec is not None and spec.origin is not None
     folder = Path(spec.origin).parent / "jars"
-    shared = [jar for pattern in FROM_PYSPARK for jar in sorted(folder.glob(f"{pattern}.jar"))]
-    if version == KAFKA_4_VERSION:
-        shared += [jar for jar in pinned().paths() if not jar.name.startswith(ONLY_OF_3)]
-    return ":".join(map(str, [*shared, *pinned(version).paths()]))
+    return [str(jar) for pattern in patterns for jar in sorted(folder.glob(f"{pattern}.jar"))]
 
 
 if __name__ == "__main__":
