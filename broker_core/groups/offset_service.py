@@ -163,9 +163,14 @@ def _topics(partitions: Iterable[TopicPartition]) -> dict[str, None]:
     return dict.fromkeys(tp.topic for tp in partitions)
 
 
+def java_length(text: str) -> int:
+    """What Java calls its length: characters beyond 16 bits are two."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
 def _fits(text: str, limit_chars: int) -> bool:
-    """Within `offset.metadata.max.bytes` (which counts characters, as in Kafka) and within what a record can carry."""
-    return len(text) <= limit_chars and (len(text) <= MAX_STRING_BYTES // MAX_UTF8_BYTES or len(text.encode()) <= MAX_STRING_BYTES)
+    """Within `offset.metadata.max.bytes` (which counts Java's characters, as in Kafka) and within what a record can carry."""
+    return java_length(text) <= limit_chars and (len(text) <= MAX_STRING_BYTES // MAX_UTF8_BYTES or len(text.encode()) <= MAX_STRING_BYTES)
 
 
 def _is_used(group: Group, topic: str) -> bool:

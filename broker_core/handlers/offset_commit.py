@@ -10,6 +10,7 @@ from typing import Any
 from broker_core.config.key import LONG_MAX
 from broker_core.coordination.store import StoreError
 from broker_core.errors import ErrorCode, KafkaError
+from broker_core.groups.offset_service import java_length
 from broker_core.groups.records import OffsetCommit
 from broker_core.groups.zookeeper_offsets import write_offset
 from broker_core.handlers.common import code_rows, failure
@@ -65,7 +66,7 @@ async def _to_zookeeper(request: Request, commits: dict[TopicPartition, OffsetCo
     limit = request.broker.config.current.offset_metadata_max_bytes
     outcomes = {}
     for tp, commit in commits.items():
-        too_long = len(commit.metadata) > limit
+        too_long = java_length(commit.metadata) > limit
         outcomes[tp] = ErrorCode.OFFSET_METADATA_TOO_LARGE if too_long else await _write(request, tp, commit.offset)
     return outcomes
 

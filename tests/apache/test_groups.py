@@ -246,6 +246,8 @@ def odd_commits(one: Group) -> Any:
     seen += [
         one.commit("g-topic", 5, metadata="x" * 4096),
         one.commit("g-topic", 5, metadata="x" * 4097),
+        one.commit("g-topic", 5, metadata="\U0001f40d" * 2048),
+        one.commit("g-topic", 5, metadata="\U0001f40d" * 2048 + "x"),
         one.commit("g-topic", 5, metadata=None),
     ]
     stranger = Member("stranger", -1)

@@ -282,6 +282,8 @@ def test_commit_metadata_has_a_limit():
         outcome = await cluster.commit("g", {T0: 1}, metadata="x" * 11)
         assert outcome[T0] is E.OFFSET_METADATA_TOO_LARGE
         assert (await cluster.commit("g", {T0: 1}, metadata="x" * 10))[T0] is E.NONE
+        assert (await cluster.commit("g", {T0: 1}, metadata="\U0001f40d" * 5))[T0] is E.NONE
+        assert (await cluster.commit("g", {T0: 1}, metadata="\U0001f40d" * 5 + "x"))[T0] is E.OFFSET_METADATA_TOO_LARGE
 
     simulate(scenario, **{"offset.metadata.max.bytes": "10"})
 
