@@ -8,13 +8,22 @@ from itertools import dropwhile
 
 from msgspec import Struct, field
 
-from broker_core.config import BROKER_KEYS, IDLE_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, TopicConfig, broker_key
+from broker_core.admin.loggers import levels
+from broker_core.config import BROKER_KEYS, HIDDEN, IDLE_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, TopicConfig, broker_key
 
 _UNITS = (
     ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
     ("log.roll.ms", "log.roll.hours"),
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
 )
+ONLY_WHERE_SET = frozenset(
+    (
+        *("leader.replication.throttled.rate", "follower.replication.throttled.rate"),
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    )
+)
+"""Settings that Kafka keeps in ZooKeeper alone: it describes them once they are set, without a default, and as read-only, though they may
+be changed."""
 _FAMILIES = {name: family for family in _UNITS for name in family}
 """Settings that say the same in different units."""
 
@@ -27,6 +36,7 @@ class ConfigSource(enum.IntEnum):
     DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
+    DYNAMIC_BROKER_LOGGER = 6
 
 
 class ConfigSynonym(Struct, frozen=True):
@@ -67,22 +77,29 @@ def override_entries(config: ConfigHolder, dynamic: DynamicBrokerConfigs, overri
 
 
 def broker_entries(config: ConfigHolder, dynamic: DynamicBrokerConfigs) -> list[ConfigEntry]:
-    """All settings of this broker, by name; those without effect where they are set."""
-    idle = IDLE_KEYS.keys() & (dynamic.own.keys() | dynamic.default.keys() | config.static.idle.keys())
-    entries = [_broker_entry(config, dynamic, key) for key in BROKER_KEYS.values()] + [
-        _idle_entry(config, dynamic, IDLE_KEYS[n]) for n in idle
-    ]
-    return sorted(entries, key=lambda entry: entry.name)
+    """All settings of this broker, by name, those without effect too; what Kafka keeps in ZooKeeper alone, or only a listener has, where
+    it is set."""
+    places = (dynamic.own, dynamic.default, config.static.given)
+    given = {name for values in places for name in values}
+    entries = [_broker_entry(config, dynamic, key) for key in BROKER_KEYS.values() if key.name not in ONLY_WHERE_SET - given]
+    idle = (key for name in (IDLE_KEYS.keys() - HIDDEN) | given if name not in BROKER_KEYS and (key := broker_key(name)) is not None)
+    return sorted(entries + [_idle_entry(config, dynamic, key) for key in idle], key=lambda entry: entry.name)
 
 
 def default_entries(dynamic: DynamicBrokerConfigs) -> list[ConfigEntry]:
     """What is set for all brokers at once."""
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER
     return [
-        _entry(key, value, source, False, (ConfigSynonym(name, None if key.sensitive else value, source),))
+        _entry(key, value, source, name in ONLY_WHERE_SET, (ConfigSynonym(name, None if key.sensitive else value, source),))
         for name, value in sorted(dynamic.default.items())
         if (key := broker_key(name)) is not None
     ]
+
+
+def logger_entries() -> list[ConfigEntry]:
+    """The levels of this process's loggers, by name."""
+    source = ConfigSource.DYNAMIC_BROKER_LOGGER
+    return [ConfigEntry(name, level, source, False, False, KeyType.UNKNOWN, "", ()) for name, level in levels().items()]
 
 
 def _topic_entry(
@@ -99,19 +116,25 @@ def _broker_entry(config: ConfigHolder, dynamic: DynamicBrokerConfigs, key: Key)
     synonyms = _broker_synonyms(config, dynamic, _FAMILIES.get(key.name, (key.name,)), key.name)
     value = key.show(getattr(config.current, key.attribute))
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
-    return _entry(key, value, source, not key.dynamic, tuple(synonyms))
+    return _entry(key, value, source, not key.dynamic or key.name in ONLY_WHERE_SET, tuple(synonyms))
 
 
 def _idle_entry(config: ConfigHolder, dynamic: DynamicBrokerConfigs, key: Key) -> ConfigEntry:
-    """A setting without effect, as it is set somewhere."""
+    """A setting without effect, as it is set somewhere, or by default."""
+    default = key.show(key.default)
     places = (
         (dynamic.own, ConfigSource.DYNAMIC_BROKER),
         (dynamic.default, ConfigSource.DYNAMIC_DEFAULT_BROKER),
         (config.static.idle, ConfigSource.STATIC_BROKER),
     )
     found = [(values[key.name], source) for values, source in places if key.name in values]
+    if default is not None and key.name not in ONLY_WHERE_SET:
+        found.append((default, ConfigSource.DEFAULT))
     synonyms = tuple(ConfigSynonym(key.name, None if key.sensitive else value, source) for value, source in found)
-    return _entry(key, found[0][0], found[0][1], not key.dynamic, synonyms)
+    value, source = found[0] if found else (None, ConfigSource.DEFAULT)
+    return _entry(
+        key, value if value is None else key.show(key.parse(value)), source, not key.dynamic or key.name in ONLY_WHERE_SET, synonyms
+    )
 
 
 def _broker_synonyms(
@@ -122,7 +145,7 @@ def _broker_synonyms(
     for source in (ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKER, ConfigSource.STATIC_BROKER, ConfigSource.DEFAULT):
         for name in names:
             value = _value_from(source, config, dynamic, BROKER_KEYS[name])
-            if value is not None:
+            if value is not None and not (source is ConfigSource.DEFAULT and name in ONLY_WHERE_SET):
                 found.append(ConfigSynonym(name, None if BROKER_KEYS[name].sensitive else value, source))
     first = described or (names[0] if names else "")
     return list(dropwhile(lambda synonym: synonym.name != first, found))

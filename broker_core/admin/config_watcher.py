@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from broker_core.admin.config_entries import DynamicBrokerConfigs
 from broker_core.admin.names import DEFAULT_ENTITY
-from broker_core.config import ConfigHolder
+from broker_core.config import ConfigHolder, usable
 from broker_core.coordination.config_changes import ConfigChanges, read_overrides
 from broker_core.coordination.store import ConnectionLoss, SessionExpired
 from broker_core.errors import ConfigError
@@ -87,9 +87,9 @@ class ConfigWatcher:
             if overrides != self._config.topic_overrides(name):
                 self._config.set_topic(name, overrides)
         elif kind == "brokers" and name == DEFAULT_ENTITY:
-            self._set_broker(overrides, self._dynamic.own)
+            self._set_broker(_usable(overrides, per_broker=False), self._dynamic.own)
         elif kind == "brokers" and name == str(self._broker_id):
-            self._set_broker(self._dynamic.default, overrides)
+            self._set_broker(self._dynamic.default, _usable(overrides, per_broker=True))
 
     def _set_broker(self, default: dict[str, str], own: dict[str, str]) -> None:
         merged = {**default, **own}
@@ -99,3 +99,11 @@ class ConfigWatcher:
         self._dynamic.default, self._dynamic.own = default, own
         for listener in self._broker_listeners if changed else ():
             listener()
+
+
+def _usable(overrides: Mapping[str, str], *, per_broker: bool) -> dict[str, str]:
+    """As in Kafka one setting that cannot be taken, which another kind of broker may have written, keeps none of the others from it."""
+    kept, left = usable(overrides, per_broker=per_broker)
+    for name, why in left.items():
+        log.error("a setting in ZooKeeper is left out", extra={"setting": name, "error": why})
+    return kept

@@ -7,6 +7,7 @@ by a sequential znode under `/config/changes`, which every broker's `ConfigWatch
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,12 +18,25 @@ from broker_core.admin.config_entries import (
     DynamicBrokerConfigs,
     broker_entries,
     default_entries,
+    logger_entries,
     override_entries,
     topic_entries,
 )
+from broker_core.admin.loggers import LevelChange, check_levels, set_levels
 from broker_core.admin.names import CONFIG_CHANGE_PREFIX, DEFAULT_ENTITY, check_topic_name
 from broker_core.admin.topics import in_session, store_errors
-from broker_core.config import BROKER_KEYS, IDLE_KEYS, TOPIC_KEYS, ConfigHolder, Key, KeyType, validate_dynamic, validate_topic_overrides
+from broker_core.config import (
+    TOPIC_KEYS,
+    ConfigHolder,
+    Key,
+    KeyType,
+    broker_key,
+    check_dynamic,
+    check_threads,
+    keeps_no_password,
+    usable,
+    validate_topic_overrides,
+)
 from broker_core.coordination import layout
 from broker_core.coordination.store import BadVersion, NodeExists, NoNode, Stat
 from broker_core.coordination.znode_data import decode_config, encode_config, encode_config_change
@@ -37,17 +51,20 @@ ALL_BROKERS = ""
 
 
 class ResourceType(enum.IntEnum):
-    """Kinds of resources that have settings."""
+    """Kinds of resources that have settings, as far as ZooKeeper mode knows them."""
 
     TOPIC = 2
     BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    """Of KRaft only (KIP-714): named, and refused."""
 
     @classmethod
     def of(cls, number: int) -> ResourceType:
         try:
             return cls(number)
         except ValueError:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type {number}: topics (2) and brokers (4) are") from None
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {number}") from None
 
 
 class ConfigOperation(enum.IntEnum):
@@ -89,6 +106,8 @@ class ConfigAdmin:
         self._check_resource(kind, name)
         if kind is ResourceType.TOPIC:
             return topic_entries(self._config, self._dynamic, name)
+        if kind is ResourceType.BROKER_LOGGER:
+            return logger_entries()
         if name == ALL_BROKERS:
             return default_entries(self._dynamic)
         return broker_entries(self._config, self._dynamic)
@@ -99,27 +118,37 @@ class ConfigAdmin:
 
     async def replace(self, kind: ResourceType, name: str, configs: Mapping[str, str], *, validate_only: bool) -> None:
         """Makes `configs` all that is set on the resource."""
+        if kind is ResourceType.BROKER_LOGGER:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "levels of loggers are changed one by one (IncrementalAlterConfigs)")
         await self._change(kind, name, lambda _: dict(configs), validate_only)
 
     async def alter(self, kind: ResourceType, name: str, changes: Sequence[ConfigChange], *, validate_only: bool) -> None:
         """Applies the changes to what is set on the resource."""
-        keys = TOPIC_KEYS if kind is ResourceType.TOPIC else {**IDLE_KEYS, **BROKER_KEYS}
-        await self._change(kind, name, lambda present: apply_changes(present, changes, keys), validate_only)
+        if kind is ResourceType.BROKER_LOGGER:
+            self._check_resource(kind, name)
+            return _alter_levels(changes, validate_only=validate_only)
+        key_of = TOPIC_KEYS.get if kind is ResourceType.TOPIC else broker_key
+        await self._change(kind, name, lambda present: apply_changes(present, changes, key_of), validate_only)
 
     def _check_resource(self, kind: ResourceType, name: str) -> None:
+        if kind is ResourceType.CLIENT_METRICS:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "settings of clients' metrics are only there in KRaft mode")
         if kind is ResourceType.TOPIC:
             if not self._metadata.partitions(name):
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
-        elif name not in (ALL_BROKERS, str(self._broker_id)):
-            raise KafkaError(
-                ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {self._broker_id} or empty string, but received {name!r}"
-            )
+        elif name == ALL_BROKERS and kind is ResourceType.BROKER_LOGGER:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty: each broker has its own loggers")
+        elif name != ALL_BROKERS and _broker_of(name) != self._broker_id:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {self._broker_id}, but received {name[:100]!r}")
 
     async def _change(
         self, kind: ResourceType, name: str, change: Callable[[Mapping[str, str]], dict[str, str]], validate_only: bool
     ) -> None:
+        if kind is ResourceType.TOPIC and not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         self._check_resource(kind, name)
-        entity = f"topics/{name}" if kind is ResourceType.TOPIC else f"brokers/{name or DEFAULT_ENTITY}"
+        whose = DEFAULT_ENTITY if name == ALL_BROKERS else str(self._broker_id)
+        entity = f"topics/{name}" if kind is ResourceType.TOPIC else f"brokers/{whose}"
         await in_session(self._node, self._config, entity, self._change_entity(kind, name, entity, change, validate_only))
 
     async def _change_entity(
@@ -128,6 +157,8 @@ class ConfigAdmin:
         with store_errors(entity):
             for _ in range(WRITE_ATTEMPTS):
                 present, stat = await self._read(entity)
+                if kind is ResourceType.BROKER:
+                    present, _ = usable(present, per_broker=name != ALL_BROKERS)
                 wanted = change(present)
                 if kind is ResourceType.TOPIC:
                     validate_topic_overrides(wanted)
@@ -135,6 +166,8 @@ class ConfigAdmin:
                     self._validate_dynamic(name, wanted)
                 if validate_only:
                     return
+                if kind is ResourceType.BROKER:
+                    keeps_no_password(wanted)
                 try:
                     await self._write(entity, wanted, stat)
                     return
@@ -148,8 +181,10 @@ class ConfigAdmin:
         What is wrong with a topic's setting is INVALID_CONFIG to Kafka, with a broker's INVALID_REQUEST.
         """
         default, own = (overrides, self._dynamic.own) if name == ALL_BROKERS else (self._dynamic.default, overrides)
+        before = {entry.name: entry.value for entry in broker_entries(self._config, self._dynamic)}
         try:
-            validate_dynamic(overrides)
+            check_dynamic(overrides, per_broker=name != ALL_BROKERS)
+            check_threads(before, {**default, **own})
             self._config.static.with_overrides({**default, **own})
         except ConfigError as error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
@@ -170,14 +205,29 @@ class ConfigAdmin:
         await self._node.store.create(CONFIG_CHANGE_PREFIX, encode_config_change(entity), sequence=True)
 
 
-def apply_changes(present: Mapping[str, str], changes: Sequence[ConfigChange], keys: Mapping[str, Key]) -> dict[str, str]:
+def _broker_of(name: str) -> int | None:
+    """The id that a resource's name is, as Java reads numbers."""
+    return int(name) if re.fullmatch(r"[+-]?[0-9]{1,10}", name, re.ASCII) else None
+
+
+def _alter_levels(changes: Sequence[ConfigChange], *, validate_only: bool) -> None:
+    for change in changes:
+        if change.operation not in (ConfigOperation.SET, ConfigOperation.DELETE):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{change.operation.name} is not allowed for the level of a logger")
+    wanted = [LevelChange(change.name, change.value if change.operation is ConfigOperation.SET else None) for change in changes]
+    check_levels(wanted)
+    if not validate_only:
+        set_levels(wanted)
+
+
+def apply_changes(present: Mapping[str, str], changes: Sequence[ConfigChange], key_of: Callable[[str], Key | None]) -> dict[str, str]:
     """The settings after the changes; a list that was not set is appended to its default."""
     wanted = dict(present)
     for change in changes:
         if change.operation is ConfigOperation.DELETE:
             wanted.pop(change.name, None)
             continue
-        key = keys.get(change.name)
+        key = key_of(change.name)
         if key is None:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {change.name}")
         if change.operation is ConfigOperation.SET:

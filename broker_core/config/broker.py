@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from broker_core.config.idle import IDLE_KEYS
+from broker_core.config.idle import IDLE_KEYS, base_name, needs_nothing_missing, of_listener
 from broker_core.config.inter_broker import InterBrokerProtocol, inter_broker_protocol
-from broker_core.config.key import INT_MAX, LONG_MAX, SHORT_MAX, Key, KeyType, setting
-from broker_core.config.listeners import check_listeners, parse_listeners
+from broker_core.config.key import DOUBLE_MAX, INT_MAX, LONG_MAX, SHORT_MAX, Key, KeyType, setting
+from broker_core.config.listeners import check_control_plane, check_listeners, check_overrides, parse_listeners
 from broker_core.config.versions import is_version
 from broker_core.errors import ConfigError
 from broker_core.model import Endpoint
@@ -20,6 +20,8 @@ from broker_core.model import Endpoint
 _B, _I, _L, _D, _S, _T = KeyType.BOOLEAN, KeyType.INT, KeyType.LONG, KeyType.DOUBLE, KeyType.STRING, KeyType.LIST
 _SHORT = KeyType.SHORT
 _DAY_MS = 24 * 60 * 60 * 1000
+BROKER_ID, NODE_ID = "broker.id", "node.id"
+LOG_DIRS, LOG_DIR = "log.dirs", "log.dir"
 _CODECS = ("producer", "uncompressed", "none", "gzip", "snappy", "lz4", "zstd")
 
 
@@ -27,7 +29,8 @@ _CODECS = ("producer", "uncompressed", "none", "gzip", "snappy", "lz4", "zstd")
 class BrokerConfig:
     """All settings of one broker; read `config.log_segment_bytes` for `log.segment.bytes`."""
 
-    broker_id: int = setting("broker.id", _I, 0, "This broker's id in the cluster.", low=0)
+    broker_id: int = setting("broker.id", _I, 0, "This broker's id in the cluster; -1: the one its folder has, or one is made.", low=-1)
+    broker_id_generation_enable: bool = setting("broker.id.generation.enable", _B, True, "Make an id for a broker whose own is -1.")
     broker_rack: str | None = setting("broker.rack", _S, None, "The rack the broker stands in; used to spread replicas.")
     listeners: tuple[str, ...] = setting(
         "listeners", _T, ("PLAINTEXT://127.0.0.1:9092",), "Where the broker listens: NAME://host:port.", shown_as=_S
@@ -45,6 +48,9 @@ class BrokerConfig:
     inter_broker_listener_name: str | None = setting(
         "inter.broker.listener.name", _S, None, "The listener that brokers reach each other by; else the one of the name PLAINTEXT."
     )
+    control_plane_listener_name: str | None = setting(
+        "control.plane.listener.name", _S, None, "The listener that the controller reaches brokers by; else that of the other brokers."
+    )
     inter_broker_protocol_version: str = setting(
         "inter.broker.protocol.version",
         _S,
@@ -53,7 +59,12 @@ class BrokerConfig:
     )
     zookeeper_connect: str = setting("zookeeper.connect", _S, "127.0.0.1:2181", "host:port[,host:port…][/chroot] of ZooKeeper.")
     zookeeper_session_timeout_ms: int = setting("zookeeper.session.timeout.ms", _I, 18000, "A broker silent for longer is dead.", low=100)
-    zookeeper_connection_timeout_ms: int = setting("zookeeper.connection.timeout.ms", _I, 18000, "Longest wait at start.", low=1)
+    zookeeper_connection_timeout_ms: int | None = setting(
+        "zookeeper.connection.timeout.ms", _I, None, "Longest wait for ZooKeeper at start; else as long as a session lasts.", low=1
+    )
+    zookeeper_max_in_flight_requests: int = setting(
+        "zookeeper.max.in.flight.requests", _I, 100, "Requests that ZooKeeper has at a time; the others wait here.", low=1
+    )
     log_dirs: tuple[str, ...] = setting("log.dirs", _T, ("/tmp/kafka-logs",), "The data folder (exactly one).", shown_as=_S)
 
     auto_create_topics_enable: bool = setting("auto.create.topics.enable", _B, True, "Create a topic that a client asks for.")
@@ -170,6 +181,12 @@ class BrokerConfig:
     )
     log_cleaner_enable: bool = setting("log.cleaner.enable", _B, True, "Run the compactor.")
     log_cleaner_backoff_ms: int = setting("log.cleaner.backoff.ms", _L, 15000, "Wait when nothing is to be compacted.", low=0, dynamic=True)
+    log_cleaner_io_max_bytes_per_second: float = setting(
+        "log.cleaner.io.max.bytes.per.second", _D, DOUBLE_MAX, "Bytes that compaction reads and writes a second.", low=0, dynamic=True
+    )
+    log_cleaner_io_buffer_load_factor: float = setting(
+        "log.cleaner.io.buffer.load.factor", _D, 0.9, "Share of the map's memory that is used.", low=0, high=1, dynamic=True
+    )
     log_cleaner_dedupe_buffer_size: int = setting(
         "log.cleaner.dedupe.buffer.size", _L, 134217728, "Memory for the map of keys.", low=1048576, dynamic=True
     )
@@ -190,22 +207,43 @@ class BrokerConfig:
     max_incremental_fetch_session_cache_slots: int = setting(
         "max.incremental.fetch.session.cache.slots", _I, 1000, "Fetch sessions kept (KIP-227).", low=0
     )
+    delete_records_purgatory_purge_interval_requests: int = setting(
+        "delete.records.purgatory.purge.interval.requests", _I, 1, "Completed left before a purge."
+    )
     fetch_purgatory_purge_interval_requests: int = setting(
         "fetch.purgatory.purge.interval.requests", _I, 1000, "Completed left before a purge.", low=1
     )
     producer_purgatory_purge_interval_requests: int = setting(
         "producer.purgatory.purge.interval.requests", _I, 1000, "Completed left before a purge.", low=1
     )
+    socket_listen_backlog_size: int = setting(
+        "socket.listen.backlog.size", _I, 512, "Connections that wait to be accepted; after a start all clients come at once.", low=1
+    )
+    socket_send_buffer_bytes: int = setting(
+        "socket.send.buffer.bytes", _I, -1, "Of a client's socket; -1: the system's own, which grows by need.", low=-1
+    )
+    socket_receive_buffer_bytes: int = setting(
+        "socket.receive.buffer.bytes", _I, -1, "Of a client's socket; -1: the system's own, which grows by need.", low=-1
+    )
+    socket_connection_setup_timeout_ms: int = setting(
+        "socket.connection.setup.timeout.ms", _L, 10000, "Longest wait for a connection to another broker.", low=1
+    )
     socket_request_max_bytes: int = setting("socket.request.max.bytes", _I, 104857600, "Largest request.", low=1)
     queued_max_request_bytes: int = setting(
         "queued.max.request.bytes", _L, 268435456, "Memory of all requests being read (Kafka's default has no limit).", low=-1
     )
     queued_max_requests: int = setting("queued.max.requests", _I, 500, "Requests read and not begun.", low=1)
-    connections_max_idle_ms: int = setting("connections.max.idle.ms", _L, 600000, "Idle time after which a connection is closed.", low=1)
+    connections_max_idle_ms: int = setting(
+        "connections.max.idle.ms", _L, 600000, "Idle time after which a connection is closed; -1: never.", low=-1
+    )
     max_connections: int = setting(
         "max.connections", _I, 10000, "Connections of the broker (Kafka's default has no limit).", low=1, dynamic=True
     )
     max_connections_per_ip: int = setting("max.connections.per.ip", _I, INT_MAX, "Connections of one address.", low=0, dynamic=True)
+
+    max_connections_per_ip_overrides: tuple[str, ...] = setting(
+        "max.connections.per.ip.overrides", _T, (), "The same of single addresses, as a list of address:count.", dynamic=True, shown_as=_S
+    )
 
     offsets_topic_num_partitions: int = setting("offsets.topic.num.partitions", _I, 50, "Partitions of __consumer_offsets.", low=1)
     offsets_topic_replication_factor: int = setting(
@@ -254,6 +292,12 @@ class BrokerConfig:
     request_timeout_ms: int = setting("request.timeout.ms", _I, 30000, "Longest wait for a transaction's markers and records.", low=0)
     producer_id_expiration_ms: int = setting(
         "producer.id.expiration.ms", _I, 86400000, "How long an idle producer is remembered.", low=1, dynamic=True
+    )
+    replication_quota_window_num: int = setting(
+        "replication.quota.window.num", _I, 11, "Samples that the rate of throttled replication is made of.", low=1
+    )
+    replication_quota_window_size_seconds: int = setting(
+        "replication.quota.window.size.seconds", _I, 1, "How long each of them lasts.", low=1
     )
     leader_replication_throttled_rate: int = setting(
         "leader.replication.throttled.rate", _L, LONG_MAX, "Bytes per second sent to throttled replicas.", low=0, dynamic=True
@@ -304,8 +348,13 @@ class BrokerConfig:
     @classmethod
     def load(cls, properties: Mapping[str, str]) -> BrokerConfig:
         """The settings of a property file; `ConfigError` names the first one that is unknown or wrong."""
-        idle = {name: text for name, text in properties.items() if name in IDLE_KEYS}
-        return cls(**_values(properties), given=frozenset(properties), idle=idle).checked()
+        needs_nothing_missing(properties)
+        properties = _with_both_ids(properties)
+        values = _values(
+            properties if LOG_DIRS in properties or LOG_DIR not in properties else {**properties, LOG_DIRS: properties[LOG_DIR]}
+        )
+        idle = {name: text for name, text in properties.items() if name not in BROKER_KEYS}
+        return cls(**values, given=frozenset(properties), idle=idle).checked()
 
     def with_overrides(self, properties: Mapping[str, str]) -> BrokerConfig:
         """A copy in which the given (dynamic) settings differ."""
@@ -321,7 +370,9 @@ class BrokerConfig:
             )
         if self.replica_fetch_wait_max_ms > self.replica_socket_timeout_ms:
             raise ConfigError("replica.socket.timeout.ms must be at least replica.fetch.wait.max.ms, or a fetch would not be waited for")
-        if self.broker_id > self.reserved_broker_max_id:
+        if self.broker_id < 0 and not self.broker_id_generation_enable:
+            raise ConfigError("broker.id must be 0 or more where broker.id.generation.enable is false")
+        if BROKER_ID in self.given and self.broker_id > self.reserved_broker_max_id:
             raise ConfigError(f"broker.id {self.broker_id} must not exceed reserved.broker.max.id ({self.reserved_broker_max_id})")
         if self.retention_ms == 0:
             raise ConfigError("log.retention.ms must be -1 (for ever) or at least 1; the same holds in minutes and hours")
@@ -330,7 +381,16 @@ class BrokerConfig:
         if not is_version(self.log_message_format_version):
             raise ConfigError(f"log.message.format.version {self.log_message_format_version!r} is no version of Kafka")
         inter_broker_protocol(self.inter_broker_protocol_version)
+        check_overrides(self.max_connections_per_ip_overrides)
+        if self.max_connections_per_ip == 0 and not self.max_connections_per_ip_overrides:
+            raise ConfigError("max.connections.per.ip can be 0 only where max.connections.per.ip.overrides says who may connect")
+        if "queued.max.request.bytes" in self.given and 0 < self.queued_max_request_bytes < self.socket_request_max_bytes:
+            raise ConfigError("queued.max.request.bytes must be at least socket.request.max.bytes, or one request could not be read")
         check_listeners(self.endpoints(), self.advertised_endpoints(), self.inter_broker_listener_name)
+        if self.inter_broker_listener_name and "security.inter.broker.protocol" in self.given:
+            raise ConfigError("Only one of inter.broker.listener.name and security.inter.broker.protocol should be set")
+        if self.control_plane_listener_name is not None:
+            check_control_plane(self.control_plane_listener_name, self.advertised_endpoints(), self.inter_broker_listener_name)
         return self
 
     @property
@@ -338,8 +398,22 @@ class BrokerConfig:
         return inter_broker_protocol(self.inter_broker_protocol_version)
 
     @property
+    def without_effect(self) -> list[str]:
+        """Names of the settings that were given and do nothing here; the older names of the broker's id and of its folder do."""
+        return sorted(self.idle.keys() - {NODE_ID, *(() if LOG_DIRS in self.given else (LOG_DIR,))})
+
+    @property
     def log_dir(self) -> str:
         return self.log_dirs[0]
+
+    @property
+    def controller_listener_name(self) -> str | None:
+        """The listener that the controller reaches brokers by."""
+        return self.control_plane_listener_name or self.inter_broker_listener_name
+
+    @property
+    def store_connection_timeout_ms(self) -> int:
+        return self.zookeeper_connection_timeout_ms or self.zookeeper_session_timeout_ms
 
     @property
     def retention_ms(self) -> int:
@@ -377,9 +451,22 @@ def _values(properties: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
+def _with_both_ids(properties: Mapping[str, str]) -> Mapping[str, str]:
+    """As in Kafka `node.id` is another name of `broker.id`, and both are told; `ConfigError` where they differ."""
+    given = {name: properties[name].strip() for name in (BROKER_ID, NODE_ID) if name in properties}
+    if len(set(given.values())) > 1:
+        raise ConfigError(f"{NODE_ID} ({given[NODE_ID][:20]}) must be the same as {BROKER_ID} ({given[BROKER_ID][:20]})")
+    return {**properties, **dict.fromkeys((BROKER_ID, NODE_ID), *given.values())} if len(given) == 1 else properties
+
+
 def broker_key(name: str) -> Key | None:
-    """A setting of Kafka's brokers, be it without effect here."""
-    return BROKER_KEYS.get(name) or IDLE_KEYS.get(name)
+    """A setting of Kafka's brokers, or of one listener of theirs, be it without effect here."""
+    key = BROKER_KEYS.get(name) or IDLE_KEYS.get(name)
+    base = base_name(name)
+    if key is None and base != name:
+        known = BROKER_KEYS.get(base) or IDLE_KEYS.get(base)
+        return None if known is None else of_listener(known, name)
+    return key
 
 
 def _shaped(attribute: str, value: Any) -> Any:

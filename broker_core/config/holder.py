@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from broker_core.config.broker import BrokerConfig, broker_key
+from broker_core.config.broker import BrokerConfig
+from broker_core.config.dynamic import check_dynamic
 from broker_core.config.topic import TopicConfig
-from broker_core.errors import ConfigError
 
 TopicListener = Callable[[str], None]
 
@@ -48,7 +48,7 @@ class ConfigHolder:
 
     def set_broker(self, overrides: Mapping[str, str]) -> None:
         """Replaces all dynamic broker settings; on `ConfigError` the old ones stay."""
-        validate_dynamic(overrides)
+        check_dynamic(overrides)
         self.current = self.static.with_overrides(overrides)
         self.broker_overrides = dict(overrides)
         self._defaults = None
@@ -63,14 +63,3 @@ class ConfigHolder:
     def _tell(self, name: str) -> None:
         for listener in self._listeners:
             listener(name)
-
-
-def validate_dynamic(overrides: Mapping[str, str]) -> None:
-    """Raises `ConfigError` unless all are broker settings that may change in a running broker."""
-    for name, text in overrides.items():
-        key = broker_key(name)
-        if key is None:
-            raise ConfigError(f"Unknown configuration {name!r}")
-        if not key.dynamic:
-            raise ConfigError(f"Cannot update {name}: it needs a restart of the broker")
-        key.parse(text)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from broker_core.errors import ConfigError
@@ -12,11 +14,13 @@ from broker_core.errors import ConfigError
 SHORT_MAX = 2**15 - 1
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
+DOUBLE_MAX = sys.float_info.max
 
 
 class KeyType(enum.IntEnum):
     """Types as DescribeConfigs numbers them (KIP-569)."""
 
+    UNKNOWN = 0
     BOOLEAN = 1
     STRING = 2
     INT = 3
@@ -28,9 +32,17 @@ class KeyType(enum.IntEnum):
     PASSWORD = 9
 
 
+class Scope(enum.Enum):
+    """What a broker setting may be changed for while brokers run (KIP-226), in the words of Kafka's documentation."""
+
+    READ_ONLY = "read-only"
+    PER_BROKER = "per-broker"
+    CLUSTER_WIDE = "cluster-wide"
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A setting's definition; `dynamic` ones take effect in a running broker."""
+    """A setting's definition; one whose scope is not READ_ONLY takes effect in a running broker."""
 
     name: str
     type: KeyType
@@ -39,12 +51,16 @@ class Key:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
-    dynamic: bool = False
+    scope: Scope = Scope.READ_ONLY
     sensitive: bool = False
     synonyms: tuple[str, ...] = ()
     """For a topic key: the broker keys that give its default, first match first."""
     shown_as: KeyType | None = None
     """The type that Kafka gives it where that is another."""
+
+    @property
+    def dynamic(self) -> bool:
+        return self.scope is not Scope.READ_ONLY
 
     @property
     def attribute(self) -> str:
@@ -65,6 +81,8 @@ class Key:
             return None
         if isinstance(value, bool):
             return "true" if value else "false"
+        if isinstance(value, float):
+            return _double(value)
         if isinstance(value, (tuple, frozenset)):
             return ",".join(sorted(value) if isinstance(value, frozenset) else value)
         return str(value)
@@ -101,7 +119,8 @@ def setting(
 ) -> Any:
     """A dataclass field that carries its `Key`."""
     low, high = _type_range(type_, low, high)
-    key = Key(name, type_, default, doc, low, high, tuple(choices), dynamic, sensitive, synonyms, shown_as)
+    scope = Scope.CLUSTER_WIDE if dynamic else Scope.READ_ONLY
+    key = Key(name, type_, default, doc, low, high, tuple(choices), scope, sensitive, synonyms, shown_as)
     return field(default=default, metadata={"key": key})
 
 
@@ -132,6 +151,15 @@ def _read_double(text: str) -> float:
     return float(_numeral(text, 1000))
 
 
+def _double(value: float) -> str:
+    """As Java writes it: 0.5, 20.0, 1.5E7."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    places = "".join(str(digit) for digit in digits)
+    return f"{'-' * sign}{places[0]}.{places[1:].rstrip('0') or '0'}E{int(exponent) + len(places) - 1}"
+
+
 def _numeral(text: str, most_characters: int) -> str:
     """Without the underscores that Python allows: other brokers and tools read these texts, too."""
     if len(text) > most_characters or "_" in text:
@@ -140,6 +168,7 @@ def _numeral(text: str, most_characters: int) -> str:
 
 
 _READERS: dict[KeyType, Callable[[str], Any]] = {
+    KeyType.UNKNOWN: str,
     KeyType.BOOLEAN: _read_bool,
     KeyType.STRING: str,
     KeyType.INT: _read_int,

@@ -6,6 +6,8 @@ containers, one for the host's clients. A client is told the addresses of the li
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from collections.abc import Iterable, Sequence
 
 from broker_core.errors import ConfigError
@@ -37,6 +39,28 @@ def check_listeners(listeners: Sequence[Endpoint], advertised: Sequence[Endpoint
             raise ConfigError(f"advertised.listeners: nobody can connect to {endpoint.host}; name an address that {endpoint.listener} has")
     if inter_broker is not None and inter_broker.upper() not in told:
         raise ConfigError(f"inter.broker.listener.name {inter_broker!r} is no advertised listener")
+
+
+def check_control_plane(name: str, advertised: Sequence[Endpoint], inter_broker: str | None) -> None:
+    """`ConfigError` unless the controller's listener is one, and another than the brokers'."""
+    if name.upper() not in [endpoint.listener for endpoint in advertised]:
+        raise ConfigError(f"control.plane.listener.name {name!r} is no advertised listener")
+    if name.upper() == (inter_broker or "PLAINTEXT").upper():
+        raise ConfigError(f"control.plane.listener.name {name!r} must be another listener than that of inter.broker.listener.name")
+
+
+def check_overrides(overrides: Iterable[str]) -> None:
+    """`ConfigError` unless each of `max.connections.per.ip.overrides` is `address:count`."""
+    for override in overrides:
+        address, _, count = override.rpartition(":")
+        try:
+            ipaddress.ip_address(address)
+        except ValueError:
+            raise ConfigError(
+                f"max.connections.per.ip.overrides: {override[:100]!r} is not address:count; names are not looked up"
+            ) from None
+        if not re.fullmatch(r"[0-9]{1,10}", count):
+            raise ConfigError(f"max.connections.per.ip.overrides: {override[:100]!r} is not address:count")
 
 
 def _protocols(items: Iterable[str]) -> dict[str, str]:

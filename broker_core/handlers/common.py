@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -49,6 +50,12 @@ async def changed(resource: Any, change: Awaitable[None]) -> dict[str, Any]:
         code, message = failure(error)
     names = {"resource_type": resource.resource_type, "resource_name": resource.resource_name}
     return names | {"error_code": int(code), "error_message": message}
+
+
+def named_once(resource: Any, named: Counter[tuple[int, str]]) -> None:
+    """INVALID_REQUEST for a resource that a request names more than once: nobody could say which of its changes is meant."""
+    if named[(resource.resource_type, resource.resource_name)] > 1:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
 
 
 def topic_rows(results: Mapping[TopicPartition, Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""DescribeConfigs v0–4: settings of topics and brokers, with where each value comes from (spec O1)."""
+"""DescribeConfigs v0–4: settings of topics and brokers and levels of loggers (KIP-412), with where each value comes from (spec O1)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from broker_core.admin.config_entries import ConfigEntry
+from broker_core.admin.config_entries import ConfigEntry, ConfigSource
 from broker_core.admin.configs import ResourceType
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.handlers.common import failure
@@ -20,8 +20,11 @@ Gathered = list[ConfigEntry] | KafkaError
 @handler(ApiKey.DESCRIBE_CONFIGS, versions=range(0, 5), needs=on_resources(Operation.DESCRIBE_CONFIGS))
 async def handle(request: Request) -> Answer:
     """One row per resource and list of keys, of which a null or empty one asks for all, however often they are named: a broker's
-    settings are 11 kB of answer for 5 bytes of request. Topics' settings are as the store has them now, as in Kafka."""
+    settings are 50 kB of answer for 5 bytes of request. Topics' settings are as the store has them now, as in Kafka, which refuses
+    everything where one kind of resource has no settings."""
     broker = request.broker
+    for row in request.body.resources:
+        ResourceType.of(row.resource_type)
     topics = [row.resource_name for row in request.body.resources if row.resource_type == ResourceType.TOPIC]
     await broker.admin.watcher.refresh(topic for topic in topics if broker.metadata.partitions(topic))
     gather = cache(partial(_entries, request))
@@ -48,6 +51,7 @@ def _resource(request: Request, resource: Any, gather: Callable[[int, str], Gath
 
 def _entry(request: Request, entry: ConfigEntry) -> dict[str, Any]:
     synonyms = entry.synonyms if field(request.body, "include_synonyms", False) else ()
+    is_told = field(request.body, "include_documentation", False) or entry.source is ConfigSource.DYNAMIC_BROKER_LOGGER
     return {
         "name": entry.name,
         "value": entry.value,
@@ -57,5 +61,5 @@ def _entry(request: Request, entry: ConfigEntry) -> dict[str, Any]:
         "is_sensitive": entry.sensitive,
         "synonyms": [{"name": s.name, "value": s.value, "source": int(s.source)} for s in synonyms],
         "config_type": int(entry.type),
-        "documentation": entry.documentation if field(request.body, "include_documentation", False) else None,
+        "documentation": entry.documentation if is_told else None,
     }

@@ -11,9 +11,16 @@ from broker_core.config import (
     BrokerConfig,
     ConfigHolder,
     TopicConfig,
-    validate_dynamic,
+    broker_key,
+    check_dynamic,
+    check_threads,
+    keeps_no_password,
+    usable,
     validate_topic_overrides,
 )
+from broker_core.config.departures import OF_BROKERS
+from broker_core.config.idle import only_value, why_without_effect
+from broker_core.config.key import DOUBLE_MAX
 from broker_core.errors import ConfigError
 from broker_core.model import Endpoint
 
@@ -28,7 +35,11 @@ def test_a_name_gives_an_attribute_and_its_text_the_typed_value() -> None:
     [
         ({"log.segment.byte": "1"}, "log.segment.byte"),
         ({"broker.id": "one"}, "broker.id"),
-        ({"broker.id": "-1"}, "broker.id"),
+        ({"broker.id": "-2"}, "broker.id"),
+        ({"broker.id": "-1", "broker.id.generation.enable": "false"}, "broker.id"),
+        ({"control.plane.listener.name": "CONTROLLER"}, "control.plane.listener.name"),
+        ({"control.plane.listener.name": "PLAINTEXT"}, "control.plane.listener.name"),
+        ({"inter.broker.listener.name": "PLAINTEXT", "security.inter.broker.protocol": "PLAINTEXT"}, "inter.broker.listener.name"),
         ({"message.max.bytes": str(2**31)}, "message.max.bytes"),
         ({"num.partitions": "9" * 5000}, "num.partitions"),
         ({"num.partitions": "1_000"}, "num.partitions"),
@@ -75,12 +86,127 @@ def test_kafkas_settings_without_effect_are_kept_and_nothing_else() -> None:
         "log.retention.check.interval.ms": "300000", "zookeeper.connect": "localhost:2181", "zookeeper.connection.timeout.ms": "18000",
         "group.initial.rebalance.delay.ms": "0",
     }  # fmt: skip
-    idle = ["num.io.threads", "num.network.threads", "num.recovery.threads.per.data.dir", "socket.receive.buffer.bytes"]
-    assert sorted(BrokerConfig.load(stock).idle) == [*idle, "socket.send.buffer.bytes"]
+    config = BrokerConfig.load(stock)
+    assert config.without_effect == ["num.io.threads", "num.network.threads", "num.recovery.threads.per.data.dir"]
+    assert (config.socket_send_buffer_bytes, config.socket_receive_buffer_bytes) == (102_400, 102_400)
     assert not IDLE_KEYS.keys() & BROKER_KEYS.keys()
-    for refused in ({"log.dir": "/data"}, {"process.roles": "broker"}, {"no.such": "1"}, {"num.io.threads": "many"}):
+    for refused in ({"no.such": "1"}, {"num.io.threads": "many"}, {"num.io.threads": "0"}, {"listener.name.x.no.such": "1"}):
         with pytest.raises(ConfigError):
             BrokerConfig.load(refused)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("process.roles", "broker"),
+        ("controller.listener.names", "CONTROLLER"),
+        ("zookeeper.metadata.migration.enable", "true"),
+        ("group.coordinator.rebalance.protocols", "classic,consumer"),
+        ("remote.log.storage.system.enable", "true"),
+        ("authorizer.class.name", "kafka.security.authorizer.AclAuthorizer"),
+        ("create.topic.policy.class.name", "org.example.Policy"),
+        ("security.inter.broker.protocol", "SSL"),
+        ("zookeeper.ssl.client.enable", "true"),
+        ("zookeeper.set.acl", "true"),
+    ],
+)
+def test_who_would_rely_on_what_is_not_there_is_told_at_once(name: str, value: str) -> None:
+    only = only_value(name)
+    assert only is not None and BrokerConfig.load({name: f" {only} "}).without_effect == [name]
+    with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
+        BrokerConfig.load({name: value})
+
+
+def test_a_broker_s_id_has_two_names() -> None:
+    """As in Kafka, which describes both."""
+    for given in ({"broker.id": "7"}, {"node.id": " 7 "}, {"broker.id": "7", "node.id": "7"}):
+        config = BrokerConfig.load(given)
+        assert (config.broker_id, config.idle["node.id"].strip(), config.without_effect) == (7, "7", [])
+    with pytest.raises(ConfigError, match=r"node\.id"):
+        BrokerConfig.load({"broker.id": "7", "node.id": "8"})
+
+
+def test_the_older_name_of_the_folder_counts_where_the_newer_is_not_given() -> None:
+    one, other = BrokerConfig.load({"log.dir": "/old"}), BrokerConfig.load({"log.dir": "/old", "log.dirs": "/new"})
+    assert (one.log_dir, one.without_effect) == ("/old", [])
+    assert (other.log_dir, other.without_effect) == ("/new", ["log.dir"])
+
+
+def test_settings_of_one_listener_are_taken_without_effect() -> None:
+    name = "listener.name.outside.ssl.keystore.password"
+    config = BrokerConfig.load({name: "secret", "listener.name.outside.max.connections": "5"})
+    assert config.without_effect == ["listener.name.outside.max.connections", name]
+    key = broker_key(name)
+    assert key is not None and key.sensitive
+    assert broker_key("listener.name.outside.scram-sha-256.sasl.jaas.config") is not None
+    with pytest.raises(ConfigError, match="many"):
+        BrokerConfig.load({"listener.name.outside.max.connections": "many"})
+
+
+def test_connections_of_single_addresses() -> None:
+    config = BrokerConfig.load({"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "10.0.0.1:5, ::1:7"})
+    assert config.max_connections_per_ip_overrides == ("10.0.0.1:5", "::1:7")
+    for wrong in (
+        {"max.connections.per.ip": "0"},
+        *({"max.connections.per.ip.overrides": text} for text in ("host:5", "10.0.0.1", "10.0.0.1:x")),
+    ):
+        with pytest.raises(ConfigError, match=r"max\.connections\.per\.ip"):
+            BrokerConfig.load(wrong)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.5, "0.5"), (20.0, "20.0"), (1.5e7, "1.5E7"), (0.0001, "1.0E-4"), (DOUBLE_MAX, "1.7976931348623157E308")]
+)
+def test_numbers_are_written_as_java_does(value: float, text: str) -> None:
+    assert BROKER_KEYS["log.cleaner.io.max.bytes.per.second"].show(value) == text
+
+
+def test_every_setting_says_why_it_has_no_effect_or_where_it_differs() -> None:
+    for name in IDLE_KEYS:
+        assert why_without_effect(name), name
+    assert set(OF_BROKERS) <= BROKER_KEYS.keys()
+
+
+PER_BROKER_ONLY = {"sasl.kerberos.kinit.cmd": "/x"}
+FOR_ALL = {"num.network.threads": "4", "listener.name.outside.max.connections": "5"}
+
+
+def test_what_may_be_set_for_one_broker_and_for_all() -> None:
+    check_dynamic(PER_BROKER_ONLY | FOR_ALL)
+    check_dynamic(FOR_ALL, per_broker=False)
+    for refused, named in (
+        (PER_BROKER_ONLY, "broker id must be specified"),
+        ({"listener.name.outside.ssl.keystore.location": "/x"}, "broker id must be specified"),
+        ({"ssl.keystore.location": "/x"}, "listener prefix"),
+        ({"num.partitions": "2"}, "restart"),
+    ):
+        with pytest.raises(ConfigError, match=named):
+            check_dynamic(refused, per_broker=False)
+
+
+def test_passwords_are_kept_nowhere() -> None:
+    for name in ("sasl.jaas.config", "listener.name.outside.ssl.key.password"):
+        check_dynamic({name: "secret"})
+        with pytest.raises(ConfigError, match="ZooKeeper"):
+            keeps_no_password([name])
+        assert usable({name: "secret"}, per_broker=True)[0] == {}
+
+
+def test_one_setting_that_cannot_be_taken_keeps_no_other_from_it() -> None:
+    """Another kind of broker, or somebody by hand, may have written it into ZooKeeper."""
+    kept, left = usable(
+        {"message.max.bytes": "5", "listeners": "PLAINTEXT://a:1", "min.insync.replicas": "x", "no.such": "1"}, per_broker=True
+    )
+    assert kept == {"message.max.bytes": "5"}
+    assert left.keys() == {"listeners", "min.insync.replicas", "no.such"}
+
+
+def test_numbers_of_threads_change_by_half_or_double_at_most() -> None:
+    for value in ("4", "8", "16"):
+        check_threads({"num.io.threads": "8"}, {"num.io.threads": value})
+    for value in ("3", "17"):
+        with pytest.raises(ConfigError, match=r"num\.io\.threads"):
+            check_threads({"num.io.threads": "8"}, {"num.io.threads": value})
 
 
 @pytest.mark.parametrize(
@@ -231,16 +357,16 @@ def test_a_wrong_change_leaves_everything_as_it_was() -> None:
 
 def test_what_needs_a_restart_cannot_be_changed_while_running() -> None:
     with pytest.raises(ConfigError, match="restart"):
-        validate_dynamic({"zookeeper.connect": "127.0.0.1:1"})
+        check_dynamic({"zookeeper.connect": "127.0.0.1:1"})
     with pytest.raises(ConfigError, match="restart"):
         ConfigHolder(BrokerConfig()).set_broker({"log.dirs": "/elsewhere"})
 
 
 def test_a_change_is_checked_before_it_is_written_down() -> None:
     with pytest.raises(ConfigError, match=r"message\.max\.bytes"):
-        validate_dynamic({"message.max.bytes": "many"})
+        check_dynamic({"message.max.bytes": "many"})
     with pytest.raises(ConfigError, match="Unknown"):
-        validate_dynamic({"message.max.byte": "1"})
+        check_dynamic({"message.max.byte": "1"})
 
 
 def test_every_setting_says_what_it_is_and_shows_its_default_as_it_would_be_written() -> None:
