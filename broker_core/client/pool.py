@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker_core.client.request import MAX_IN_FLIGHT, BrokerChannel
+from broker_core.client.request import CONNECT_TIMEOUT_MS, MAX_IN_FLIGHT, BrokerChannel
 from broker_core.seams import Node
 
 ChannelKey = tuple[str, int, str]
@@ -11,10 +11,13 @@ ChannelKey = tuple[str, int, str]
 class ChannelPool:
     """Keeps one channel per (host, port, purpose) and replaces those that closed."""
 
-    def __init__(self, node: Node, client_id: str, *, max_in_flight: int = MAX_IN_FLIGHT) -> None:
+    def __init__(
+        self, node: Node, client_id: str, *, max_in_flight: int = MAX_IN_FLIGHT, connect_timeout_ms: float = CONNECT_TIMEOUT_MS
+    ) -> None:
         self._node = node
         self._client_id = client_id
         self._max_in_flight = max_in_flight
+        self._connect_timeout_ms = connect_timeout_ms
         self._channels: dict[ChannelKey, BrokerChannel] = {}
 
     def channel(self, host: str, port: int, purpose: str) -> BrokerChannel:
@@ -24,7 +27,9 @@ class ChannelPool:
         if found is not None and not found.closed:
             return found
         self._channels = {each: channel for each, channel in self._channels.items() if not channel.closed}
-        channel = BrokerChannel(self._node, host, port, self._client_id, max_in_flight=self._max_in_flight)
+        channel = BrokerChannel(
+            self._node, host, port, self._client_id, max_in_flight=self._max_in_flight, connect_timeout_ms=self._connect_timeout_ms
+        )
         self._channels[key] = channel
         return channel
 

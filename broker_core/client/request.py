@@ -39,12 +39,22 @@ class _InFlight(Struct, frozen=True):
 class BrokerChannel:
     """Speaks to one broker. `client_id` is what its request log and quotas see."""
 
-    def __init__(self, node: Node, host: str, port: int, client_id: str, *, max_in_flight: int = MAX_IN_FLIGHT) -> None:
+    def __init__(
+        self,
+        node: Node,
+        host: str,
+        port: int,
+        client_id: str,
+        *,
+        max_in_flight: int = MAX_IN_FLIGHT,
+        connect_timeout_ms: float = CONNECT_TIMEOUT_MS,
+    ) -> None:
         self.host = host
         self.port = port
         self._node = node
         self._client_id = client_id
         self._max_in_flight = max_in_flight
+        self._connect_timeout_ms = connect_timeout_ms
         self._connection: FrameConnection | None = None
         self._started = False
         self._opened = asyncio.Event()
@@ -137,7 +147,7 @@ class BrokerChannel:
     async def _run(self) -> None:
         """Connects, then has each answer handed to the oldest request on its way, until the channel is closed."""
         try:
-            connection = await self._node.network.connect(self.host, self.port, timeout_ms=CONNECT_TIMEOUT_MS)
+            connection = await self._node.network.connect(self.host, self.port, timeout_ms=self._connect_timeout_ms)
             if self.closed:
                 connection.close()
                 return

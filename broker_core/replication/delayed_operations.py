@@ -36,10 +36,10 @@ Watcher = Callable[[TopicPartition], None]
 class DelayedOperations:
     """Delayed produces, fetches and deletions of records, and what completes them."""
 
-    def __init__(self, clock: Clock, *, fetch_purge_interval: int, produce_purge_interval: int) -> None:
+    def __init__(self, clock: Clock, *, fetch_purge_interval: int, produce_purge_interval: int, deletion_purge_interval: int) -> None:
         self.produces: Purgatory[TopicPartition] = Purgatory("produce", clock, purge_interval=produce_purge_interval)
         self.fetches: Purgatory[FetchKey] = Purgatory("fetch", clock, purge_interval=fetch_purge_interval)
-        self.deletions: Purgatory[TopicPartition] = Purgatory("delete records", clock, purge_interval=1)
+        self.deletions: Purgatory[TopicPartition] = Purgatory("delete records", clock, purge_interval=deletion_purge_interval)
         self._sessions: dict[TopicPartition, dict[SessionKey, FetchSession]] = {}
         self._watched: dict[SessionKey, TopicPartition] = {}
         self._watchers: list[Watcher] = []

@@ -84,6 +84,7 @@ class ReplicaManager:
             node.clock,
             fetch_purge_interval=current.fetch_purgatory_purge_interval_requests,
             produce_purge_interval=current.producer_purgatory_purge_interval_requests,
+            deletion_purge_interval=current.delete_records_purgatory_purge_interval_requests,
         )
         self.partitions = HostedPartitions(Surroundings(broker_id, node.clock, config, metadata.is_alive, flaws), metadata)
         sender = AlterPartitionSender(node, config, broker_id, broker_epoch, metadata=metadata, channels=channels)

@@ -131,7 +131,7 @@ class Broker:
 
     async def _cluster_id(self) -> str:
         """Lays out the store and reads the cluster's id; `ConnectionLoss` when the store cannot do that in time."""
-        limit_ms = self.config.current.zookeeper_connection_timeout_ms
+        limit_ms = self.config.static.store_connection_timeout_ms
         try:
             return await self.node.clock.wait_for(self._open_store(limit_ms), limit_ms)
         except TimeoutError:
@@ -207,7 +207,7 @@ class Broker:
     def _assemble(self, cluster_id: str) -> BrokerServices:
         node, config, broker_id = self.node, self.config, self.broker_id
         metadata = MetadataCache(cluster_id)
-        channels = ChannelPool(node, f"broker-{broker_id}")
+        channels = ChannelPool(node, f"broker-{broker_id}", connect_timeout_ms=config.static.socket_connection_setup_timeout_ms)
         logs = LogManager(node, config, broker_id, cluster_id)
         epoch = lambda: self._registration.epoch  # noqa: E731
         replicas = ReplicaManager(node, broker_id, config, logs, metadata, broker_epoch=epoch, channels=channels, flaws=self._flaws)

@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.config.environment import properties_from
+from broker_core.config.idle import why_without_effect
 from broker_core.coordination.store import StoreError
 from broker_core.coordination.zookeeper import ZooKeeperStore
 from broker_core.errors import ConfigError, HighwaterError
@@ -30,6 +31,7 @@ from broker_core.server.adapters.entropy import OsEntropy
 from broker_core.server.adapters.network import NetworkLimits, RealNetwork
 from broker_core.server.adapters.spawn import RealSpawn
 from broker_core.server.broker import Broker
+from broker_core.server.broker_id import with_broker_id
 from broker_core.server.collector import Collector
 from broker_core.server.metrics_http import MetricsServer
 from broker_core.server.properties import parse_overrides, parse_properties
@@ -49,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config = load_config(options.config, options.override, os.environ if options.environment else {})
         process.set_up_logging(options.log_file, options.log_level)
-        for name in sorted(config.idle):
-            log.warning("a setting has no effect here", extra={"setting": name})
+        for name in config.without_effect:
+            log.warning("a setting has no effect here", extra={"setting": name, "why": why_without_effect(name)})
         with process.data_folder_lock(Path(config.log_dir)):
             return asyncio.run(serve(config))
     except ConfigError as error:
@@ -96,8 +98,17 @@ async def serve(config: BrokerConfig) -> int:
     hurry: asyncio.Future[int] = loop.create_future()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _signalled, stop, hurry)
-    store = ZooKeeperStore(config.zookeeper_connect, config.zookeeper_session_timeout_ms)
+    store = ZooKeeperStore(
+        config.zookeeper_connect, config.zookeeper_session_timeout_ms, max_in_flight=config.zookeeper_max_in_flight_requests
+    )
     spawn, disk, aside = RealSpawn(), RealDisk(), AsideThread()
+    try:
+        config = await with_broker_id(config, disk, store)
+    except (StoreError, OSError) as error:
+        log.critical("the broker has no id, and none could be made", extra={"error": str(error)})
+        await _close(spawn, store)
+        aside.close()
+        return EXIT_FAILED
     holder = ConfigHolder(config)
     network = RealNetwork(lambda: _limits(holder.current, connections_limit), config.socket_request_max_bytes)
     broker = Broker(
@@ -139,6 +150,10 @@ def _limits(config: BrokerConfig, connections_limit: int) -> NetworkLimits:
         min(config.max_connections, connections_limit),
         config.max_connections_per_ip,
         config.connections_max_idle_ms,
+        config.max_connections_per_ip_overrides,
+        config.socket_listen_backlog_size,
+        config.socket_send_buffer_bytes,
+        config.socket_receive_buffer_bytes,
     )
 
 

@@ -20,6 +20,15 @@ def test_the_rate_slides() -> None:
     assert rate.per_second(60_000) == 0
 
 
+def test_samples_may_be_fewer_and_longer() -> None:
+    """`replication.quota.window.num` and `replication.quota.window.size.seconds`."""
+    rate = Rate(2, 10_000)
+    rate.record(500, 0)
+    rate.record(500, 5_000)
+    assert rate.per_second(5_000) == 100
+    assert rate.per_second(20_000) == 0
+
+
 def quota(limit: int, *listed: str) -> ReplicationQuotaManager:
     return ReplicationQuotaManager(1, lambda: limit, lambda topic: listed)
 

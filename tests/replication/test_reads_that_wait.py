@@ -66,7 +66,7 @@ def answer(wanted: WantedPartition, size_bytes: int) -> Answer:
 
 
 def fetching(reads: Reads) -> Fetching:
-    delayed = DelayedOperations(cast(Any, StandingClock()), fetch_purge_interval=1, produce_purge_interval=1)
+    delayed = DelayedOperations(cast(Any, StandingClock()), fetch_purge_interval=1, produce_purge_interval=1, deletion_purge_interval=1)
     return Fetching(ConfigHolder(BrokerConfig.load({})), delayed, reads, AwaitedFollowers(cast(Any, StandingClock())))
 
 

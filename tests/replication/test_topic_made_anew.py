@@ -17,7 +17,7 @@ TP = TopicPartition("t", 0)
 
 
 def test_each_id_is_watched_and_given_up_for_itself() -> None:
-    delayed = DelayedOperations(ManualClock(), fetch_purge_interval=1, produce_purge_interval=1)
+    delayed = DelayedOperations(ManualClock(), fetch_purge_interval=1, produce_purge_interval=1, deletion_purge_interval=1)
     ids = itertools.count(1)
 
     def gained(session: FetchSession, wanted: WantedPartition) -> bool:

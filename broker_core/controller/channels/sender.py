@@ -33,7 +33,7 @@ class ChannelSender:
     async def send(self, info: BrokerInfo, request: ControlRequest) -> Any:
         """The decoded response; an unreadable one counts as none."""
         payload = await self._in_pieces(request)
-        endpoint = info.inter_broker(self._config.static.inter_broker_listener_name)
+        endpoint = info.inter_broker(self._config.static.controller_listener_name)
         channel = self._channels.channel(endpoint.host, endpoint.port, PURPOSE)
         timeout_ms = self._config.current.controller_socket_timeout_ms
         try:
@@ -42,7 +42,7 @@ class ChannelSender:
             raise ConnectionError(f"broker {info.broker_id} answered what cannot be read: {error}") from error
 
     def hang_up(self, info: BrokerInfo) -> None:
-        endpoint = info.inter_broker(self._config.static.inter_broker_listener_name)
+        endpoint = info.inter_broker(self._config.static.controller_listener_name)
         self._channels.close(endpoint.host, endpoint.port, PURPOSE)
 
     async def _in_pieces(self, request: ControlRequest) -> Payload:

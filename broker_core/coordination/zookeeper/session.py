@@ -6,7 +6,7 @@ inline in kazoo's connection thread (`_InlineHandler`), never in two worker thre
 
 Fencing: a `Session` has a kazoo client of its own that is stopped the moment its session is lost, before it could open
 another one; `gate` is closed in the same moment, so no operation of an old session can travel in a new one. At most
-`MAX_IN_FLIGHT` operations are with kazoo, the others wait here in order. While the connection is down they wait too;
+`max_in_flight` operations are with kazoo, the others wait here in order. While the connection is down they wait too;
 when it is back, first the watches are set again (kazoo forgets them): each path is read, and a watch whose znode changed
 meanwhile fires at once, as ZooKeeper's own client arranges it.
 
@@ -79,8 +79,11 @@ class _Call:
 class Session:
     """One ZooKeeper session: its kazoo client, its calls, its watches. Methods run on the loop unless they say otherwise."""
 
-    def __init__(self, hosts: str, timeout_ms: float, tell: Callable[[Session, SessionState], None]) -> None:
+    def __init__(
+        self, hosts: str, timeout_ms: float, tell: Callable[[Session, SessionState], None], *, max_in_flight: int = MAX_IN_FLIGHT
+    ) -> None:
         self.session_id = 0
+        self._max_in_flight = max_in_flight
         self._tell = tell
         self._loop = asyncio.get_running_loop()
         self.opened: asyncio.Future[None] = self._loop.create_future()
@@ -192,7 +195,7 @@ class Session:
 
     def _pump(self) -> None:
         with self._lock:
-            while self._gate and self._waiting and len(self._in_flight) < MAX_IN_FLIGHT:
+            while self._gate and self._waiting and len(self._in_flight) < self._max_in_flight:
                 call = self._waiting.popleft()
                 if not call.answer.cancelled():
                     self._in_flight[call] = None

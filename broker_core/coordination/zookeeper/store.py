@@ -33,14 +33,15 @@ from broker_core.coordination.zookeeper.operations import (
     multi_results,
     to_stat,
 )
-from broker_core.coordination.zookeeper.session import Session
+from broker_core.coordination.zookeeper.session import MAX_IN_FLIGHT, Session
 
 
 class ZooKeeperStore:
     """One client of a ZooKeeper ensemble; `hosts` is a connection string `host:port,host:port[/chroot]`."""
 
-    def __init__(self, hosts: str, session_timeout_ms: float) -> None:
+    def __init__(self, hosts: str, session_timeout_ms: float, *, max_in_flight: int = MAX_IN_FLIGHT) -> None:
         self._hosts = hosts
+        self._max_in_flight = max_in_flight
         self.session_timeout_ms = session_timeout_ms
         self._chroot_made = False
         self._session: Session | None = None
@@ -55,7 +56,7 @@ class ZooKeeperStore:
             return self.session_id
         if not self._chroot_made:
             await self._make_chroot(timeout_ms)
-        session = Session(self._hosts, self.session_timeout_ms, self._on_state)
+        session = Session(self._hosts, self.session_timeout_ms, self._on_state, max_in_flight=self._max_in_flight)
         try:
             await _opened(session, self._hosts, timeout_ms)
         except (ConnectionLoss, asyncio.CancelledError):

@@ -15,12 +15,14 @@ from broker_core.server.adapters.request_queue import RequestQueue
 from broker_core.server.adapters.server_connection import SCRATCH_BYTES, ServerConnection
 from broker_core.server.adapters.spare_buffers import SpareBuffers
 
-BACKLOG = 512
+SYSTEM_S_OWN = -1
+"""The size of a socket's buffer that the system chooses, and changes as it sees fit."""
 
 
 class NetworkLimits(Struct, frozen=True):
     """Kafka's `socket.request.max.bytes`, `queued.max.request.bytes` (-1: none), `queued.max.requests`, `max.connections`,
-    `max.connections.per.ip` and `connections.max.idle.ms`."""
+    `max.connections.per.ip` with its overrides (`address:count`), `connections.max.idle.ms`, and of listeners `socket.listen.backlog.size`,
+    `socket.send.buffer.bytes` and `socket.receive.buffer.bytes`."""
 
     max_request_bytes: int = 100 * 1024 * 1024
     queued_max_request_bytes: int = UNLIMITED
@@ -28,6 +30,18 @@ class NetworkLimits(Struct, frozen=True):
     max_connections: int = 10_000
     max_connections_per_ip: int = 2**31 - 1
     max_idle_ms: float = 600_000.0
+    max_connections_per_ip_overrides: tuple[str, ...] = ()
+    backlog: int = 512
+    send_buffer_bytes: int = SYSTEM_S_OWN
+    receive_buffer_bytes: int = SYSTEM_S_OWN
+
+    def max_connections_of(self, host: str) -> int:
+        """How many connections an address may have."""
+        for override in self.max_connections_per_ip_overrides:
+            address, _, count = override.rpartition(":")
+            if address == host:
+                return int(count)
+        return self.max_connections_per_ip
 
 
 class ConnectionCounts:
@@ -72,7 +86,13 @@ class RealListener:
 
     async def start(self, host: str, port: int) -> None:
         """`OSError` naming the address when it is taken."""
-        self._server = await self._loop.create_server(lambda: ServerConnection(self), host, port, backlog=BACKLOG, family=socket.AF_UNSPEC)
+        limits = self._limits()
+        self._server = await self._loop.create_server(
+            lambda: ServerConnection(self), host, port, backlog=limits.backlog, family=socket.AF_UNSPEC, start_serving=False
+        )
+        for listening in self._server.sockets:
+            _set_buffer(listening, socket.SO_RCVBUF, limits.receive_buffer_bytes)
+        await self._server.start_serving()
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
@@ -99,9 +119,10 @@ class RealListener:
         """The connection's handler, or None when there are too many connections."""
         host, port = transport.get_extra_info("peername")[:2]
         limits = self._limits()
-        if self._counts.open >= limits.max_connections or self._counts.by_host[host] >= limits.max_connections_per_ip:
+        if self._counts.open >= limits.max_connections or self._counts.by_host[host] >= limits.max_connections_of(host):
             self._counts.refused += 1
             return None
+        _set_buffer(transport.get_extra_info("socket"), socket.SO_SNDBUF, limits.send_buffer_bytes)
         handler = self._accept(Peer(host, port))
         self._counts.by_host[host] += 1
         self._hosts[connection] = host
@@ -126,7 +147,7 @@ class RealListener:
 
     def _watch_idle(self) -> None:
         """One timer, for the connection that has been quiet the longest."""
-        if self._idle_timer is None and self._active_at:
+        if self._idle_timer is None and self._active_at and self._limits().max_idle_ms >= 0:
             oldest = next(iter(self._active_at.values()))
             self._idle_timer = self._loop.call_at(oldest + self._limits().max_idle_ms / 1000.0, self._close_idle)
 
@@ -144,3 +165,9 @@ class RealListener:
                 self._active_at.pop(connection)
                 connection.abort()
         self._watch_idle()
+
+
+def _set_buffer(of: socket.socket, option: int, size_bytes: int) -> None:
+    """Connections take the receiving buffer over from the socket that listens: their window is announced before they are accepted."""
+    if size_bytes != SYSTEM_S_OWN:
+        of.setsockopt(socket.SOL_SOCKET, option, size_bytes)

@@ -23,6 +23,7 @@ from broker_core.records.steps import Steps
 from broker_core.seams import Node
 from broker_core.storage.cleaning.cleanable import CleanRange, SegmentSpan, clean_range, wants_cleaning
 from broker_core.storage.cleaning.compaction import CleanedTransactions, Compactor, OffsetMap
+from broker_core.storage.cleaning.throttle import Throttle
 from broker_core.storage.folder import names
 from broker_core.storage.folder.data_folder import DataFolder
 from broker_core.storage.log import PartitionLog
@@ -51,6 +52,7 @@ class LogCleaner:
         self._logs = logs
         self._folder = folder
         self._report = report
+        self._throttle = Throttle(node.clock, lambda: config.current.log_cleaner_io_max_bytes_per_second)
         self._cleaned: dict[TopicPartition, int] | None = None
         self._failed: dict[TopicPartition, str] = {}
 
@@ -148,9 +150,12 @@ class LogCleaner:
 
     async def _build_map(self, log: PartitionLog, found: CleanRange, transactions: CleanedTransactions, slices: Slices) -> OffsetMap:
         """The latest offset of each key in the dirty part, as far as memory allows."""
-        offsets = OffsetMap(self._config.current.log_cleaner_dedupe_buffer_size, found.first_dirty)
+        current = self._config.current
+        room = int(current.log_cleaner_dedupe_buffer_size * current.log_cleaner_io_buffer_load_factor)
+        offsets = OffsetMap(room, found.first_dirty)
         for segment in log.segments.from_offset(found.first_dirty):
             async for batch in _batches(segment, slices):
+                await self._throttle.spent(len(batch.data))
                 header = batch.header
                 if header.last_offset < found.first_dirty:
                     continue
@@ -171,6 +176,7 @@ class LogCleaner:
             for segment in group:
                 async for batch in _batches(segment, slices):
                     kept = await in_slices(self._node, _replacing(batch, compactor))
+                    await self._throttle.spent(len(batch.data) + len(kept or b""))
                     self._write(batch.header, kept, target, transactions, log.config.index_interval_bytes)
             target.finish()
             await target.sync()

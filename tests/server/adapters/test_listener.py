@@ -9,6 +9,7 @@ import logging
 import os
 import random
 import select
+import socket
 import struct
 import time
 from collections.abc import AsyncIterator, Callable
@@ -339,6 +340,34 @@ async def test_connection_limits_in_total_and_per_address() -> None:
     assert await read_frame(again_reader) == b"echo room"
     for each in (refused, writer, again, pairs[1][1]):
         each.close()
+    await server.listener.close()
+
+
+async def test_an_address_may_have_a_limit_of_its_own() -> None:
+    """`max.connections.per.ip.overrides`, which may let one in where nobody else may."""
+    server = Server(NetworkLimits(max_connections_per_ip=0, max_connections_per_ip_overrides=("10.0.0.1:9", "127.0.0.1:1")))
+    await server.start()
+    reader, writer = await server.raw()
+    writer.write(framed(b"in"))
+    assert await read_frame(reader) == b"echo in"
+    refused_reader, refused = await server.raw()
+    assert await ends(refused_reader)
+    for each in (writer, refused):
+        each.close()
+    await server.listener.close()
+
+
+async def test_sockets_have_the_buffers_that_were_asked_for() -> None:
+    """The system counts twice what it is asked for; by default it chooses, more than these."""
+    server = Server(NetworkLimits(send_buffer_bytes=20_000, receive_buffer_bytes=30_000, backlog=1))
+    await server.start()
+    reader, writer = await server.raw()
+    writer.write(framed(b"in"))
+    assert await read_frame(reader) == b"echo in"
+    (connection,) = server.sockets()
+    assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 40_000
+    assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == 60_000
+    writer.close()
     await server.listener.close()
 
 
