@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from broker_core.admin.config_entries import DynamicBrokerConfigs
 from broker_core.admin.config_watcher import ConfigWatcher
 from broker_core.admin.configs import ConfigAdmin
+from broker_core.admin.scram import ScramAdmin
 from broker_core.admin.topics import CreatedTopic, NewTopic, TopicAdmin, in_session
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
@@ -35,6 +36,7 @@ class AdminService:
         dynamic = DynamicBrokerConfigs()
         self.topics = TopicAdmin(node, config, metadata)
         self.configs = ConfigAdmin(node, config, metadata, dynamic, broker_id)
+        self.scram = ScramAdmin(node, config)
         self.watcher = ConfigWatcher(node, config, dynamic, broker_id)
         metadata.on_change(self._metadata_changed)
         metadata.on_deletion(self._deleted)

@@ -18,11 +18,11 @@ ROWS_TOO = (ApiKey.ELECT_LEADERS,)
 """Clients look for NOT_CONTROLLER in its rows though it stands at the top."""
 _NAMES = (
     *("name", "topic", "topic_name", "topic_id", "index", "partition", "partition_index", "partition_id", "group_id", "key"),
-    *("transactional_id", "producer_id"),
+    *("transactional_id", "producer_id", "user"),
 )
 _CODES = ("error_code", "partition_error_code")
 _NAMES_OF_RESOURCES = ("resource_type", "resource_name")
-_OTHER_NAMES = {"topic_name": "name", "partition_index": "partition"}
+_OTHER_NAMES = {"topic_name": "name", "partition_index": "partition", "user": "name"}
 """What the request calls it where that is not the answer's name."""
 
 
@@ -50,7 +50,11 @@ def _has_code(spec: EntitySpec) -> bool:
 
 
 def _rows_asked(asked: Any, spec: EntitySpec) -> Iterator[Any]:
-    """Rows that have no name of their own in the answer (the folders of AlterReplicaLogDirs) stand for those inside them."""
+    """Rows that have no name of their own in the answer (the folders of AlterReplicaLogDirs) stand for those inside them. A user whose
+    credentials are to be changed may stand in two lists."""
+    if hasattr(asked, "upsertions"):
+        yield from {row.name: row for row in (*asked.deletions, *asked.upsertions)}.values()
+        return
     for row in next((value for value in asked if isinstance(value, tuple)), ()):
         inside = hasattr(row, "path")
         yield from _rows_asked(row, spec) if inside else (row,)

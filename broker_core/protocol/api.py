@@ -108,6 +108,16 @@ class ApiKey(enum.IntEnum):
 CONTROL_KEYS = frozenset((ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN))
 """Requests that only brokers send, the controller's and those to it."""
 
+OF_ZOOKEEPER_BROKERS = frozenset(
+    (
+        *(key for key in ApiKey if key <= ApiKey.ALTER_USER_SCRAM_CREDENTIALS),
+        *(ApiKey.ALTER_PARTITION, ApiKey.UPDATE_FEATURES, ApiKey.ENVELOPE, ApiKey.DESCRIBE_CLUSTER, ApiKey.DESCRIBE_PRODUCERS),
+        *(ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.LIST_TRANSACTIONS, ApiKey.ALLOCATE_PRODUCER_IDS),
+        *(ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE),
+    )
+)
+"""What an Apache Kafka 3.9 broker in ZooKeeper mode advertises (`zkBroker` among the listeners of its message definitions)."""
+
 MAX_VERSION_3_9: dict[ApiKey, int] = {
     ApiKey.PRODUCE: 11,
     ApiKey.FETCH: 17,

@@ -22,10 +22,11 @@ class Case(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Ports of Apache Kafka and of ours, both with the same settings."""
+    """Ports of Apache Kafka and of ours, both with the same settings, and the ZooKeeper that has both, in `/kafka` and `/ours`."""
 
     kafka: int
     ours: int
+    zookeeper: str = ""
 
     def both(self, script: Script) -> tuple[Any, Any]:
         """What the script finds on Kafka and on ours."""

@@ -32,4 +32,4 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
         kafka = ApacheKafka(folder / "kafka", free_ports(), {**SETTINGS, "zookeeper.connect": f"{zookeeper.hosts}/kafka"})
         ours = Highwater(folder / "ours", free_ports(), {**SETTINGS, "zookeeper.connect": f"{zookeeper.hosts}/ours"})
         with running(kafka, ours):
-            yield Pair(kafka.port, ours.port)
+            yield Pair(kafka.port, ours.port, zookeeper.hosts)

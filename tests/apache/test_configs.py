@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from broker_core.config.dynamic import THREADS
 from broker_core.protocol.api import ApiKey
 from tests.apache.comparison import Case, Pair, unequal
-from tests.apache.differences import BROKER_SETTINGS, BROKER_SETTINGS_MISSING, BROKER_SETTINGS_OURS
+from tests.apache.differences import BROKER_SETTINGS, BROKER_SETTINGS_OURS
 from tests.apache.side import Side
 
 TOPIC, BROKER, LOGGER, CLIENT_METRICS = 2, 4, 8, 16
 SET, DELETE, APPEND, SUBTRACT = range(4)
+INT, LONG, CLASS = 3, 5, 8
 
 
 def described(side: Side, kind: int, name: str, keys: list[str] | None = None, version: int = 4) -> Any:
@@ -168,11 +170,64 @@ def test_all_settings_of_a_topic_are_described_alike(pair: Pair) -> None:
     assert not list(unequal(kafka, ours))
 
 
+def broker_settings(side: Side) -> dict[str, Any]:
+    return {row["name"]: row for row in described(side, BROKER, "1")["configs"]}
+
+
 def test_settings_of_a_broker_are_described_alike(pair: Pair) -> None:
-    """Of the settings that both know; which ones only one side has is written down as well."""
-    kafka, ours = pair.both(lambda side: {row["name"]: row for row in described(side, BROKER, "1")["configs"]})
+    """All that Kafka has: value, default, type, places it comes from, whether it may be changed in a running broker."""
+    kafka, ours = pair.both(broker_settings)
     assert ours.keys() - kafka.keys() == BROKER_SETTINGS_OURS
-    assert {name for name in kafka.keys() - ours.keys() if not name.startswith(BROKER_SETTINGS_MISSING)} == set()
-    found = {name: list(unequal(kafka[name], ours[name])) for name in sorted(kafka.keys() & ours.keys())}
+    assert kafka.keys() - ours.keys() == set()
+    found = {name: list(unequal(kafka[name], ours[name])) for name in sorted(kafka)}
     assert {name: lines for name, lines in found.items() if lines and name not in BROKER_SETTINGS} == {}
-    assert [name for name in BROKER_SETTINGS if not found[name]] == []
+    assert [name for name in sorted(BROKER_SETTINGS) if not found[name]] == []
+
+
+def test_settings_are_changed_for_whom_they_are_in_kafka(pair: Pair) -> None:
+    """For one broker, for all of them, or for nobody: each setting is given a value of its type in both ways."""
+    kafka, _ = pair.both(broker_settings)
+
+    def answers(side: Side) -> dict[str, Any]:
+        told = {}
+        for name, row in kafka.items():
+            if row["value"] is None and row["config_type"] == CLASS:
+                continue  # there is no class that both could load
+            value = row["value"] if row["value"] is not None else "1" if row["config_type"] in (INT, LONG) else "x"
+            told[name] = [
+                altered(side, BROKER, whose, (name, SET, value), validate_only=True)["responses"][0]["error_code"] for whose in ("1", "")
+            ]
+        return told
+
+    asked, got = pair.both(answers)
+    differ = {name: (asked[name], got[name]) for name in asked if asked[name] != got[name]}
+    assert len(asked) > 300
+    assert {name: codes for name, codes in differ.items() if name not in BROKER_SETTINGS} == {}
+
+
+def test_a_setting_is_changed_at_run_time_by_both_names_of_all(pair: Pair) -> None:
+    """What no file has: rates of throttled replicas are described once they are set; a listener's own settings too."""
+
+    def script(side: Side) -> Any:
+        rate, own = "leader.replication.throttled.rate", "listener.name.plaintext.ssl.keystore.location"
+        seen = [altered(side, BROKER, "1", (rate, SET, "1000000"))["responses"][0]["error_code"]]
+        seen.append(side.until(lambda: broker_settings(side).get(rate), bool))
+        seen.append(altered(side, BROKER, "", (rate, SET, "2000000"))["responses"][0]["error_code"])
+        seen.append(side.until(lambda: described(side, BROKER, "")["configs"], bool))
+        seen += [altered(side, BROKER, whose, (rate, DELETE, None))["responses"][0]["error_code"] for whose in ("1", "")]
+        seen.append(side.until(lambda: described(side, BROKER, "")["configs"], lambda rows: not rows))
+        seen.append(side.until(lambda: rate in broker_settings(side), lambda there: not there))
+        seen += [altered(side, BROKER, whose, (own, SET, "/x"), validate_only=True)["responses"][0]["error_code"] for whose in ("1", "")]
+        return seen
+
+    pair.compare(Case("rates", script))
+
+
+@pytest.mark.parametrize("name", THREADS)
+def test_numbers_of_threads_change_by_half_or_double(pair: Pair, name: str) -> None:
+    def script(side: Side) -> Any:
+        now = int(broker_settings(side)[name]["value"])
+        values = {now // 2, now // 2 - 1, now * 2, now * 2 + 1, 0, now}
+        return [altered(side, BROKER, "", (name, SET, str(value)), validate_only=True) for value in sorted(values)]
+
+    pair.compare(Case(name, script))

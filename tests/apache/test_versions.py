@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from broker_core.protocol.api import ApiKey
+from broker_core.protocol.api import MAX_VERSION_3_9, OF_ZOOKEEPER_BROKERS, ApiKey
 from broker_core.protocol.codec import decode_response
+from broker_core.protocol.departures import NOT_SERVED
 from broker_core.protocol.headers import encode_request_frame
 from tests.apache.comparison import Case, Pair
-from tests.apache.differences import NOT_SERVED
 from tests.apache.side import Side
 
 pytestmark = pytest.mark.spec("N2")
@@ -84,3 +84,10 @@ def test_what_is_not_served_is_served_by_kafka(pair: Pair) -> None:
     kafka, ours = pair.both(lambda side: {row.api_key for row in side.raw(ApiKey.API_VERSIONS, 0, {}).api_keys})
     assert kafka - ours == set(NOT_SERVED)
     assert ours <= kafka
+
+
+def test_kafka_serves_what_the_page_of_the_protocol_says(pair: Pair) -> None:
+    kafka, _ = pair.both(
+        lambda side: {row.api_key: (row.min_version, row.max_version) for row in side.raw(ApiKey.API_VERSIONS, 0, {}).api_keys}
+    )
+    assert kafka == {key: (0, MAX_VERSION_3_9[key]) for key in OF_ZOOKEEPER_BROKERS}

@@ -75,6 +75,13 @@ ADVERTISED = {
     ApiKey.TXN_OFFSET_COMMIT: (0, 4),
     ApiKey.DESCRIBE_TRANSACTIONS: (0, 0),
     ApiKey.LIST_TRANSACTIONS: (0, 1),
+    ApiKey.SASL_HANDSHAKE: (0, 1),
+    ApiKey.SASL_AUTHENTICATE: (0, 2),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: (0, 0),
+    ApiKey.UPDATE_FEATURES: (0, 1),
+    ApiKey.ENVELOPE: (0, 0),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: (0, 0),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: (0, 0),
 }
 
 TOPIC = "walked"
@@ -175,6 +182,16 @@ def payloads(topic_id: UUID | None, version: int) -> dict[ApiKey, dict[str, Any]
         },
         ApiKey.DESCRIBE_TRANSACTIONS: {"transactional_ids": ["t"]},
         ApiKey.LIST_TRANSACTIONS: {"state_filters": [], "producer_id_filters": [], "duration_filter": -1},
+        ApiKey.SASL_HANDSHAKE: {"mechanism": "PLAIN"},
+        ApiKey.SASL_AUTHENTICATE: {"auth_bytes": b""},
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS: {"deletions": [{"name": "nobody", "mechanism": 1}], "upsertions": []},
+        ApiKey.UPDATE_FEATURES: {
+            "feature_updates": [{"feature": "x", "max_version_level": 1, "allow_downgrade": False, "upgrade_type": 1}],
+            "timeout": 1000,
+            "validate_only": False,
+        },
+        ApiKey.CONSUMER_GROUP_HEARTBEAT: {"group_id": "g", "member_id": "", "member_epoch": 0, "rebalance_timeout": 1000},
+        ApiKey.CONSUMER_GROUP_DESCRIBE: {"group_ids": ["g"], "include_authorized_operations": False},
     }
 
 
@@ -196,6 +213,12 @@ EXPECTED = {
     ApiKey.END_TXN: {ErrorCode.NOT_COORDINATOR},
     ApiKey.TXN_OFFSET_COMMIT: {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS},
     ApiKey.DESCRIBE_TRANSACTIONS: {ErrorCode.NOT_COORDINATOR},
+    ApiKey.SASL_HANDSHAKE: {ErrorCode.ILLEGAL_SASL_STATE},
+    ApiKey.SASL_AUTHENTICATE: {ErrorCode.ILLEGAL_SASL_STATE},
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: {ErrorCode.RESOURCE_NOT_FOUND},
+    ApiKey.UPDATE_FEATURES: {ErrorCode.INVALID_REQUEST},
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: {ErrorCode.UNSUPPORTED_VERSION},
+    ApiKey.CONSUMER_GROUP_DESCRIBE: {ErrorCode.UNSUPPORTED_VERSION},
 }
 """What a request that asks for nothing harmful may be told."""
 
