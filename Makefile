@@ -8,7 +8,7 @@ DEMO ?= 1
 SEED ?= 1
 RUNS ?= 1
 
-.PHONY: up down test specification bench bench-kafka simulate chaos docs client picture lint setup setup-dev tools lock clean
+.PHONY: up down test specification bench bench-kafka simulate chaos docs reference client picture lint setup setup-dev tools lock clean
 
 up: setup
 	@$(BIN)/highwater --data "$(DATA)" up $(if $(filter 0,$(DEMO)),--no-demo)
@@ -39,6 +39,10 @@ chaos: setup-dev
 # The documentation as a site, in build/docs.
 docs: setup-dev
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q && echo "build/docs/index.html"
+
+# The tables of docs/settings.md and docs/protocol.md, from the code.
+reference: setup-dev
+	@$(BIN)/python scripts/reference.py
 
 # A typed client in Python from the description of REST, in build/client.
 client: setup-dev
