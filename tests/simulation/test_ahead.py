@@ -9,9 +9,8 @@ from tests.simulation.chaos import run
 pytestmark = pytest.mark.spec("R5", "R12", "A", "C")
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_five_requests_on_their_way_under_faults(seed: int) -> None:
-    outcome = run(seed, ahead=5)
+def test_five_requests_on_their_way_under_faults() -> None:
+    outcome = run(1, ahead=5)
     assert outcome.violations == []
     assert outcome.acked > 3_000
 
