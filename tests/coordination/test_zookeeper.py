@@ -192,7 +192,7 @@ async def test_a_session_that_opens_as_its_time_is_up_is_not_kept(monkeypatch: p
     class LateSession:
         session_id = 0x7
 
-        def __init__(self, hosts: str, timeout_ms: float, tell: Callable[[Any, SessionState], None]) -> None:
+        def __init__(self, hosts: str, timeout_ms: float, tell: Callable[[Any, SessionState], None], *, max_in_flight: int) -> None:
             loop = asyncio.get_running_loop()
             self.opened: asyncio.Future[None] = loop.create_future()
             self._tell = tell
