@@ -15,6 +15,7 @@ from broker_core.model import LeaderAndIsr, TopicPartition
 from broker_core.replication.isr.alteration_answer import Step, step_after
 from broker_core.replication.isr.states import CommittedIsr, PendingExpandIsr, PendingShrinkIsr
 from broker_core.replication.leader_state import LeaderState
+from broker_core.seams import Node
 from tests.support.broker_cluster import BrokerCluster
 
 pytestmark = pytest.mark.spec("R4")
@@ -52,7 +53,7 @@ class Scene:
     """Three brokers and a partition; the follower is neither its leader nor the controller, and has fallen out of the ISR."""
 
     def __init__(self) -> None:
-        self.cluster = BrokerCluster(brokers=4, **{"min.insync.replicas": "1"})
+        self.cluster = BrokerCluster(brokers=4)
         self.cluster.start_all()
         self.controller = self.cluster.controller()
         first, second, third = [broker_id for broker_id in self.cluster.ids if broker_id != self.controller]
@@ -217,7 +218,11 @@ def test_a_refusal_after_an_unanswered_try_is_settled_by_the_store(scene: Scene)
     scene.cut()
     scene.cluster.until(lambda: isinstance(scene.leadership.isr, CommittedIsr))
     assert scene.leadership.zk_version == scene.stored().zk_version
-    judged = scene.cluster.world.run(f"b{scene.controller}", lambda node: late[0]())
+
+    async def at_last(node: Node) -> dict[TopicPartition, Judged]:
+        return await late[0]()
+
+    judged = scene.cluster.world.run(f"b{scene.controller}", at_last)
     assert judged[T0].error is ErrorCode.INVALID_UPDATE_VERSION
     assert scene.stored().isr == before.isr
     scene.answer_truly()

@@ -1,6 +1,6 @@
 """`python -m tests.simulation.find_flaw FLAW`: the first seed of a hundred at which a flaw put in on purpose is noticed.
 
-One of the replicas' (`broker_core/replication/flaws.py`) costs acknowledged records; one of those who agree on ISRs, or of transactions
+One of the replicas' (`broker_core/replication/flaws.py`) costs committed records; one of those who agree on ISRs, or of transactions
 (`planted.py`), anything.
 """
 
@@ -20,7 +20,9 @@ def noticed(seed: int, flaw: str) -> list[str]:
     if flaw in planted.FLAWS:
         return run(seed, writers=WRITERS, planted=flaw).violations
     violations = run(seed, flaws=Flaws(**{flaw: True})).violations
-    return violations if flaw in OF_ISRS else [violation for violation in violations if "acknowledged" in violation]
+    if flaw in OF_ISRS:
+        return violations
+    return [violation for violation in violations if "acknowledged" in violation or "committed" in violation]
 
 
 def main(flaw: str) -> int:
