@@ -250,3 +250,21 @@ async def test_a_znode_without_data_reads_as_empty(zookeeper: str, direct: ZooKe
     assert (await direct.get(path))[0] == b""
     found = await direct.get_many([path, f"{path}-not"])
     assert found[0] is not None and (found[0][0], found[1]) == (b"", None)
+
+
+async def test_a_store_keeps_to_the_limit_that_it_was_given(zookeeper: str, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`zookeeper.max.in.flight.requests`."""
+    store = ZooKeeperStore(zookeeper, 4_000, max_in_flight=3)
+    await store.connect(10_000)
+    session = store._session
+    assert session is not None
+    begin, most = session._begin, [0]
+
+    def counted(*arguments: Any) -> None:
+        most[0] = max(most[0], len(session._in_flight))
+        begin(*arguments)
+
+    monkeypatch.setattr(session, "_begin", counted)
+    await asyncio.gather(*[store.create(f"{folder}/n-", b"", sequence=True) for _ in range(50)])
+    await store.close()
+    assert most == [3]
