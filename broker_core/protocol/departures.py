@@ -32,6 +32,7 @@ BY_KEY: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.CREATE_TOPICS: (
         "Assignments to nobody, to a negative broker or of one partition twice are refused, as what Kafka makes of them nothing can mend.",
     ),
+    ApiKey.INIT_PRODUCER_ID: ("The first id is waited for, as Kafka answers COORDINATOR_LOAD_IN_PROGRESS and lets the client ask again.",),
     ApiKey.DESCRIBE_CONFIGS: (
         "A resource named again with the same keys is described once, as an answer must not grow by repetition.",
         "Loggers have Python's names, as there is no JVM.",

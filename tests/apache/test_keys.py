@@ -12,7 +12,7 @@ from kazoo.client import KazooClient
 
 from broker_core.admin.loggers import LEVELS
 from broker_core.errors import ErrorCode
-from broker_core.protocol.api import ApiKey
+from broker_core.protocol.api import MAX_VERSION_3_9, ApiKey
 from tests.apache.comparison import Case, Pair, ask
 from tests.apache.side import CLOSED, Side, batch
 from tests.handlers.test_versions import TOPIC, WALKED, payloads
@@ -44,6 +44,8 @@ def ready(side: Side) -> Any:
             lambda: side.raw(ApiKey.DESCRIBE_TRANSACTIONS, 0, transaction).transaction_states[0].error_code,
             lambda code: code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND,
         )
+        new = {"transactional_id": None, "transaction_timeout": 1, "producer_id": -1, "producer_epoch": -1}
+        side.until(lambda: side.raw(ApiKey.INIT_PRODUCER_ID, 4, new).error_code, lambda code: code == 0)
     return side.raw(ApiKey.METADATA, 12, asked).topics[0].topic_id
 
 
@@ -61,6 +63,78 @@ def test_every_version_is_answered_alike(pair: Pair, key: ApiKey, version: int) 
     if key in DIFFERS:
         pytest.skip(DIFFERS[key])
     pair.compare(Case(f"{key.name} v{version}", walked(key, version)))
+
+
+# The keys of groups, asked by and of those that nobody knows.
+
+
+def of_groups(key: ApiKey, version: int) -> dict[str, Any]:
+    """A request with the field names of all versions; a group of its own for each."""
+    group = f"k-{key.name}-{version}"
+    member = {"group_id": group, "member_id": "nobody", "generation_id": 1, "group_instance_id": None}
+    rows = [{"partition_index": 0, "committed_offset": 7, "committed_leader_epoch": -1, "committed_metadata": "note"}]
+    offsets = [{"name": TOPIC, "partition_indexes": [0]}]
+    payloads: dict[ApiKey, dict[str, Any]] = {
+        ApiKey.JOIN_GROUP: member
+        | {
+            "session_timeout": 1,
+            "rebalance_timeout": 1,
+            "protocol_type": "consumer",
+            "protocols": [{"name": "range", "metadata": b""}],
+            "reason": None,
+        },
+        ApiKey.SYNC_GROUP: member | {"protocol_type": "consumer", "protocol_name": "range", "assignments": []},
+        ApiKey.HEARTBEAT: member,
+        ApiKey.LEAVE_GROUP: member | {"members": [{"member_id": "nobody", "group_instance_id": None, "reason": None}]},
+        ApiKey.DESCRIBE_GROUPS: {"groups": [group, ""], "include_authorized_operations": True},
+        ApiKey.DELETE_GROUPS: {"groups_names": [group, ""]},
+        ApiKey.LIST_GROUPS: {"states_filter": ["Dead"], "types_filter": []},
+        ApiKey.FIND_COORDINATOR: {"key": group, "key_type": 0, "coordinator_keys": [group, "t"]},
+        ApiKey.OFFSET_COMMIT: member
+        | {
+            "member_id": "",
+            "generation_id_or_member_epoch": -1,
+            "retention_time": -1,
+            "topics": [{"name": TOPIC, "partitions": rows}, {"name": "k-none", "partitions": rows}],
+        },
+        ApiKey.OFFSET_FETCH: {
+            "group_id": group,
+            "topics": offsets,
+            "require_stable": True,
+            "groups": [{"group_id": group, "member_id": None, "member_epoch": -1, "topics": offsets}],
+        },
+        ApiKey.OFFSET_DELETE: {"group_id": group, "topics": [{"name": TOPIC, "partitions": [{"partition_index": 0}]}]},
+        ApiKey.INIT_PRODUCER_ID: {"transactional_id": None, "transaction_timeout": 1, "producer_id": -1, "producer_epoch": -1},
+    }
+    return payloads[key]
+
+
+GROUPS_KEYS = (
+    *(ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.HEARTBEAT, ApiKey.LEAVE_GROUP, ApiKey.DESCRIBE_GROUPS, ApiKey.DELETE_GROUPS),
+    *(
+        ApiKey.LIST_GROUPS,
+        ApiKey.FIND_COORDINATOR,
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.OFFSET_FETCH,
+        ApiKey.OFFSET_DELETE,
+        ApiKey.INIT_PRODUCER_ID,
+    ),
+)
+OF_GROUPS = [(key, version) for key in GROUPS_KEYS for version in range(MAX_VERSION_3_9[key] + 1)]
+
+
+@pytest.mark.spec("N2")
+@pytest.mark.parametrize(("key", "version"), OF_GROUPS, ids=lambda value: value.name if isinstance(value, ApiKey) else f"v{value}")
+def test_strangers_to_groups_are_answered_alike(pair: Pair, key: ApiKey, version: int) -> None:
+    def script(side: Side) -> Any:
+        ready(side)
+        answers = [side.ask(key, version, of_groups(key, version)) for _ in range(2)]
+        if key is ApiKey.OFFSET_COMMIT:
+            group = {"group_id": f"k-{key.name}-{version}", "topics": [{"name": TOPIC, "partition_indexes": [0]}]}
+            answers += [side.ask(ApiKey.OFFSET_FETCH, asked, group) for asked in (0, 7)]
+        return answers
+
+    pair.compare(Case(f"{key.name} v{version} of strangers", script))
 
 
 # SASL, features, groups of the newer protocol, forwarding: advertised in ZooKeeper mode, and refused.
