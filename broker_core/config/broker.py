@@ -135,10 +135,10 @@ class BrokerConfig:
         "log.local.retention.bytes", _L, -2, "For tiered storage; has no effect.", low=-2, dynamic=True
     )
     log_retention_check_interval_ms: int = setting("log.retention.check.interval.ms", _L, 300000, "How often that is checked.", low=1)
-    log_cleanup_policy: frozenset[str] = setting(
+    log_cleanup_policy: tuple[str, ...] = setting(
         "log.cleanup.policy",
         _T,
-        frozenset({"delete"}),
+        ("delete",),
         "delete, compact, both; empty keeps all.",
         choices=("delete", "compact"),
         dynamic=True,
@@ -470,8 +470,6 @@ def broker_key(name: str) -> Key | None:
 
 
 def _shaped(attribute: str, value: Any) -> Any:
-    if attribute == "log_cleanup_policy":
-        return frozenset(value)
     return value or None if attribute == "replica_selector_class" else value
 
 

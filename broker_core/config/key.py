@@ -83,8 +83,8 @@ class Key:
             return "true" if value else "false"
         if isinstance(value, float):
             return _double(value)
-        if isinstance(value, (tuple, frozenset)):
-            return ",".join(sorted(value) if isinstance(value, frozenset) else value)
+        if isinstance(value, tuple):
+            return ",".join(value)
         return str(value)
 
     def _check(self, text: str, value: Any) -> None:

@@ -22,10 +22,10 @@ _CODECS = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
 class TopicConfig:
     """All settings of one topic; read `config.segment_bytes` for `segment.bytes`."""
 
-    cleanup_policy: frozenset[str] = setting(
+    cleanup_policy: tuple[str, ...] = setting(
         "cleanup.policy",
         _T,
-        frozenset({"delete"}),
+        ("delete",),
         "delete, compact, both; empty keeps all.",
         choices=("delete", "compact"),
         synonyms=("log.cleanup.policy",),
@@ -216,8 +216,7 @@ def parse_overrides(overrides: Mapping[str, str]) -> dict[str, Any]:
     for name, text in overrides.items():
         if name not in TOPIC_KEYS:
             raise ConfigError(f"Unknown topic config name: {name}")
-        value = TOPIC_KEYS[name].parse(text)
-        values[TOPIC_KEYS[name].attribute] = frozenset(value) if name == "cleanup.policy" else value
+        values[TOPIC_KEYS[name].attribute] = TOPIC_KEYS[name].parse(text)
     return values
 
 

@@ -81,9 +81,9 @@ def broker_change(name: str, broker: str, *changes: tuple[str, int, str | None])
     return Case(name, lambda side: altered(side, BROKER, broker, *changes, validate_only=True))
 
 
-def created_with(side: Side) -> Any:
-    side.create("s-created", retention_ms="5", segment_bytes="100000", cleanup_policy="compact,delete")
-    return described(side, TOPIC, "s-created")
+def created_with(side: Side, policy: str = "compact,delete", topic: str = "s-created") -> Any:
+    side.create(topic, retention_ms="5", segment_bytes="100000", cleanup_policy=policy)
+    return described(side, TOPIC, topic)
 
 
 LIST = "leader.replication.throttled.replicas"
@@ -102,6 +102,7 @@ BAD_VALUES = [
 
 CASES = [
     Case("topic with settings of its own", created_with),
+    Case("list in another order", lambda side: created_with(side, "delete, compact", "s-order")),
     Case("some keys", lambda side: (side.create("s-keys"), described(side, TOPIC, "s-keys", ["retention.ms", "no.such"]))),
     Case("no keys", lambda side: (side.create("s-none"), described(side, TOPIC, "s-none", []))),
     *(Case(f"describe version {v}", lambda side, v=v: (  # type: ignore[misc]

@@ -29,7 +29,7 @@ from tests.support.log_world import FOLDER, PARTITION, START_MS, Crash, MemoryDi
 pytestmark = pytest.mark.spec("S4")
 
 DAY_MS = 86_400_000
-COMPACT = {"cleanup_policy": frozenset({"compact"}), "segment_bytes": 400, "min_cleanable_dirty_ratio": 0.0, "delete_retention_ms": DAY_MS}
+COMPACT = {"cleanup_policy": ("compact",), "segment_bytes": 400, "min_cleanable_dirty_ratio": 0.0, "delete_retention_ms": DAY_MS}
 
 
 class Cleaning:

@@ -19,7 +19,7 @@ from tests.support.log_world import START_MS, World
 
 HOUR_MS = 3_600_000
 REASONS: dict[str, dict[str, Any]] = {
-    "keys": {"cleanup_policy": frozenset({"compact"})},
+    "keys": {"cleanup_policy": ("compact",)},
     "codec": {"compression_type": "snappy"},
     "uncompressed": {"compression_type": "uncompressed"},
     "old": {"message_timestamp_before_max_ms": HOUR_MS},

@@ -63,7 +63,7 @@ async def test_the_active_segment_is_rolled_before_it_goes() -> None:
 
 async def test_compacted_topics_keep_their_segments() -> None:
     """Only what lies below a raised log start goes."""
-    _, log = await hourly(retention_bytes=0, retention_ms=1, cleanup_policy=frozenset({"compact"}))
+    _, log = await hourly(retention_bytes=0, retention_ms=1, cleanup_policy=("compact",))
     assert await log.delete_expired(START_MS + 100 * HOUR_MS) == 0
     log.advance_log_start(7)
     assert await log.delete_expired(START_MS + 100 * HOUR_MS) == 2
@@ -71,7 +71,7 @@ async def test_compacted_topics_keep_their_segments() -> None:
 
 
 async def test_compact_and_delete_together() -> None:
-    _, log = await hourly(retention_bytes=1000, cleanup_policy=frozenset({"compact", "delete"}))
+    _, log = await hourly(retention_bytes=1000, cleanup_policy=("compact", "delete"))
     assert await log.delete_expired(START_MS) == 1
 
 

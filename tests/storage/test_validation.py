@@ -64,7 +64,7 @@ async def test_old_formats_are_refused() -> None:
 
 
 async def test_compacted_topics_need_keys() -> None:
-    log = await log_with(cleanup_policy=frozenset({"compact"}))
+    log = await log_with(cleanup_policy=("compact",))
     keyless = build_batch([record(0), record(1, key=None)], base_offset=0)
     assert refused(log, keyless) is ErrorCode.INVALID_RECORD
     log.append_as_leader(batch(2), 0, CLIENT, START_MS)
