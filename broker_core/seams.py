@@ -147,6 +147,10 @@ class Disk(Protocol):
 
     def rename(self, source: str, target: str) -> None: ...
 
+    async def sync_folder(self, path: str) -> None:
+        """Makes the names in the folder, renamed ones too, survive a power loss; runs off the loop."""
+        ...
+
     def remove_now(self, path: str) -> None:
         """Unlinks one file at once: small files, or while nothing is served yet."""
         ...

@@ -65,7 +65,16 @@ class BrokerConfig:
     zookeeper_max_in_flight_requests: int = setting(
         "zookeeper.max.in.flight.requests", _I, 100, "Requests that ZooKeeper has at a time; the others wait here.", low=1
     )
-    log_dirs: tuple[str, ...] = setting("log.dirs", _T, ("/tmp/kafka-logs",), "The data folder (exactly one).", shown_as=_S)
+    log_dirs: tuple[str, ...] = setting(
+        "log.dirs", _T, ("/tmp/kafka-logs",), "The data folders; a new replica goes to the one with the fewest.", shown_as=_S
+    )
+    num_replica_alter_log_dirs_threads: int | None = setting(
+        "num.replica.alter.log.dirs.threads",
+        _I,
+        None,
+        "Replicas that move between data folders at once; else as many as there are folders.",
+        low=1,
+    )
 
     auto_create_topics_enable: bool = setting("auto.create.topics.enable", _B, True, "Create a topic that a client asks for.")
     delete_topic_enable: bool = setting("delete.topic.enable", _B, True, "Allow the deletion of topics.")
@@ -305,6 +314,14 @@ class BrokerConfig:
     follower_replication_throttled_rate: int = setting(
         "follower.replication.throttled.rate", _L, LONG_MAX, "Bytes per second fetched by throttled replicas.", low=0, dynamic=True
     )
+    replica_alter_log_dirs_io_max_bytes_per_second: int = setting(
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+        _L,
+        LONG_MAX,
+        "Bytes per second copied for replicas that move between data folders.",
+        low=0,
+        dynamic=True,
+    )
 
     highwater_metrics_port: int = setting("highwater.metrics.port", _I, 0, "Port of the Prometheus metrics; 0: none.", low=0, high=65535)
     highwater_metrics_host: str = setting(
@@ -362,8 +379,10 @@ class BrokerConfig:
 
     def checked(self) -> BrokerConfig:
         """This, or `ConfigError` where settings contradict each other."""
-        if len(self.log_dirs) != 1:
-            raise ConfigError("log.dirs must name exactly one folder")
+        if not self.log_dirs or not all(self.log_dirs):
+            raise ConfigError("log.dirs must name at least one folder")
+        if len(set(self.log_dirs)) != len(self.log_dirs):
+            raise ConfigError(f"log.dirs names a folder twice: {', '.join(self.log_dirs)}")
         if self.replica_fetch_wait_max_ms > self.replica_lag_time_max_ms:
             raise ConfigError(
                 "replica.fetch.wait.max.ms must not exceed replica.lag.time.max.ms, or replicas would leave the ISR while waiting"
@@ -404,6 +423,7 @@ class BrokerConfig:
 
     @property
     def log_dir(self) -> str:
+        """The first data folder."""
         return self.log_dirs[0]
 
     @property

@@ -39,7 +39,6 @@ _WHY = (
     )),
     ("one thread does all of it, and nothing waits for others", (
         "background.threads", "log.cleaner.threads", "num.io.threads", "num.network.threads", "num.recovery.threads.",
-        "num.replica.alter.log.dirs.threads",
     )),
     ("compaction reads a batch at a time", ("log.cleaner.io.buffer.size",)),
     ("log.dirs is given, or this one counts in its stead", ("log.dir",)),
@@ -49,7 +48,7 @@ _WHY = (
     ("the system sizes the buffers between brokers", ("replica.socket.receive.buffer.bytes",)),
     ("connections are limited in number, not in how fast they come", ("max.connection.creation.rate",)),
     ("there are no client quotas", ("controller.quota.", "quota.")),
-    ("replicas do not move between folders", ("alter.log.dirs.", "replica.alter.log.dirs.")),
+    ("a replica's move is throttled by the last ten seconds", ("alter.log.dirs.",)),
     ("what is due is looked for with other work", ("log.initial.task.", "producer.id.expiration.check.")),
 )  # fmt: skip
 """Why settings whose names begin so have no effect; the first that fits counts."""
@@ -77,7 +76,6 @@ HIDDEN = frozenset(
         *("unclean.leader.election.interval.ms", "unstable.api.versions.enable", "unstable.feature.versions.enable"),
         *("remote.log.manager.task.retry.backoff.max.ms", "remote.log.manager.task.retry.backoff.ms"),
         *("remote.log.manager.task.retry.jitter", "zookeeper.metadata.migration.min.batch.size"),
-        "replica.alter.log.dirs.io.max.bytes.per.second",
     )
 )
 """Kafka's internal settings: taken, and not described where nobody set them."""

@@ -92,7 +92,6 @@ node.id INT -1 - - - read-only
 num.io.threads INT 8 1 - - cluster-wide
 num.network.threads INT 3 1 - - cluster-wide
 num.recovery.threads.per.data.dir INT 1 1 - - cluster-wide
-num.replica.alter.log.dirs.threads INT null - - - read-only
 offsets.commit.required.acks SHORT -1 - - - read-only
 offsets.topic.compression.codec INT 0 - - - read-only
 password.encoder.cipher.algorithm STRING AES/CBC/PKCS5Padding - - - read-only
@@ -132,7 +131,6 @@ remote.log.storage.manager.class.name STRING null - - - read-only
 remote.log.storage.manager.class.path STRING null - - - read-only
 remote.log.storage.manager.impl.prefix STRING rsm.config. - - - read-only
 remote.log.storage.system.enable BOOLEAN false - - - read-only
-replica.alter.log.dirs.io.max.bytes.per.second LONG 9223372036854775807 0 - - cluster-wide
 replica.socket.receive.buffer.bytes INT 65536 - - - read-only
 sasl.client.callback.handler.class CLASS null - - - read-only
 sasl.enabled.mechanisms LIST GSSAPI - - - per-broker

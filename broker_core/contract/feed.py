@@ -96,7 +96,8 @@ class Group(Struct, frozen=True):
 
 
 class LogDir(Struct, frozen=True, gc=False):
-    """The data folder: since when it is offline and why, and how soon the disk is full at the present rate."""
+    """A data folder: since when it is offline and why, and how soon the disk is full at the present rate; `logs` it holds, or held when it
+    went offline: None where that is not known."""
 
     path: str
     offline_since_ms: int | None = None
@@ -104,6 +105,7 @@ class LogDir(Struct, frozen=True, gc=False):
     free_bytes: int | None = None
     total_bytes: int | None = None
     full_in_s: int | None = None
+    logs: int | None = None
 
 
 class Controller(Struct, frozen=True, kw_only=True):
@@ -169,6 +171,8 @@ class Broker(Struct, frozen=True, kw_only=True):
     under_replicated: int
     log_bytes: int
     log_dir: LogDir
+    """Of several the one that is worst off: offline, or with the least room."""
+    other_log_dirs: tuple[LogDir, ...] = ()
     purgatory: Purgatory
     purgatory_expired: Purgatory = Purgatory(0, 0, 0, 0)
     timing_wheels: tuple[Wheel, ...] = ()

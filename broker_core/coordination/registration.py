@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
@@ -57,7 +57,7 @@ TIMEOUTS_TO_WAIT = 2
 class Registration:
     """Registers one broker and keeps it registered.
 
-    `folder` is the data folder, which this process has locked; `describe` gives what to register (its epoch is ignored).
+    `folders` are the data folders, which this process has locked; `describe` gives what to register (its epoch is ignored).
     `on_registered` is called with the new broker epoch after each registration but the first, `on_failure` when it cannot
     be had any more: the broker must stop.
     """
@@ -65,7 +65,7 @@ class Registration:
     def __init__(
         self,
         node: Node,
-        folder: str,
+        folders: Sequence[str],
         describe: Callable[[], BrokerInfo],
         *,
         session_timeout_ms: int,
@@ -73,7 +73,7 @@ class Registration:
         on_failure: Callable[[Exception], None],
     ) -> None:
         self._node = node
-        self._file = f"{folder}/{SESSION_FILE}"
+        self._files = [f"{folder}/{SESSION_FILE}" for folder in folders]
         self._describe = describe
         self._timeout_ms = session_timeout_ms
         self._on_registered = on_registered
@@ -191,15 +191,19 @@ class Registration:
             log.warning("The registration of broker %d by %s is still there", broker_id, owner)
 
     def _stored_sessions(self) -> list[int]:
+        return [session for file in self._files for session in self._stored_session(file)]
+
+    def _stored_session(self, file: str) -> list[int]:
         try:
-            value = json.loads(self._node.disk.read_bytes(self._file, limit_bytes=SESSION_FILE_LIMIT_BYTES))
+            value = json.loads(self._node.disk.read_bytes(file, limit_bytes=SESSION_FILE_LIMIT_BYTES))
             return [int(value["session_id"])] if value["broker_id"] == self._describe().broker_id else []
         except (OSError, ValueError, KeyError, TypeError):
             return []
 
     async def _store_session(self, broker_id: int) -> None:
         value = {"version": 1, "broker_id": broker_id, "session_id": self._node.store.session_id}
-        try:
-            await self._node.disk.write_atomic(self._file, json.dumps(value).encode())
-        except OSError as error:
-            log.error("The session id could not be stored, a restart after a kill will take longer: %s", error)
+        for file in self._files:
+            try:
+                await self._node.disk.write_atomic(file, json.dumps(value).encode())
+            except OSError as error:
+                log.error("The session id could not be stored in %s: %s", file, error)

@@ -41,7 +41,7 @@ class Playback(Protocol):
 async def play_back(node: Node, leader_log: PartitionLog, playback: Playback, tenure: Tenure, buffer_bytes: int) -> int:
     """From the log's start to its end, at most `buffer_bytes` at a time; stops early once the tenure is over. Returns the bytes read."""
     position, bytes_read, since_pause = leader_log.log_start_offset, 0, 0
-    while tenure.is_loading and position < leader_log.log_end_offset:
+    while tenure.is_loading and position < (leader_log := leader_log.newest).log_end_offset:
         log_slice = leader_log.read(position, min(buffer_bytes, MAX_READ_BYTES), leader_log.log_end_offset, True)
         if log_slice.records is None or log_slice.next_offset <= position:
             break

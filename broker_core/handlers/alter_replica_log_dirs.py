@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs v0–2: a broker has one data folder, so a replica can only stay where it is."""
+"""AlterReplicaLogDirs v0–2: moves replicas between this broker's data folders (KIP-113); `replication/log_moves` says how."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from broker_core.protocol.api import ApiKey
 
 @handler(ApiKey.ALTER_REPLICA_LOG_DIRS, versions=range(0, 3), needs=on_cluster(Operation.ALTER))
 async def handle(request: Request) -> Answer:
-    """Another folder is LOG_DIR_NOT_FOUND, a replica that is not here REPLICA_NOT_AVAILABLE."""
-    codes: dict[TopicPartition, ErrorCode] = {}
+    """Answers once each move has begun, or is remembered; of a partition that is named twice the last folder counts."""
+    wanted: dict[TopicPartition, str] = {}
     for folder in request.body.dirs:
         for tp in partitions_of(folder.topics, indexes="partitions"):
-            codes[tp] = _verdict(request, folder.path, tp)
+            wanted[tp] = folder.path
+    moves = request.broker.replicas.moves
+    codes: dict[TopicPartition, ErrorCode] = {}
+    for tp, path in wanted.items():
+        codes[tp] = await moves.alter(tp, path)
+        await request.broker.node.clock.sleep(0)
     rows = [
         {"topic_name": topic, "partitions": [{"partition_index": index, "error_code": int(code)} for index, code in partitions.items()]}
         for topic, partitions in by_topic(codes).items()
     ]
     return {"results": rows}
-
-
-def _verdict(request: Request, folder: str, tp: TopicPartition) -> ErrorCode:
-    if folder != request.broker.config.current.log_dir:
-        return ErrorCode.LOG_DIR_NOT_FOUND
-    return ErrorCode.NONE if request.broker.logs.get(tp) is not None else ErrorCode.REPLICA_NOT_AVAILABLE

@@ -26,6 +26,8 @@ class LeaderOrder(Struct, frozen=True):
     replicas: tuple[int, ...]
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
+    is_new: bool = False
+    """Whether the replica may be made: one that is not new has a log."""
 
 
 class StopOrder(Struct, frozen=True):
@@ -58,6 +60,7 @@ def _leader_order(topic: str, topic_id: UUID | None, state: Any) -> LeaderOrder:
         tuple(state.replicas),
         tuple(field(state, "adding_replicas", None) or ()),
         tuple(field(state, "removing_replicas", None) or ()),
+        bool(field(state, "is_new", False)),
     )
 
 

@@ -7,7 +7,7 @@ It owns no rule but the two that stand before every control request: it has to b
     produce   → appending    append and wait for replicas    fetchers → following           what we replicate from others
     fetch     → fetching     read now or wait; sessions      ISR      → alter_isr_manager   asks the controller
     questions → lookups, hosted_partitions                   waiting  → delayed_operations  purgatories, sessions, watchers
-    deletions → record_deletions   DeleteRecords
+    deletions → record_deletions   DeleteRecords             folders  → log_moves          replicas between data folders
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from broker_core.replication.isr.alter_partition_sender import AlterPartitionSen
 from broker_core.replication.isr.isr_expiration import IsrExpiration
 from broker_core.replication.leadership import is_old_generation
 from broker_core.replication.log_dir_event import AskAgain, announce_log_dir_failure
+from broker_core.replication.log_moves import LogMoves
 from broker_core.replication.lookups import Lookups
 from broker_core.replication.partition import Surroundings
 from broker_core.replication.quota import follower_quota, leader_quota
@@ -91,7 +92,7 @@ class ReplicaManager:
         asks_controller = config.static.inter_broker_protocol.alters_partitions
         self.alter_isr = AlterIsrManager(node, self.delayed, sender if asks_controller else None)
         self.delayed.on_isr_change = self.alter_isr.submit
-        logs.on_log_start_moved = self.delayed.log_start_moved
+        logs.upkeep.on_log_start_moved = self.delayed.log_start_moved
         self.fetchers = ReplicaFetcherManager(
             node,
             config,
@@ -103,7 +104,17 @@ class ReplicaManager:
             quota=follower_quota(broker_id, config),
         )
         awaited = AwaitedFollowers(node.clock)
-        self.roles = Roles(broker_id, node, logs, partitions=self.partitions, fetchers=self.fetchers, delayed=self.delayed, awaited=awaited)
+        self.moves = LogMoves(node, config, logs, self.partitions)
+        self.roles = Roles(
+            broker_id,
+            node,
+            logs,
+            partitions=self.partitions,
+            fetchers=self.fetchers,
+            delayed=self.delayed,
+            awaited=awaited,
+            moves=self.moves,
+        )
         self._ask_again = AskAgain(node, broker_id, self._has_undone)
         self.roles.on_put_off = self._ask_again.begin
         self.control_work = ControlWork()
@@ -132,6 +143,7 @@ class ReplicaManager:
     async def shutdown(self) -> None:
         """Stops replication and lets everything that waits go."""
         self.fetchers.stop()
+        self.moves.end()
         self._ask_again.end()
         self.alter_isr.close()
         for task in self._tasks:

@@ -21,6 +21,7 @@ from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.following.replica_fetcher_manager import ReplicaFetcherManager
 from broker_core.replication.hosted_partitions import HostedPartitions
 from broker_core.replication.leadership import Role, judge_leader_and_isr, judge_stop_replica
+from broker_core.replication.log_moves import LogMoves
 from broker_core.replication.partition import Moved, Partition
 from broker_core.replication.serving.awaited_followers import AwaitedFollowers
 from broker_core.seams import Node
@@ -69,6 +70,7 @@ class Roles:
         fetchers: ReplicaFetcherManager,
         delayed: DelayedOperations,
         awaited: AwaitedFollowers,
+        moves: LogMoves,
     ) -> None:
         self._broker_id = broker_id
         self._node = node
@@ -77,6 +79,7 @@ class Roles:
         self._fetchers = fetchers
         self._delayed = delayed
         self._awaited = awaited
+        self._moves = moves
         self.on_put_off: Callable[[], None] = lambda: None
         """Called when a role could not begin because no file handle was to be had: later one may be."""
         self._listeners: list[RoleListener] = []
@@ -158,7 +161,7 @@ class Roles:
             return ErrorCode.NONE
 
     async def _begin_role(self, partition: Partition, order: LeaderOrder, change: int) -> Moved | None:
-        log: PartitionLog = await self._logs.get_or_create(order.tp, order.topic_id)
+        log: PartitionLog = await self._logs.get_or_create(order.tp, order.topic_id, is_new=order.is_new)
         if not partition.is_latest(change):
             return None
         if order.leader == self._broker_id:
@@ -186,6 +189,7 @@ class Roles:
         self._delayed.moved(partition, moved)
         if leads:
             self._await_followers(partition)
+        self._moves.role_began(partition)
         self._tell(partition, "leader" if leads else "follower")
 
     def _await_followers(self, partition: Partition) -> None:
@@ -196,7 +200,8 @@ class Roles:
     def _failed(self, partition: Partition, change: int, error: Exception) -> ErrorCode:
         logger.error("role cannot begin", extra={"partition": str(partition.tp), "error": str(error)})
         if partition.is_latest(change):
-            partition.fail() if isinstance(error, CorruptData) or self._logs.log_dir.failure is not None else partition.put_off()
+            gone = isinstance(error, CorruptData) or (bool(self._logs.folders.offline) and not lacks_handles(error))
+            partition.fail() if gone else partition.put_off()
             self._delayed.role_changed(partition.tp)
             self._tell(partition, "none")
             if partition.undone and lacks_handles(error):
@@ -204,8 +209,10 @@ class Roles:
         return error.code if isinstance(error, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR
 
     async def go_offline(self) -> None:
-        """The data folder failed: no partition has a role here until the broker is started again."""
-        hosted = self._partitions.all()
+        """A data folder failed: the partitions whose logs are in there have no role here until the broker is started again; after the last
+        folder none has."""
+        none_left = not self._logs.folders.online
+        hosted = [each for each in self._partitions.all() if none_left or (each.log is not None and self._logs.is_lost(each.log))]
         for partition in hosted:
             partition.fail()
             self._partitions.note_role(partition)

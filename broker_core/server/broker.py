@@ -11,7 +11,7 @@ Nothing here touches sockets, files or threads but through the node, so a simula
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -42,7 +42,7 @@ from broker_core.server.connection import Connection
 from broker_core.server.controlled_shutdown import hand_over
 from broker_core.server.pipeline import Pipeline
 from broker_core.server.strangers import Strangers
-from broker_core.storage.manager import LogManager
+from broker_core.storage.manager import NOTHING_UNUSABLE, LogManager
 from broker_core.telemetry.feed import StateFeed
 from broker_core.telemetry.log_looks import LogLooks
 from broker_core.telemetry.metrics import BrokerMetrics
@@ -56,7 +56,8 @@ log = logging.getLogger(__name__)
 
 
 class Broker:
-    """`start` once, `shutdown` once. `on_failure` is called when the broker cannot go on and has to be stopped."""
+    """`start` once, `shutdown` once. `on_failure` is called when the broker cannot go on and has to be stopped; `unusable` are data folders
+    that could not be locked."""
 
     source: BrokerStateSource
 
@@ -66,6 +67,7 @@ class Broker:
         config: BrokerConfig | ConfigHolder,
         *,
         flaws: Flaws = NO_FLAWS,
+        unusable: Mapping[str, OSError] = NOTHING_UNUSABLE,
         on_failure: Callable[[Exception], None] = lambda error: None,
     ) -> None:
         self.node = node
@@ -74,6 +76,7 @@ class Broker:
         self.broker_id = static.broker_id
         self.metrics = BrokerMetrics()
         self._flaws = flaws
+        self._unusable = unusable
         self._listeners: list[Listener] = []
         self._logs_are_open = False
         self._services: BrokerServices | None = None
@@ -81,7 +84,7 @@ class Broker:
         self.vigil = Vigil(node, self.broker_id, self.config, self._doubt)
         self._registration = Registration(
             node,
-            static.log_dir,
+            [folder for folder in static.log_dirs if folder not in unusable],
             self._describe,
             session_timeout_ms=static.zookeeper_session_timeout_ms,
             on_registered=self._registered_again,
@@ -191,7 +194,7 @@ class Broker:
             ("leaders", "Partitions led.", row.leaders),
             ("under_replicated_partitions", "Led partitions with fewer replicas in sync than wanted.", row.under_replicated),
             ("log_bytes", "Bytes of all logs.", row.log_bytes),
-            *_folder_gauges(row.log_dir),
+            *_folder_gauges((row.log_dir, *row.other_log_dirs)),
             ("active_controller", "1 on the controller.", int(row.is_controller)),
             ("produce_purgatory_size", "Produce requests that wait for replicas.", row.purgatory.produce),
             ("fetch_purgatory_size", "Fetch requests that wait for data.", row.purgatory.fetch),
@@ -208,7 +211,7 @@ class Broker:
         node, config, broker_id = self.node, self.config, self.broker_id
         metadata = MetadataCache(cluster_id)
         channels = ChannelPool(node, f"broker-{broker_id}", connect_timeout_ms=config.static.socket_connection_setup_timeout_ms)
-        logs = LogManager(node, config, broker_id, cluster_id)
+        logs = LogManager(node, config, broker_id, cluster_id, self._unusable)
         epoch = lambda: self._registration.epoch  # noqa: E731
         replicas = ReplicaManager(node, broker_id, config, logs, metadata, broker_epoch=epoch, channels=channels, flaws=self._flaws)
         groups = GroupCoordinator(node, config, replicas, metadata)
@@ -269,15 +272,17 @@ class Broker:
         self.vigil.look()
 
 
-def _folder_gauges(log_dir: LogDir) -> list[Gauge]:
-    """Those that are known: an offline folder has no room, and one that does not fill has no end."""
+def _folder_gauges(folders: Sequence[LogDir]) -> list[Gauge]:
+    """Of the folder with the least room, where that is known: an offline folder has none, and one that does not fill has no end."""
+    offline = [folder for folder in folders if folder.offline_since_ms is not None]
+    served = next((folder for folder in folders if folder.offline_since_ms is None), LogDir(""))
     gauges: list[tuple[str, str, Any]] = [
-        ("log_dir_free_bytes", "Bytes free on the data folder's disk.", log_dir.free_bytes),
-        ("log_dir_total_bytes", "Bytes of the data folder's disk.", log_dir.total_bytes),
-        ("log_dir_full_in_seconds", "When the disk is full at the rate of the last ten minutes.", log_dir.full_in_s),
+        ("log_dir_free_bytes", "Bytes free on the data folder's disk, the fullest one's of several.", served.free_bytes),
+        ("log_dir_total_bytes", "Bytes of that disk.", served.total_bytes),
+        ("log_dir_full_in_seconds", "When that disk is full at the rate of the last ten minutes.", served.full_in_s),
     ]
-    offline = ("log_dir_offline", "1 once an I/O error has taken the data folder offline.", int(log_dir.offline_since_ms is not None))
-    return [offline, *(gauge for gauge in gauges if gauge[2] is not None)]
+    first = ("log_dir_offline", "Data folders that an I/O error has taken offline.", len(offline))
+    return [first, *(gauge for gauge in gauges if gauge[2] is not None)]
 
 
 def _controller_gauges(office: ControllerSnapshot) -> list[Gauge]:

@@ -1,4 +1,4 @@
-"""The broker's process: arguments, data-folder lock, real adapters, signals, metrics port, watchdog.
+"""The broker's process: arguments, data-folder locks, real adapters, signals, metrics port, watchdog.
 
 Exit status: 0 after a clean stop, 1 when the broker could not start or go on, 2 for wrong arguments or settings.
 """
@@ -36,6 +36,7 @@ from broker_core.server.collector import Collector
 from broker_core.server.metrics_http import MetricsServer
 from broker_core.server.properties import parse_overrides, parse_properties
 from broker_core.server.watchdog import Watchdog
+from broker_core.storage.manager import NOTHING_UNUSABLE
 from broker_core.telemetry.prometheus import Gauge, render
 
 log = logging.getLogger(__name__)
@@ -53,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         process.set_up_logging(options.log_file, options.log_level)
         for name in config.without_effect:
             log.warning("a setting has no effect here", extra={"setting": name, "why": why_without_effect(name)})
-        with process.data_folder_lock(Path(config.log_dir)):
-            return asyncio.run(serve(config))
+        with process.data_folder_locks(config.log_dirs) as unusable:
+            return asyncio.run(serve(config, unusable))
     except ConfigError as error:
         print(f"broker: {error}", file=sys.stderr)  # noqa: T201
         return EXIT_USAGE
@@ -90,8 +91,8 @@ def _read(file: Path) -> str:
         raise ConfigError(f"{file} cannot be read: {error}") from None
 
 
-async def serve(config: BrokerConfig) -> int:
-    """Runs the broker until a signal or a failure ends it."""
+async def serve(config: BrokerConfig, unusable: Mapping[str, OSError] = NOTHING_UNUSABLE) -> int:
+    """Runs the broker until a signal or a failure ends it; `unusable` are data folders that could not be locked."""
     connections_limit = process.connections_limit(process.raise_open_files_limit())
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[int] = loop.create_future()
@@ -112,7 +113,10 @@ async def serve(config: BrokerConfig) -> int:
     holder = ConfigHolder(config)
     network = RealNetwork(lambda: _limits(holder.current, connections_limit), config.socket_request_max_bytes)
     broker = Broker(
-        Node(RealClock(), spawn, OsEntropy(), disk, network, store, aside), holder, on_failure=lambda error: _finish(stop, EXIT_FAILED)
+        Node(RealClock(), spawn, OsEntropy(), disk, network, store, aside),
+        holder,
+        unusable=unusable,
+        on_failure=lambda error: _finish(stop, EXIT_FAILED),
     )
     metrics = MetricsServer(lambda: render(broker.metrics, broker.broker_id, [*broker.gauges(), *_network_gauges(network)]))
     starting: asyncio.Future[int] = asyncio.ensure_future(_start(broker, metrics))
@@ -170,12 +174,12 @@ def _network_gauges(network: RealNetwork) -> list[Gauge]:
 
 
 async def _serve_started(broker: Broker, metrics_port: int, stop: asyncio.Future[int], hurry: asyncio.Future[int]) -> int:
-    folder = Path(broker.config.static.log_dir)
+    folders = [Path(folder.path) for folder in broker.services.logs.folders.online]
     watchdog = Watchdog(broker.metrics, lambda: os._exit(EXIT_HUNG))
     watchdog.start()
     await _wait_for_controller(broker, stop)
     try:
-        process.write_ready(folder, port=broker.port, broker_epoch=broker.epoch, metrics_port=metrics_port)
+        process.write_ready_in(folders, port=broker.port, broker_epoch=broker.epoch, metrics_port=metrics_port)
     except OSError as error:
         log.critical("the broker cannot say that it is ready", extra={"broker": broker.broker_id, "error": str(error)})
         status = EXIT_FAILED
@@ -185,8 +189,9 @@ async def _serve_started(broker: Broker, metrics_port: int, stop: asyncio.Future
         collector.start()
         status = await stop
         collector.stop()
-    with contextlib.suppress(OSError):
-        process.clear_ready(folder)
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            process.clear_ready(folder)
     watchdog.stop()
     if status == 0:
         await _hand_over(broker, hurry)

@@ -2,6 +2,8 @@
 
 <log.dir>/.lock    held (flock) as long as the process lives, so it proves life where a pid cannot; holds the pid
 <log.dir>/.ready   JSON {pid, port, broker_epoch, metrics_port}, there while the broker is registered and serves
+
+Both are in each of several data folders; one that cannot be locked is left out, and its replicas are offline.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from broker_core.errors import ConfigError
@@ -48,6 +50,34 @@ def data_folder_lock(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def data_folder_locks(folders: Sequence[str]) -> Iterator[dict[str, OSError]]:
+    """Holds the folders for this process; gives those that cannot be used, and why. `ConfigError` when another process has one of them,
+    `OSError` when none can be used."""
+    with contextlib.ExitStack() as held:
+        unusable: dict[str, OSError] = {}
+        for folder in folders:
+            try:
+                held.enter_context(data_folder_lock(Path(folder)))
+            except OSError as error:
+                unusable[folder] = error
+                if len(unusable) == len(folders):
+                    raise
+        yield unusable
+
+
+def write_ready_in(folders: Sequence[Path], *, port: int, broker_epoch: int, metrics_port: int) -> None:
+    """`write_ready` in each folder that takes it; `OSError` where none does."""
+    failed: list[OSError] = []
+    for folder in folders:
+        try:
+            write_ready(folder, port=port, broker_epoch=broker_epoch, metrics_port=metrics_port)
+        except OSError as error:
+            failed.append(error)
+    if failed and len(failed) == len(folders):
+        raise failed[0]
 
 
 def write_ready(folder: Path, *, port: int, broker_epoch: int, metrics_port: int) -> None:

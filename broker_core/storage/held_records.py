@@ -47,6 +47,12 @@ class HeldRecords:
             if not done.done():
                 done.set_exception(error)
 
+    def take_over(self, other: HeldRecords) -> None:
+        """Who waits for the same records in another copy of the log waits for them in this one."""
+        self.first, self.due = min(self.first, other.first), max(self.due, other.due)
+        self._waiting += other._waiting
+        other._waiting = []
+
     def cut(self, end_offset: int) -> None:
         """The log was cut at the offset: what lay above will never be on disk."""
         self.first, self.due = min(self.first, end_offset), min(self.due, end_offset)

@@ -78,6 +78,7 @@ class PartitionLog:
         "segments",
         "side_files",
         "store",
+        "successor",
         "topic_id",
         "topic_partition",
     )
@@ -94,6 +95,8 @@ class PartitionLog:
         """Where the records in this folder begin; the log's own start, as long as no archive keeps what is older."""
         self.log_end_offset = loaded.log_end_offset
         self.high_watermark = loaded.log_start_offset
+        self.successor: PartitionLog | None = None
+        """The log that has taken this one's place, in another data folder."""
         self.health = LogHealth(topic_partition)
         self.epochs: LeaderEpochCache = loaded.epochs
         self.producer_state: ProducerStateManager = loaded.producers
@@ -127,6 +130,16 @@ class PartitionLog:
         folder = LogFolder(node, FilePool(node.disk) if pool is None else pool, directory)
         loader = LogLoader(folder, config(), recovery_point=recovery_point, log_start_offset=log_start_offset, clean=clean)
         return cls(folder, topic_partition, config, await loader.load())
+
+    @property
+    def data_folder(self) -> str:
+        """The path of the data folder that the log is in."""
+        return self.directory.rpartition("/")[0]
+
+    @property
+    def newest(self) -> PartitionLog:
+        """This log, or the one that the partition has now in its place."""
+        return self if self.successor is None else self.successor.newest
 
     @property
     def config(self) -> TopicConfig:
@@ -418,6 +431,16 @@ class PartitionLog:
             self.recovery.abandon("was closed")
             self.recovery.let_go()
             self._folder.pool.forget_folder(self.directory)
+
+    def move_to(self, directory: str) -> None:
+        """Renames the log's folder; whoever reads or appends does not notice. `OSError` when the disk refuses: nothing has changed then.
+
+        To be called while `side_files.still`.
+        """
+        self._folder.pool.forget_folder(self.directory)
+        self._node.disk.rename(self.directory, directory)
+        self._folder.path = self.directory = directory
+        self.store.moved_to(directory)
 
     async def set_topic_id(self, topic_id: uuid.UUID) -> None:
         """Records the topic's id; `KafkaError` INCONSISTENT_TOPIC_ID when the log is another topic's."""

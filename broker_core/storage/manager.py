@@ -1,222 +1,265 @@
-"""All logs of one broker: opened at start, made, deleted, checkpointed, flushed, shortened and compacted in the background."""
+"""All logs of one broker: opened at start, made, deleted, moved between data folders, closed; `upkeep` works in the background."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.seams import Node
+from broker_core.storage.checkpointing import NAMES, Checkpointing
 from broker_core.storage.cleaning.log_cleaner import LogCleaner
 from broker_core.storage.coalesced_action import CoalescedAction
 from broker_core.storage.folder import names
 from broker_core.storage.folder.data_folder import DataFolder
+from broker_core.storage.folder.data_folders import DataFolders
 from broker_core.storage.folder.files import FilePool
-from broker_core.storage.folder.headroom import SAMPLE_MS, Headroom, Space
-from broker_core.storage.folder.log_dir import HANDLES_AT_FAULT, LogDir, LogDirFailure
+from broker_core.storage.folder.log_dir import HANDLES_AT_FAULT, LogDirFailure
 from broker_core.storage.folder.removals import Removals
 from broker_core.storage.log import PartitionLog
-from broker_core.storage.slices import Slices
+from broker_core.storage.placing import Placing
+from broker_core.storage.upkeep import Upkeep
 from broker_core.storage.workbench import Workbench
 
 logger = logging.getLogger(__name__)
 
-FLUSH_CHECK_MS = 5_000
-FIRST_RETENTION_CHECK_MS = 30_000
 CLOSED_AT_ONCE = 8
+NOTHING_UNUSABLE: Mapping[str, OSError] = {}
 
 
 class LogManager:
-    """The single owner of the data folder's logs (a lock held by the server keeps other processes out)."""
+    """The single owner of the data folders' logs (a lock on each, held by the server, keeps other processes out).
 
-    def __init__(self, node: Node, config: ConfigHolder, broker_id: int, cluster_id: str) -> None:
+    `unusable`: the folders that could not be locked, and why.
+    """
+
+    def __init__(
+        self, node: Node, config: ConfigHolder, broker_id: int, cluster_id: str, unusable: Mapping[str, OSError] = NOTHING_UNUSABLE
+    ) -> None:
         self._node = node
         self._config = config
         self._broker_id = broker_id
         self._cluster_id = cluster_id
         self._pool = FilePool(node.disk)
-        self._folder = DataFolder(node, config.current.log_dir)
-        self.log_dir = LogDir(self._folder.path, node.clock)
-        self.log_dir.on_offline = self._abandon
-        self.headroom = Headroom()
-        node.disk.on_read_error = lambda error: self.log_dir.report("read", error)
-        self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._high_watermarks: dict[TopicPartition, int] = {}
+        self.folders = DataFolders(node, config.current.log_dirs, unusable)
+        node.disk.on_read_error = self._read_failed
+        self.placing = Placing()
+        self._high_watermarks: dict[str, dict[TopicPartition, int]] = {}
+        """Those that the last process left, by data folder."""
         self.workbench = Workbench(node, config)
-        self._cleaner = LogCleaner(node, config, self.all, self._folder, self.log_dir.report)
-        self._tasks: list[asyncio.Task[None]] = []
+        self.cleaner = LogCleaner(node, config, self.all, self.folders.all)
+        self.checkpoints = Checkpointing(self.placing)
+        self.upkeep = Upkeep(node, config, folders=self.folders, placing=self.placing, checkpoints=self.checkpoints, cleaner=self.cleaner)
         self._changing = asyncio.Lock()
-        """Around making and deleting a log: both wait for the disk and end with `_logs`, and a folder must not be renamed while it is
-        being opened. A lock, for the callers need the outcome, and those of other topics wait no longer than the disk would have them."""
+        """Around making, deleting and exchanging a log: all wait for the disk and end with `placing`, and a folder must not be renamed
+        while it is being opened. A lock, for the callers need the outcome, and others wait no longer than the disk would have them."""
         self._deleting = CoalescedAction(self._forget_retired)
-        self._retired: dict[TopicPartition, None] = {}
-        """Deleted logs that checkpoints may still have."""
-        self._removals = Removals(node, self.log_dir.report)
+        self._retired: dict[str, dict[TopicPartition, None]] = {}
+        """Logs that are gone from a data folder and that its checkpoints may still have."""
+        self._removals = Removals(node, lambda folder, error: self.folders.of(folder).state.report(f"removal of {folder}", error))
         self.on_offline: Callable[[LogDirFailure], None] = lambda failure: None
-        """Told once when an I/O error has taken the folder, and with it all logs, out of service."""
-        self.on_log_start_moved: Callable[[TopicPartition], None] = lambda tp: None
-        """Told when retention has moved a log's start; set by whoever serves the logs."""
+        """Told when an I/O error has taken a folder, and with it all logs in it, out of service; once for each folder."""
         self.on_settled: Callable[[TopicPartition], None] = lambda tp: None
-        """Told when a flush has made records acknowledgeable; set likewise."""
+        """Told when a flush has made records acknowledgeable."""
+        for folder in self.folders.all:
+            folder.state.on_offline = self._abandons(folder)
 
     # Start and stop
 
     async def start(self) -> None:
-        """Opens every log in the folder and starts the background work; a log that the disk does not give takes the folder offline.
+        """Opens every log in the folders and starts the background work; a log that the disk does not give takes its folder offline.
 
-        `ConfigError` when the folder belongs to another broker or cluster, `OSError` when it cannot be used at all.
+        `ConfigError` when a folder belongs to another broker or cluster, `OSError` when none can be used at all.
         """
-        await self._folder.claim(self._broker_id, self._cluster_id)
-        clean = self._folder.take_clean_mark()
-        self._high_watermarks = self._folder.read_checkpoint(names.REPLICATION_CHECKPOINT)
-        recovery_points = self._folder.read_checkpoint(names.RECOVERY_POINT_CHECKPOINT)
-        log_starts = self._folder.read_checkpoint(names.LOG_START_CHECKPOINT)
-        for name in self._node.disk.list_dir(self._folder.path):
-            path = f"{self._folder.path}/{name}"
-            partition = names.parse_folder(name)
-            if name.endswith(names.DELETED_FOLDER) and self._node.disk.is_dir(path):
-                self._removals.add(path, 0)
-            elif partition is not None and self._node.disk.is_dir(path) and self.log_dir.failure is None:
-                await self._open_at_start(partition, recovery_points.get(partition, 0), log_starts.get(partition, 0), clean)
-                await self._node.clock.sleep(0)
-        if self.log_dir.failure is None:
-            logger.info("logs opened", extra={"logs": len(self._logs), "clean": clean})
-            self._start_background()
+        await self.folders.claim(self._broker_id, self._cluster_id)
+        for folder in self.folders.online:
+            with self.folders.usable(folder, "start"):
+                await self._open_all(folder)
+        if self.folders.online:
+            self.upkeep.start()
 
-    async def _open_at_start(self, partition: TopicPartition, recovery_point: int, log_start_offset: int, clean: bool) -> None:
+    async def _open_all(self, folder: DataFolder) -> None:
+        clean = folder.take_clean_mark()
+        recovery_points, log_starts, self._high_watermarks[folder.path] = (folder.read_checkpoint(name) for name in NAMES)
+        for name in self._node.disk.list_dir(folder.path):
+            path = f"{folder.path}/{name}"
+            if folder.abandoned or not self._node.disk.is_dir(path):
+                continue
+            current, future = names.parse_folder(name), names.parse_future_folder(name)
+            partition = current or future
+            if name.endswith(names.DELETED_FOLDER):
+                self._removals.add(path, 0)
+            elif partition is not None:
+                point, start = recovery_points.get(partition, 0), log_starts.get(partition, 0)
+                await self._open_at_start(folder, path, partition, recovery_point=point, log_start_offset=start, clean=clean)
+                await self._node.clock.sleep(0)
+        if not folder.abandoned:
+            logger.info("logs opened", extra={"folder": folder.path, "logs": self.placing.count(folder.path), "clean": clean})
+
+    async def _open_at_start(
+        self, folder: DataFolder, path: str, partition: TopicPartition, *, recovery_point: int, log_start_offset: int, clean: bool
+    ) -> None:
+        future = names.parse_folder(path.rpartition("/")[2]) is None
+        twin = (self.placing.future if future else self.placing.current).get(partition)
         try:
-            await self._open(partition, recovery_point, log_start_offset, clean)
+            log = await self._open(folder, path, partition, recovery_point=recovery_point, log_start_offset=log_start_offset, clean=clean)
         except OSError as error:
             if error.errno in HANDLES_AT_FAULT:
                 raise
-            self.log_dir.report(f"open of {partition}", error)
+            folder.state.report(f"open of {partition}", error)
+            return
+        if twin is None:
+            self._place(log, future=future)
+        else:
+            await self._keep_one(twin, log, future=future)
 
-    def _start_background(self) -> None:
-        config = self._config
-        work: list[tuple[str, Callable[[], int], Callable[[], Awaitable[None]], int | None]] = [
-            ("retention", lambda: config.current.log_retention_check_interval_ms, self._shorten_all, FIRST_RETENTION_CHECK_MS),
-            ("flush", lambda: min(config.current.log_flush_scheduler_interval_ms, FLUSH_CHECK_MS), self._flush_due, None),
-            (
-                "high watermarks",
-                lambda: config.current.replica_high_watermark_checkpoint_interval_ms,
-                self.checkpoint_high_watermarks,
-                None,
-            ),
-            ("recovery points", lambda: config.current.log_flush_offset_checkpoint_interval_ms, self.checkpoint_recovery_points, None),
-            ("log starts", lambda: config.current.log_flush_start_offset_checkpoint_interval_ms, self.checkpoint_log_starts, None),
-            ("headroom", lambda: SAMPLE_MS, self._measure, 0),
-        ]
-        if config.current.log_cleaner_enable:
-            work.append(("cleaner", lambda: config.current.log_cleaner_backoff_ms, self._cleaner.clean_all, None))
-        for name, interval_ms, action, first_ms in work:
-            self._tasks.append(self._node.spawn(self._repeat(name, interval_ms, action, first_ms), name=name))
+    async def _keep_one(self, twin: PartitionLog, log: PartitionLog, *, future: bool) -> None:
+        """A crash came after a moved log had taken the place of the old one, and before that was renamed: what has more is the moved one.
 
-    async def _repeat(self, name: str, interval_ms: Callable[[], int], action: Callable[[], Awaitable[None]], first_ms: int | None) -> None:
-        """Does something again and again, until the disk refuses."""
-        await self._node.clock.sleep(interval_ms() if first_ms is None else min(first_ms, interval_ms()))
-        while True:
-            try:
-                await action()
-            except (OSError, KafkaError) as error:
-                logger.error("background work failed", extra={"work": name, "error": str(error)})
-                self._report(name, error)
-            await self._node.clock.sleep(interval_ms())
+        With as much as the other has either may stay. Apache Kafka asks for the deletion of one by hand.
+        """
+        kept, gone = (log, twin) if _reach(log) >= _reach(twin) else (twin, log)
+        logger.warning(
+            "a partition has two logs", extra={"partition": str(log.topic_partition), "kept": kept.directory, "gone": gone.directory}
+        )
+        self.placing.drop(twin)
+        self._place(kept, future=future)
+        await gone.close(clean=False)
+        try:
+            self._remove_later(gone)
+        except OSError as error:
+            self.folders.of(gone.directory).state.report(f"deletion of {gone.topic_partition}", error)
 
-    def _report(self, what: str, error: OSError | KafkaError) -> None:
-        """Logs have reported what they raise as `KafkaError`; this is for the folder's own files."""
-        if isinstance(error, OSError):
-            self.log_dir.report(what, error)
+    def _read_failed(self, error: OSError) -> None:
+        self.folders.of(str(error.filename)).state.report("read", error)
 
-    def _abandon(self, failure: LogDirFailure) -> None:
+    def _abandons(self, folder: DataFolder) -> Callable[[LogDirFailure], None]:
+        return lambda failure: self._abandon(folder, failure)
+
+    def _abandon(self, folder: DataFolder, failure: LogDirFailure) -> None:
         """The folder is offline: nothing of it is written or read any more, until the next process checks it."""
-        for task in self._tasks:
-            task.cancel()
-        for log in self._logs.values():
+        folder.lost = self.placing.count(folder.path)
+        for log in self.placing.inside(folder.path):
             log.abandon()
-        self._logs = {}
-        self._folder.abandoned = True
-        self._pool.close()
+            self.placing.drop(log)
+        self._pool.forget_below(folder.path)
+        if not self.folders.online:
+            self.upkeep.stop()
+            self._pool.close()
         self.on_offline(failure)
 
     async def shutdown(self, clean: bool = True, broker_epoch: int = -1) -> None:
-        """Closes all logs; only when every one closed clean does the next start trust them unchecked."""
-        for task in self._tasks:
-            task.cancel()
-        waiting = self.all()
-        closers = [self._node.spawn(self._close_each(waiting, clean), name=f"close logs {number}") for number in range(CLOSED_AT_ONCE)]
-        all_well = True
+        """Closes all logs; only a folder whose logs all closed clean is trusted unchecked by the next start."""
+        self.upkeep.stop()
+        waiting, unclean = list(self.placing.every()), dict[str, None]()
+        closers = [
+            self._node.spawn(self._close_each(waiting, unclean, clean), name=f"close logs {number}") for number in range(CLOSED_AT_ONCE)
+        ]
         for closer in closers:
-            all_well = await closer and all_well
-        if clean and self.log_dir.failure is None:
+            await closer
+        for folder in self.folders.online if clean else ():
             try:
-                await self.checkpoint_all()
-                if all_well:  # and last of all: a start that finds the mark checks nothing
-                    await self._folder.leave_clean_mark(broker_epoch)
+                await self.upkeep.checkpoint(folder)
+                if folder.path not in unclean:  # and last of all: a start that finds the mark checks nothing
+                    await folder.leave_clean_mark(broker_epoch)
             except OSError as error:
-                logger.error("the data folder is not left clean", extra={"error": str(error)})
+                logger.error("the data folder is not left clean", extra={"folder": folder.path, "error": str(error)})
         self._pool.close()
 
-    async def _close_each(self, waiting: list[PartitionLog], clean: bool) -> bool:
-        """Closes logs from the list until there are none; whether all of them closed well."""
-        all_well = True
+    async def _close_each(self, waiting: list[PartitionLog], unclean: dict[str, None], clean: bool) -> None:
+        """Closes logs from the list until there are none; notes the data folders of those that did not close well."""
         while waiting:
             log = waiting.pop(0)
             try:
                 await log.close(clean)
             except (OSError, KafkaError) as error:
                 logger.error("log did not close clean", extra={"partition": str(log.topic_partition), "error": str(error)})
-                all_well = False
-            all_well = all_well and log.health.failure is None
-        return all_well
+                unclean[log.data_folder] = None
+            if log.health.failure is not None:
+                unclean[log.data_folder] = None
 
     # Logs
 
     def get(self, partition: TopicPartition) -> PartitionLog | None:
-        return self._logs.get(partition)
+        return self.placing.current.get(partition)
+
+    def future(self, partition: TopicPartition) -> PartitionLog | None:
+        """The log that is to take the place of the partition's in another data folder."""
+        return self.placing.future.get(partition)
 
     def all(self) -> list[PartitionLog]:
-        return [self._logs[partition] for partition in sorted(self._logs)]
+        current = self.placing.current
+        return [current[partition] for partition in sorted(current)]
 
-    def checkpointed_hw(self, partition: TopicPartition) -> int:
-        """The high watermark as the last process left it; 0 for a log it did not have."""
-        return self._high_watermarks.get(partition, 0)
+    def checkpointed(self, log: PartitionLog) -> tuple[int | None, int | None, int | None]:
+        """Recovery point, high watermark and log start of a log as they are on disk; None where a file does not name it."""
+        return self.checkpoints.on_disk(self.folders.of(log.directory), log.topic_partition)
 
-    async def get_or_create(self, partition: TopicPartition, topic_id: uuid.UUID | None = None) -> PartitionLog:
+    def is_lost(self, log: PartitionLog) -> bool:
+        """Whether the log's data folder is offline."""
+        return self.folders.of(log.directory).abandoned
+
+    async def get_or_create(self, partition: TopicPartition, topic_id: uuid.UUID | None = None, *, is_new: bool = True) -> PartitionLog:
         """The partition's log, made where it is missing.
 
-        `KafkaError`: KAFKA_STORAGE_ERROR when the disk refuses, INCONSISTENT_TOPIC_ID when the log is another topic's.
+        `KafkaError`: KAFKA_STORAGE_ERROR when the disk refuses, also for a replica that is not new while one of the folders is offline,
+        for its log may be there; INCONSISTENT_TOPIC_ID when the log is another topic's.
         """
         async with self._changing:
-            self.log_dir.check()
-            try:
-                log = self._logs.get(partition) or await self._create(partition)
-            except OSError as error:
-                raise self._refused(f"making the log of {partition}", error) from error
+            log = self.placing.current.get(partition) or await self._create(partition, is_new=is_new)
+        await self._name_topic(log, topic_id)
+        return log
+
+    async def _name_topic(self, log: PartitionLog, topic_id: uuid.UUID | None) -> None:
+        state = self.folders.of(log.directory).state
         if topic_id is not None:
             try:
                 await log.set_topic_id(topic_id)
             except OSError as error:
-                raise self._refused(f"naming the topic of {partition}", error) from error
-        self.log_dir.check()
-        return log
+                raise self._refused(log.directory, f"naming the topic of {log.topic_partition}", error) from error
+        state.check()
 
-    def _refused(self, what: str, error: OSError) -> KafkaError:
-        self.log_dir.report(what, error)
+    def _refused(self, path: str, what: str, error: OSError) -> KafkaError:
+        self.folders.of(path).state.report(what, error)
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{what} failed: {error}")
 
-    async def _create(self, partition: TopicPartition) -> PartitionLog:
-        self._high_watermarks.pop(partition, None)
-        return await self._open(partition, 0, 0, clean=False)
+    async def _create(self, partition: TopicPartition, *, is_new: bool) -> PartitionLog:
+        """In the folder that was asked for, else in the one with the fewest logs; the next one where the disk refuses."""
+        what = f"making the log of {partition}"
+        if not is_new:
+            self.folders.check_all(what)
+        preferred = self.placing.preferred(partition)
+        chosen = self.folders.named(preferred) if preferred is not None else None
+        for folder in self.folders.by_need(lambda each: self.placing.count(each.path)) if chosen is None else (chosen,):
+            folder.state.check()
+            try:
+                log = await self._make(folder, partition, f"{folder.path}/{names.folder_name(partition)}")
+            except OSError as error:
+                refused = self._refused(f"{folder.path}/", what, error)
+                if not folder.abandoned:
+                    raise refused from error
+                continue
+            folder.state.check()
+            self._place(log, future=False)
+            self.placing.satisfied(partition)
+            return log
+        raise refused
 
-    async def _open(self, partition: TopicPartition, recovery_point: int, log_start_offset: int, clean: bool) -> PartitionLog:
+    async def _make(self, folder: DataFolder, partition: TopicPartition, path: str) -> PartitionLog:
+        self._high_watermarks.get(folder.path, {}).pop(partition, None)
+        return await self._open(folder, path, partition, recovery_point=0, log_start_offset=0, clean=False)
+
+    async def _open(
+        self, folder: DataFolder, path: str, partition: TopicPartition, *, recovery_point: int, log_start_offset: int, clean: bool
+    ) -> PartitionLog:
         log = await PartitionLog.open(
             self._node,
-            f"{self._folder.path}/{names.folder_name(partition)}",
+            path,
             partition,
             lambda: self._config.topic(partition.topic),
             recovery_point=recovery_point,
@@ -224,17 +267,24 @@ class LogManager:
             clean=clean,
             pool=self._pool,
         )
-        log.update_high_watermark(self.checkpointed_hw(partition))
-        log.health.on_io_error = self.log_dir.report
-        log.recovery.on_save = lambda: self._save_recovery_point(log)
+        log.update_high_watermark(self._high_watermarks.get(folder.path, {}).get(partition, 0))
+        log.health.on_io_error = folder.state.report
+        log.recovery.on_save = lambda: self._save_recovery_point(folder, log)
         log.recovery.on_settled = lambda: self.on_settled(partition)
-        if self.log_dir.failure is None:
-            self._logs[partition] = log
         return log
+
+    def _place(self, log: PartitionLog, *, future: bool) -> None:
+        if not self.is_lost(log):
+            self.placing.put(log, future=future)
+
+    async def _save_recovery_point(self, folder: DataFolder, log: PartitionLog) -> None:
+        if self.placing.current.get(log.topic_partition) is log:
+            await self.cleaner.forget_beyond(log)
+        await self.checkpoints.recovery_points(folder)
 
     async def delete(self, partition: TopicPartition) -> None:
         """Takes a log out of service at once and removes its files later (file.delete.delay.ms). When it returns, no checkpoint
-        has the log any more. `KafkaError` KAFKA_STORAGE_ERROR while the data folder is offline: the log would come back."""
+        has the log any more. `KafkaError` KAFKA_STORAGE_ERROR where it may lie in an offline data folder: the log would come back."""
         async with self.deletions():
             await self.retire(partition)
 
@@ -243,22 +293,29 @@ class LogManager:
         return self._deleting.before_action()
 
     async def retire(self, partition: TopicPartition) -> None:
-        """The deletion itself, see `delete`."""
+        """The deletion itself, see `delete`; of the future log as well."""
         async with self._changing:
-            self.log_dir.check()
-            log = self._logs.pop(partition, None)
-            if log is None:
-                return
-            await log.close(clean=False)
-            folder = f"{self._folder.path}/{names.deleted_folder_name(partition, self._node.entropy.bytes(16))}"
-            try:
-                # This is the deletion: after a crash before it the log is there as before, after it a start removes the folder.
-                self._node.disk.rename(log.directory, folder)
-            except OSError as error:
-                raise self._refused(f"deletion of {partition}", error) from error
-            self._high_watermarks.pop(partition, None)
-            self._retired[partition] = None
-            self._removals.add(folder, log.config.file_delete_delay_ms)
+            if partition not in self.placing.current:
+                self.folders.check_all(f"deletion of {partition}")
+            for log in (self.placing.future.get(partition), self.placing.current.get(partition)):
+                if log is not None:
+                    await self._retire(log)
+
+    async def _retire(self, log: PartitionLog) -> None:
+        self.placing.drop(log)
+        await log.close(clean=False)
+        try:
+            # This is the deletion: after a crash before it the log is there as before, after it a start removes the folder.
+            self._remove_later(log)
+        except OSError as error:
+            raise self._refused(log.directory, f"deletion of {log.topic_partition}", error) from error
+
+    def _remove_later(self, log: PartitionLog) -> None:
+        partition, folder = log.topic_partition, self.folders.of(log.directory)
+        log.move_to(f"{folder.path}/{names.deleted_folder_name(partition, self._node.entropy.bytes(16))}")
+        self._high_watermarks.get(folder.path, {}).pop(partition, None)
+        self._retired.setdefault(folder.path, {})[partition] = None
+        self._removals.add(log.directory, log.config.file_delete_delay_ms)
 
     async def _forget_retired(self) -> None:
         """Takes the logs retired since out of the checkpoints; of all others there is nothing new to write.
@@ -266,83 +323,92 @@ class LogManager:
         Before the deletion is answered: a topic made anew under the name, and a crash after that, would otherwise find its logs
         trusted up to the recovery points of the old ones.
         """
-        retired = list(self._retired)
-        try:
-            for name in (names.RECOVERY_POINT_CHECKPOINT, names.LOG_START_CHECKPOINT, names.REPLICATION_CHECKPOINT):
-                await self._folder.forget(name, self._retired)
-            await self._cleaner.forget(retired)
-        except OSError as error:
-            self.log_dir.report("checkpoints", error)
-            raise
-        for partition in retired:
-            self._retired.pop(partition, None)
-
-    # Background work
-
-    async def checkpoint_all(self) -> None:
-        """Writes every checkpoint that has changed; `OSError` when the disk refuses."""
-        try:
-            await self.checkpoint_recovery_points()
-            await self.checkpoint_log_starts()
-            await self.checkpoint_high_watermarks()
-            await self._cleaner.checkpoint()
-        except OSError as error:
-            self.log_dir.report("checkpoints", error)
-            raise
-
-    def checkpointed(self, partition: TopicPartition) -> tuple[int | None, int | None, int | None]:
-        """Recovery point, high watermark and log start of a log as they are on disk; None where a file does not name it."""
-        of = self._folder.written
-        return (
-            of(names.RECOVERY_POINT_CHECKPOINT, partition),
-            of(names.REPLICATION_CHECKPOINT, partition),
-            of(names.LOG_START_CHECKPOINT, partition),
-        )
-
-    async def checkpoint_recovery_points(self) -> None:
-        await self._write(names.RECOVERY_POINT_CHECKPOINT, lambda log: log.recovery.point)
-
-    async def _save_recovery_point(self, log: PartitionLog) -> None:
-        await self._cleaner.forget_beyond(log)
-        await self.checkpoint_recovery_points()
-
-    async def checkpoint_log_starts(self) -> None:
-        def moved() -> Iterator[tuple[TopicPartition, int]]:
-            logs = (log for log in list(self._logs.values()) if log.log_start_offset > log.segments[0].base_offset)
-            return ((log.topic_partition, log.log_start_offset) for log in logs)
-
-        await self._folder.write_checkpoint(names.LOG_START_CHECKPOINT, moved)
-
-    async def checkpoint_high_watermarks(self) -> None:
-        await self._write(names.REPLICATION_CHECKPOINT, lambda log: log.high_watermark)
-
-    async def _write(self, name: str, offset: Callable[[PartitionLog], int]) -> None:
-        await self._folder.write_checkpoint(name, lambda: ((log.topic_partition, offset(log)) for log in list(self._logs.values())))
-
-    async def _shorten_all(self) -> None:
-        """Retention, and producers that have been silent for too long; one log's error does not keep the others from it."""
-        for log in self.all():
-            now_ms, start = self._node.clock.now_ms(), log.log_start_offset
-            log.producer_state.expire(now_ms, self._config.current.producer_id_expiration_ms)
+        for folder in self.folders.online:
+            gone = self._retired.setdefault(folder.path, {})
+            retired = list(gone)
             try:
-                await log.delete_expired(now_ms)
-            except (OSError, KafkaError) as error:
-                logger.error("retention failed", extra={"partition": str(log.topic_partition), "error": str(error)})
-                self._report(f"retention of {log.topic_partition}", error)
-            if log.log_start_offset != start:
-                self.on_log_start_moved(log.topic_partition)
-            await self._node.clock.sleep(0)
+                for name in NAMES:
+                    await folder.forget(name, gone)
+                await self.cleaner.forget(retired, folder)
+            except OSError as error:
+                folder.state.report("checkpoints", error)
+                raise
+            for partition in retired:
+                gone.pop(partition, None)
 
-    async def _measure(self) -> None:
-        self.headroom.add(self._node.clock.monotonic_ms(), Space(*await self._node.disk.space(self._folder.path)))
+    # Moves between data folders
 
-    async def _flush_due(self) -> None:
-        """Flushes logs whose `flush.ms` is over, and brings back logs that were left half-cut for want of file handles."""
-        now_ms, slices = self._node.clock.now_ms(), Slices(self._node)
-        for log in self.all():
-            await slices.breathe()
+    async def create_future(self, partition: TopicPartition, folder: DataFolder, topic_id: uuid.UUID | None) -> PartitionLog:
+        """An empty log in the folder, to be filled and put in the place of the partition's.
+
+        `KafkaError` KAFKA_STORAGE_ERROR when the disk refuses or any folder is offline: one in there may hold such a log already.
+        """
+        what = f"making the future log of {partition}"
+        async with self._changing:
+            self.folders.check_all(what)
+            there = self.placing.future.get(partition)
+            if there is not None:
+                return there
+            path = f"{folder.path}/{names.future_folder_name(partition, self._node.entropy.bytes(16))}"
             try:
-                await log.look_after(now_ms)
-            except (OSError, KafkaError) as error:
-                logger.error("flush failed", extra={"partition": str(log.topic_partition), "error": str(error)})
-                self._report(f"flush of {log.topic_partition}", error)
+                log = await self._make(folder, partition, path)
+            except OSError as error:
+                raise self._refused(path, what, error) from error
+            folder.state.check()
+            self._place(log, future=True)
+            self.placing.satisfied(partition)
+        await self._name_topic(log, topic_id)
+        return log
+
+    async def drop_future(self, log: PartitionLog) -> None:
+        """The replica stays where it is. `KafkaError` KAFKA_STORAGE_ERROR when the disk refuses."""
+        async with self.deletions(), self._changing:
+            if self.placing.future.get(log.topic_partition) is log:
+                await self._retire(log)
+
+    async def name_future(self, future: PartitionLog) -> None:
+        """Gives a future log the name of a partition's log, for good, before the old one loses its: a crash in between leaves two logs, of
+        which a start keeps one. `KafkaError` KAFKA_STORAGE_ERROR when the disk refuses."""
+        tp, folder = future.topic_partition, self.folders.of(future.directory)
+        async with self._changing, future.side_files.still():
+            try:
+                if self.placing.future.get(tp) is future:
+                    future.move_to(f"{folder.path}/{names.folder_name(tp)}")
+                    await self._node.disk.sync_folder(folder.path)
+            except OSError as error:
+                raise self._refused(future.directory, f"exchange of {tp}", error) from error
+
+    async def promote(self, future: PartitionLog, *, ready: Callable[[], bool], switch: Callable[[], None]) -> bool:
+        """Puts a named future log in the place of the partition's if it is `ready`, which is asked and done in one go; `switch` has the
+        partition use it. False when it is not.
+
+        The old log keeps its name until the new one has all on disk: of what is acknowledged some may be flushed in the old one alone. A
+        disk that refuses anything of that is offline, but the exchange is done.
+        """
+        tp = future.topic_partition
+        async with self.deletions(), self._changing:
+            current = self.placing.current.get(tp)
+            if current is None or self.placing.future.get(tp) is not future:
+                return False
+            async with current.side_files.still(), future.side_files.still():
+                if not ready():
+                    return False
+                future.update_high_watermark(current.high_watermark)
+                future.recovery.take_over(current.recovery)
+                self.placing.promote(future)
+                current.successor = future
+                switch()
+                await current.close(clean=False)  # waits for nothing
+            try:
+                await future.recovery.flush()
+                async with current.side_files.still():
+                    self._remove_later(current)
+            except KafkaError as error:
+                logger.error("a moved log cannot be flushed", extra={"partition": str(tp), "error": str(error)})
+            except OSError as error:
+                self.folders.of(current.directory).state.report(f"deletion of {tp}", error)
+        return True
+
+
+def _reach(log: PartitionLog) -> tuple[int, int]:
+    return (-1 if log.epochs.latest is None else log.epochs.latest), log.log_end_offset

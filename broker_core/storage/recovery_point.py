@@ -28,7 +28,9 @@ class RecoveryPoint:
         "_node",
         "_side_files",
         "_store",
+        "_successor",
         "last_flush_ms",
+        "lowest_cut",
         "on_save",
         "on_settled",
         "point",
@@ -45,9 +47,12 @@ class RecoveryPoint:
         self._side_files = side_files
         self._log_end = log_end
         self._held: HeldRecords | None = None
+        self._successor: RecoveryPoint | None = None
         self.last_flush_ms = node.clock.now_ms()
         self.truncations = 0
         """How often records were cut off the log's end: what was read before the last time may not be in the log."""
+        self.lowest_cut: int | None = None
+        """Where the log was cut, at the lowest, since whoever copies it has looked (`take_cut`)."""
         self.on_save: Callable[[], Awaitable[None]] | None = None
         """Awaited when the point must be written down at once: after a truncation and before a compaction."""
         self.on_settled: Callable[[], None] | None = None
@@ -94,6 +99,8 @@ class RecoveryPoint:
 
         `KafkaError` KAFKA_STORAGE_ERROR when the flush fails, NOT_LEADER_OR_FOLLOWER when the records were cut off meanwhile.
         """
+        if self._successor is not None:
+            return await self._successor.settle(end_offset)
         if self._held is None or end_offset <= self._held.first:
             return
         self._health.check_writable()
@@ -141,10 +148,30 @@ class RecoveryPoint:
     def cut(self, end_offset: int) -> None:
         """The log has just been cut to end here: flushes under way count for nothing, whoever waits for what is gone is told."""
         self.truncations += 1
+        self.lowest_cut = end_offset if self.lowest_cut is None else min(self.lowest_cut, end_offset)
         self.point = min(self.point, end_offset)
         if self._held is not None:
             self._held.cut(end_offset)
             self._release_held()
+
+    def take_cut(self) -> int | None:
+        """The lowest offset that the log was cut at since the last call; None where it was not."""
+        cut, self.lowest_cut = self.lowest_cut, None
+        return cut
+
+    def take_over(self, other: RecoveryPoint) -> None:
+        """This log takes the place of its copy `other`, which is given up: who waits for a flush there waits for this one's."""
+        held, other._held, other._successor = other._held, None, self
+        if held is None:
+            return
+        if self.point < self._log_end():
+            self._held = self._held or HeldRecords(held.first, self._log_end())
+            self._held.take_over(held)
+            self.flush_held()
+            return
+        held.release(self._log_end())
+        if self.on_settled is not None:
+            self.on_settled()
 
     async def save(self) -> None:
         """Has the owner write the recovery point down now."""

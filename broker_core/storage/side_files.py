@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
+from collections.abc import AsyncIterator
 
 from broker_core.storage.folder import names
 from broker_core.storage.folder.checkpoints import decode_epochs, encode_epochs, encode_partition_metadata
@@ -42,6 +43,14 @@ class SideFiles:
             return
         self._snapshots_due = {**(self._snapshots_due or {}), state.end_offset: encode_snapshot(state.entries.values())}
         self.latest_snapshot = state.end_offset
+
+    @contextlib.asynccontextmanager
+    async def still(self) -> AsyncIterator[None]:
+        """None of these files is being written meanwhile: their folder may be renamed."""
+        if self._lock is None:
+            self._lock = asyncio.Lock()
+        async with self._lock:
+            yield
 
     async def write(self) -> None:
         """Writes what is behind, durably."""

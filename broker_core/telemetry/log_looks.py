@@ -101,7 +101,7 @@ class LogLooks:
             segments_total=len(log.segments),
             size_bytes=log.segments.size_bytes,
             older=older,
-            checkpoints=checkpoints(log, self._logs.checkpointed(log.topic_partition)),
+            checkpoints=checkpoints(log, self._logs.checkpointed(log)),
             producers=producers,
             producers_total=len(log.producer_state.entries),
             trace=traced,

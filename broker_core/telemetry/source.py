@@ -19,6 +19,7 @@ from broker_core.purgatory.timer import Timer
 from broker_core.replication.follower_state import FollowerView
 from broker_core.replication.manager import ReplicaManager
 from broker_core.replication.partition import Partition
+from broker_core.storage.folder.data_folder import DataFolder
 from broker_core.storage.manager import LogManager
 from broker_core.telemetry.metrics import STAGES, ApiMetrics, BrokerMetrics
 from broker_core.telemetry.tally import Tally
@@ -59,6 +60,7 @@ class BrokerStateSource(Struct):
         assert self._tally is not None
         self._tally.look()
         metrics, delayed, timers = self.metrics, self.replicas.delayed, self.groups.timers
+        folders = sorted(map(self._log_dir, self.logs.folders.all), key=_need)
         purgatories = delayed.produces, delayed.fetches, timers.rebalances, timers.heartbeats
         return feed.Broker(
             id=self.broker_id,
@@ -71,7 +73,8 @@ class BrokerStateSource(Struct):
             leaders=self._tally.leaders,
             under_replicated=self._tally.under_replicated,
             log_bytes=self._tally.log_bytes,
-            log_dir=self._log_dir(),
+            log_dir=folders[0],
+            other_log_dirs=tuple(folders[1:]),
             purgatory=feed.Purgatory(*(each.delayed for each in purgatories)),
             purgatory_expired=feed.Purgatory(*(each.expired for each in purgatories)),
             timing_wheels=_wheels({each.timer: None for each in purgatories}),
@@ -85,17 +88,18 @@ class BrokerStateSource(Struct):
             requests={name: _requests(api) for name, api in sorted(metrics.apis.items())},
         )
 
-    def _log_dir(self) -> feed.LogDir:
-        log_dir, headroom = self.logs.log_dir, self.logs.headroom
-        failure, full_in_ms = log_dir.failure, headroom.full_in_ms
+    def _log_dir(self, folder: DataFolder) -> feed.LogDir:
+        headroom = folder.headroom
+        failure, full_in_ms = folder.state.failure, headroom.full_in_ms
         gone = failure is not None
         return feed.LogDir(
-            path=log_dir.path,
+            path=folder.path,
             offline_since_ms=failure.at_ms if failure is not None else None,
             offline_why=str(failure) if failure is not None else None,
             free_bytes=headroom.space.free_bytes if headroom.space is not None and not gone else None,
             total_bytes=headroom.space.total_bytes if headroom.space is not None else None,
             full_in_s=None if full_in_ms is None or gone else round(full_in_ms / 1000),
+            logs=folder.lost if gone else self.logs.placing.count(folder.path),
         )
 
     def _controller_epoch(self) -> int | None:
@@ -116,6 +120,13 @@ class BrokerStateSource(Struct):
     def group(self, group: str) -> feed.Group | None:
         found = self.groups.group(group)
         return None if found is None or found.state is GroupState.DEAD else _group(found, *self.groups.runtime.tenure_for(group))
+
+
+def _need(folder: feed.LogDir) -> tuple[bool, float, float]:
+    """An offline folder first, then the one that is full soonest, then the one with the smallest part free."""
+    free, total = folder.free_bytes, folder.total_bytes
+    room = free / total if free is not None and total else 1.0
+    return folder.offline_since_ms is None, float("inf") if folder.full_in_s is None else folder.full_in_s, room
 
 
 def _wheels(timers: Iterable[Timer]) -> tuple[feed.Wheel, ...]:

@@ -47,7 +47,7 @@ def test_a_name_gives_an_attribute_and_its_text_the_typed_value() -> None:
         ({"log.cleanup.policy": "shred"}, "compact"),
         ({"listeners": "127.0.0.1:9092"}, "listeners"),
         ({"listeners": "SSL://127.0.0.1:9092"}, "SSL"),
-        ({"log.dirs": "/a,/b"}, "log.dirs"),
+        ({"log.dirs": "/a,/b,/a"}, "log.dirs"),
         ({"replica.fetch.wait.max.ms": "40000", "replica.socket.timeout.ms": "40000"}, "replica.lag.time.max.ms"),
         ({"replica.fetch.wait.max.ms": "200", "replica.socket.timeout.ms": "199"}, "replica.socket.timeout.ms"),
         ({"broker.id": "1001"}, "reserved.broker.max.id"),

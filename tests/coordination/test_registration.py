@@ -135,7 +135,7 @@ async def test_registers_again_after_its_session_expired() -> None:
     broker = await process(world, FolderDisk())
     registration = Registration(
         broker.node,
-        "/data",
+        ["/data"],
         lambda: BrokerInfo(3, (Endpoint("PLAINTEXT", "h", 1),), None, -1),
         session_timeout_ms=SESSION_TIMEOUT_MS,
         on_registered=told.append,

@@ -84,7 +84,7 @@ def test_leaders_move_and_a_restart_brings_the_folder_back(strike: Callable[[Sim
         cluster.until(lambda: settled(cluster, victim), 20_000)
         cluster.produce_until_acked("t", "after")
         broker = cluster.brokers[victim]
-        assert broker.services.logs.log_dir.failure is not None
+        assert broker.services.logs.folders.all[0].state.failure is not None
         assert [info.broker_id for info in cluster.brokers[victim % 3 + 1].services.metadata.live_brokers()] == [1, 2, 3], (
             "it stays registered"
         )
@@ -97,7 +97,7 @@ def test_leaders_move_and_a_restart_brings_the_folder_back(strike: Callable[[Sim
 
         disk.heal()
         cluster.world.run_for(10_000)
-        assert broker.services.logs.log_dir.failure is not None, "space that comes back is not enough"
+        assert broker.services.logs.folders.all[0].state.failure is not None, "space that comes back is not enough"
         cluster.stop(victim)
         assert "/data/.kafka_cleanshutdown" not in disk.state.files
         cluster.start(victim)

@@ -51,7 +51,7 @@ def test_it_has_itself_asked_again(replicas: int) -> None:
         disk.no_handles.append("/data/t-")
         create_on(cluster, [victim, victim % 3 + 1, (victim + 1) % 3 + 1][:replicas])
         cluster.until(lambda: victim in offline_replicas(cluster))
-        assert cluster.brokers[victim].services.logs.log_dir.failure is None
+        assert cluster.brokers[victim].services.logs.folders.all[0].state.failure is None
         cluster.world.run_for(20_000)
         assert victim in offline_replicas(cluster)
         disk.heal()

@@ -91,7 +91,7 @@ class Ledger:
     def _ask(self, tp: TopicPartition, broker_id: int, broker: Broker) -> None:
         logs, ledger = broker.services.logs, self._committed.get(tp, [])
         log = logs.get(tp)
-        if logs.log_dir.failure is not None or (log is not None and log.health.closed):
+        if logs.folders.offline or (log is not None and log.health.closed):
             return
         if log is None:
             if ledger:

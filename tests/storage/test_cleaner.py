@@ -39,7 +39,7 @@ class Cleaning:
         self.world = world
         self.log = log
         self.folder = DataFolder(world.node, "/data")
-        self.cleaner = LogCleaner(world.node, world.holder, lambda: [self.log], self.folder)
+        self.cleaner = LogCleaner(world.node, world.holder, lambda: [self.log], [self.folder])
 
     def put(self, *pairs: tuple[str, str | None], **fields: Any) -> None:
         records = [Record(n, START_MS, key.encode(), None if value is None else value.encode(), ()) for n, (key, value) in enumerate(pairs)]
@@ -353,7 +353,7 @@ async def test_the_dirtiest_log_comes_first() -> None:
     c.put(("a", "1"))
     c.close_segment()
     other = await PartitionLog.open(c.world.node, "/data/events-1", TopicPartition("events", 1), lambda: c.world.topic_config)
-    cleaner = LogCleaner(c.world.node, c.world.holder, lambda: [other, c.log], c.folder)
+    cleaner = LogCleaner(c.world.node, c.world.holder, lambda: [other, c.log], [c.folder])
     chosen = cleaner.choose({})
     assert chosen is not None and chosen[0] is c.log
     assert cleaner.choose({PARTITION: chosen[1]}) is None
@@ -439,7 +439,7 @@ async def test_which_of_several_logs_is_compacted_first() -> None:
             if number % 2:
                 log.roll(START_MS)
         log.update_high_watermark(log.log_end_offset)
-    cleaner = LogCleaner(c.world.node, c.world.holder, lambda: logs, c.folder)
+    cleaner = LogCleaner(c.world.node, c.world.holder, lambda: logs, [c.folder])
     cleaner.cleaned.update({clean.topic_partition: 4, overdue.topic_partition: 2})
     order = []
     while (chosen := cleaner.choose({})) is not None:
@@ -452,7 +452,7 @@ async def test_the_checkpoint_forgets_logs_that_are_gone() -> None:
     c = await cleaning()
     c.cleaner.cleaned.update({PARTITION: 0, TopicPartition("gone", 0): 7})
     await c.cleaner.checkpoint()
-    assert LogCleaner(c.world.node, c.world.holder, list, c.folder).cleaned == {PARTITION: 0}
+    assert LogCleaner(c.world.node, c.world.holder, list, [c.folder]).cleaned == {PARTITION: 0}
 
 
 async def test_a_cut_into_a_segment_throws_its_compaction_away(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -492,7 +492,7 @@ async def test_a_topic_made_anew_is_compacted_whatever_its_predecessor_was() -> 
     world = World(**COMPACT)
     c = Cleaning(world, await world.open())
     logs = [c.log]
-    c.cleaner = LogCleaner(world.node, world.holder, lambda: logs, c.folder)
+    c.cleaner = LogCleaner(world.node, world.holder, lambda: logs, [c.folder])
     for number in range(20):
         c.put(("k", f"v{number}"))
     c.close_segment()

@@ -49,11 +49,11 @@ async def test_a_running_broker_measures_its_folder() -> None:
     await logs.start()
     world.disk.room = (5_000, 10_000)
     await world.spawn.settle()
-    assert logs.headroom.space == Space(5_000, 10_000)
+    assert logs.folders.all[0].headroom.space == Space(5_000, 10_000)
     world.disk.room = (4_000, 10_000)
     await world.clock.advance(SAMPLE_MS)
     await world.spawn.settle()
-    assert logs.headroom.space == Space(4_000, 10_000)
+    assert logs.folders.all[0].headroom.space == Space(4_000, 10_000)
     await logs.shutdown()
     await world.spawn.stop()
 

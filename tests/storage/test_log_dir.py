@@ -31,8 +31,12 @@ class Logs:
     async def start(self) -> tuple[PartitionLog, PartitionLog]:
         await self.manager.start()
         made = await self.manager.get_or_create(A), await self.manager.get_or_create(B)
-        await self.manager.checkpoint_all()
+        await self.checkpoint()
         return made
+
+    async def checkpoint(self) -> None:
+        for folder in self.manager.folders.all:
+            await self.manager.upkeep.checkpoint(folder)
 
     async def stop(self) -> None:
         await self.manager.shutdown()
@@ -53,7 +57,7 @@ async def test_an_error_in_one_log_takes_all_offline_and_keeps_what_is_known() -
     append(a)
     append(b)
     a.update_high_watermark(1)
-    await logs.manager.checkpoint_all()
+    await logs.checkpoint()
     before = {path: bytes(data) for path, data in logs.world.disk.files.items() if path.count("/") == 2 and path.endswith("checkpoint")}
     logs.world.disk.fail["append"] = errno.EIO
     with pytest.raises(KafkaError) as refused:

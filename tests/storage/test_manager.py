@@ -35,6 +35,11 @@ async def running(world: World, **settings: str) -> LogManager:
     return logs
 
 
+async def checkpoint(logs: LogManager) -> None:
+    for folder in logs.folders.all:
+        await logs.upkeep.checkpoint(folder)
+
+
 async def stop(world: World, logs: LogManager, *, clean: bool = True) -> World:
     if clean:
         await logs.shutdown()
@@ -60,7 +65,7 @@ async def test_logs_come_back_after_a_clean_stop() -> None:
     assert [each.topic_partition for each in again.all()] == [A, B]
     opened = again.get(A)
     assert opened is not None
-    assert (opened.topic_id, all_bytes(opened), opened.high_watermark, again.checkpointed_hw(A)) == (TOPIC_ID, data, 2, 2)
+    assert (opened.topic_id, all_bytes(opened), opened.high_watermark) == (TOPIC_ID, data, 2)
     assert opened.recovery.point == 3
     await stop(next_world, again)
 
@@ -111,14 +116,14 @@ async def test_checkpoint_files() -> None:
     log.update_high_watermark(4)
     log.advance_log_start(2)
     await log.recovery.flush()
-    await logs.checkpoint_all()
+    await checkpoint(logs)
     files = world.disk.files
     assert bytes(files["/data/recovery-point-offset-checkpoint"]) == b"0\n2\na 0 5\nb 3 0\n"
     assert bytes(files["/data/replication-offset-checkpoint"]) == b"0\n2\na 0 4\nb 3 0\n"
     assert bytes(files["/data/log-start-offset-checkpoint"]) == b"0\n1\na 0 2\n"
     assert bytes(files["/data/meta.properties"]) == b"#\ncluster.id=c1\nversion=0\nbroker.id=1\n"
     steps = len(world.disk.steps)
-    await logs.checkpoint_all()
+    await checkpoint(logs)
     assert len(world.disk.steps) == steps
     next_world = await stop(world, logs, clean=False)
     again = await running(next_world)
@@ -148,7 +153,7 @@ async def test_deletion_is_at_once_for_readers_and_later_for_files() -> None:
     log.append_as_leader(batch(5), 0, AppendOrigin.CLIENT, START_MS)
     log.update_high_watermark(5)
     log.advance_log_start(3)
-    await logs.checkpoint_all()
+    await checkpoint(logs)
     await logs.delete(A)
     assert logs.get(A) is None
     with pytest.raises(KafkaError, match="closed"):
@@ -172,7 +177,7 @@ async def test_logs_deleted_together_are_checkpointed_together(monkeypatch: pyte
     many = [TopicPartition("many", number) for number in range(30)]
     for tp in [A, *many]:
         await logs.get_or_create(tp)
-    await logs.checkpoint_all()
+    await checkpoint(logs)
     written: list[bytes] = []
     write = world.disk.write_atomic
 
@@ -197,7 +202,7 @@ async def test_a_log_that_cannot_be_deleted_keeps_no_other_from_it(monkeypatch: 
     logs = await running(world)
     for tp in (A, B):
         await logs.get_or_create(tp)
-    await logs.checkpoint_all()
+    await checkpoint(logs)
     rename = world.disk.rename
 
     def refused(path: str, to: str) -> None:
@@ -292,7 +297,7 @@ async def test_truncations_reach_the_recovery_checkpoint() -> None:
     log.append_as_leader(batch(5), 0, AppendOrigin.CLIENT, START_MS)
     log.append_as_leader(batch(5), 0, AppendOrigin.CLIENT, START_MS)
     await log.recovery.flush()
-    await logs.checkpoint_all()
+    await checkpoint(logs)
     await log.truncate_to(5)
     assert bytes(world.disk.files["/data/recovery-point-offset-checkpoint"]) == b"0\n1\na 0 5\n"
     await stop(world, logs)
@@ -384,14 +389,14 @@ async def test_a_deletion_takes_logs_out_of_the_checkpoints_and_asks_nobody_abou
         log = await logs.get_or_create(partition, TOPIC_ID)
         log.append_as_leader(batch(3), 0, AppendOrigin.CLIENT, START_MS)
         log.update_high_watermark(2)
-    await logs.checkpoint_all()
+    await checkpoint(logs)
     kept = logs.get(B)
     assert kept is not None
     kept.update_high_watermark(3)
     await logs.delete(A)
     assert DataFolder(world.node, "/data").read_checkpoint(REPLICATION_CHECKPOINT) == {B: 2}, "as it was written last"
     assert DataFolder(world.node, "/data").read_checkpoint(RECOVERY_POINT_CHECKPOINT).keys() == {B}
-    await logs.checkpoint_all()
+    await checkpoint(logs)
     assert DataFolder(world.node, "/data").read_checkpoint(REPLICATION_CHECKPOINT) == {B: 3}
     await stop(world, logs)
 

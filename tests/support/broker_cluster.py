@@ -46,6 +46,8 @@ class BrokerCluster:
         self.ids = tuple(range(1, brokers + 1))
         self.brokers: dict[int, Broker] = {}
         self.failures: list[Exception] = []
+        self.unusable: dict[int, dict[str, OSError]] = {}
+        """Data folders that a broker cannot lock at its next start, and why."""
         self.world.add("client", start=True)
         for broker_id in self.ids:
             self.world.add(f"b{broker_id}", self._main(broker_id))
@@ -64,7 +66,8 @@ class BrokerCluster:
             node.disk.make_dirs("/data")
             listeners = f"PLAINTEXT://b{broker_id}:{PORT}"
             config = BrokerConfig.load({"broker.id": str(broker_id), "listeners": listeners, **self.settings})
-            broker = Broker(node, config, flaws=self.flaws, on_failure=self.failures.append)
+            unusable = self.unusable.get(broker_id, {})
+            broker = Broker(node, config, flaws=self.flaws, unusable=unusable, on_failure=self.failures.append)
             await broker.start()
             self.brokers[broker_id] = broker
 

@@ -200,7 +200,7 @@ class Broker:
         info = BrokerInfo(broker_id, (Endpoint("PLAINTEXT", "127.0.0.1", 9000 + broker_id),), rack, -1)
         self.registration = Registration(
             self.node,
-            "/data",
+            ["/data"],
             lambda: info,
             session_timeout_ms=SESSION_TIMEOUT_MS,
             on_registered=lambda _: self.controller.session_renewed(),

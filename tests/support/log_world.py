@@ -175,6 +175,10 @@ class MemoryDisk:
         else:
             self.files[target] = self.files.pop(source)
 
+    async def sync_folder(self, path: str) -> None:
+        await asyncio.sleep(0)
+        self.step("sync_folder", path)
+
     def remove_now(self, path: str) -> None:
         self.step("remove", path)
         del self.files[path]

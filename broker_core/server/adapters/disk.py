@@ -192,6 +192,9 @@ class RealDisk:
     def rename(self, source: str, target: str) -> None:
         os.replace(_checked(source), _checked(target))
 
+    async def sync_folder(self, path: str) -> None:
+        await self._pool.run(_fsync_folder, _checked(path))
+
     def remove_now(self, path: str) -> None:
         os.unlink(_checked(path))
 

@@ -6,13 +6,16 @@
     <base>.*.deleted    the old segments, on their way out
 
 A restart drops `.cleaned` files and completes `.swap` ones (recovery.py). If the log is cut or loses segments meanwhile, the
-work is thrown away: the exchange itself happens in one go, and only while all old segments are still in the log.
+work is thrown away: the exchange itself happens in one go, and only while all old segments are still in the log. A log that moves to
+another data folder is left alone until it is there: its copy must not be half of what was before a compaction and half of what came out.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 from broker_core.config import ConfigHolder
 from broker_core.errors import CorruptData, KafkaError
@@ -36,31 +39,51 @@ from broker_core.storage.validation.prepared_append import control_marker, span_
 logger = logging.getLogger(__name__)
 
 
+class CompactionStopped(Exception):
+    """The log is to be left alone from now on."""
+
+
 class LogCleaner:
-    """Compacts one log at a time; `cleaned` are the offsets up to which logs are known to be compacted."""
+    """Compacts one log at a time; `cleaned` are the offsets up to which logs are known to be compacted, `folders` where they are kept."""
 
     def __init__(
         self,
         node: Node,
         config: ConfigHolder,
         logs: Callable[[], list[PartitionLog]],
-        folder: DataFolder,
-        report: Callable[[str, OSError], None] = lambda what, error: None,
+        folders: Sequence[DataFolder],
     ) -> None:
         self._node = node
         self._config = config
         self._logs = logs
-        self._folder = folder
-        self._report = report
+        self._folders = folders
         self._throttle = Throttle(node.clock, lambda: config.current.log_cleaner_io_max_bytes_per_second)
         self._cleaned: dict[TopicPartition, int] | None = None
         self._failed: dict[TopicPartition, str] = {}
+        self._paused: dict[TopicPartition, None] = {}
+        self._at: TopicPartition | None = None
+        self._left = asyncio.Event()
 
     @property
     def cleaned(self) -> dict[TopicPartition, int]:
         if self._cleaned is None:
-            self._cleaned = self._folder.read_checkpoint(names.CLEANER_CHECKPOINT)
+            self._cleaned = {}
+            where = {log.topic_partition: log.data_folder for log in self._logs()}
+            for folder in self._folders:
+                if not folder.abandoned:
+                    found = folder.read_checkpoint(names.CLEANER_CHECKPOINT)
+                    self._cleaned.update({tp: offset for tp, offset in found.items() if where.get(tp, folder.path) == folder.path})
         return self._cleaned
+
+    async def pause(self, tp: TopicPartition) -> None:
+        """Leaves the log alone from now on; when it returns, no compaction of it is under way."""
+        self._paused[tp] = None
+        while self._at == tp:
+            self._left.clear()
+            await self._left.wait()
+
+    def resume(self, tp: TopicPartition) -> None:
+        self._paused.pop(tp, None)
 
     async def clean_all(self) -> None:
         """Compacts the dirtiest log, then the next, until none needs it.
@@ -71,22 +94,29 @@ class LogCleaner:
         while (chosen := self.choose(stuck)) is not None:
             log, found = chosen
             stuck[log.topic_partition] = found
+            self._at = log.topic_partition
             try:
                 await self.clean(log, found)
+            except CompactionStopped:
+                logger.info("compaction stopped, the log moves", extra={"partition": str(log.topic_partition)})
             except (CorruptData, KafkaError, OSError) as error:
                 logger.error("compaction failed", extra={"partition": str(log.topic_partition), "error": str(error)})
                 if isinstance(error, OSError):
-                    self._report(f"compaction of {log.topic_partition}", error)
+                    log.health.on_io_error(f"compaction of {log.topic_partition}", error)
                 if isinstance(error, CorruptData):
                     self._failed[log.topic_partition] = str(error)
+            finally:
+                self._at = None
+                self._left.set()
 
     def choose(self, tried: Mapping[TopicPartition, CleanRange]) -> tuple[PartitionLog, CleanRange] | None:
         """The log with the largest dirty share (or one overdue), of those that want compaction and where a try would be news."""
         candidates = []
         for log in self._logs():
-            if "compact" in log.config.cleanup_policy and log.health.failure is None and log.topic_partition not in self._failed:
+            tp, sound = log.topic_partition, log.health.failure is None
+            if "compact" in log.config.cleanup_policy and sound and tp not in self._failed and tp not in self._paused:
                 found = self.range_of(log)
-                if found is not None and found != tried.get(log.topic_partition) and wants_cleaning(found, log.config):
+                if found is not None and found != tried.get(tp) and wants_cleaning(found, log.config):
                     candidates.append((log, found))
         return max(candidates, key=lambda each: (each[1].overdue, each[1].dirty_ratio), default=None)
 
@@ -121,32 +151,44 @@ class LogCleaner:
         )
         for group in groups(due, log.config.segment_bytes, lambda segment: log.segments.end_offset(segment, log.log_end_offset)):
             cleaned = await self._write_group(log, group, compactor, transactions, slices)
-            if log.recovery.truncations != truncations or not log.store.replace(group, cleaned):
+            paused = log.topic_partition in self._paused
+            if paused or log.recovery.truncations != truncations or not log.store.replace(group, cleaned):
                 await cleaned.remove()
                 return
         logger.info("log compacted", extra={"partition": str(log.topic_partition), "up_to": offsets.next_offset, "keys": len(offsets)})
         self.cleaned[log.topic_partition] = offsets.next_offset
-        await self.checkpoint()
+        await self._checkpoint_of(log)
 
-    async def checkpoint(self) -> None:
-        """Also forgets the logs that are gone: a topic made anew starts with nothing."""
-        known = {log.topic_partition for log in self._logs()}
-        self._cleaned = {partition: offset for partition, offset in sorted(self.cleaned.items()) if partition in known}
-        self._failed = {partition: why for partition, why in self._failed.items() if partition in known}
-        await self._folder.write_checkpoint(names.CLEANER_CHECKPOINT, lambda: list(self.cleaned.items()))
+    async def checkpoint(self, only: DataFolder | None = None) -> None:
+        """Of all folders or of one. Also forgets the logs that are gone: a topic made anew starts with nothing."""
+        where = {log.topic_partition: log.data_folder for log in self._logs()}
+        self._cleaned = {partition: offset for partition, offset in sorted(self.cleaned.items()) if partition in where}
+        self._failed = {partition: why for partition, why in self._failed.items() if partition in where}
+        for folder in self._folders if only is None else (only,):
+            inside = [(partition, offset) for partition, offset in self._cleaned.items() if where[partition] == folder.path]
+            await folder.write_checkpoint(names.CLEANER_CHECKPOINT, partial(list, inside))
 
-    async def forget(self, gone: Collection[TopicPartition]) -> None:
-        """These logs were deleted."""
+    async def _checkpoint_of(self, log: PartitionLog) -> None:
+        for folder in self._folders:
+            if folder.path == log.data_folder:
+                await self.checkpoint(folder)
+
+    async def forget(self, gone: Collection[TopicPartition], folder: DataFolder) -> None:
+        """These logs are no longer in the folder."""
         for partition in gone:
             self._failed.pop(partition, None)
         if any(partition in self.cleaned for partition in gone):
-            await self.checkpoint()
+            await self.checkpoint(folder)
 
     async def forget_beyond(self, log: PartitionLog) -> None:
         """After a cut: what takes the place of the records that are gone is dirty."""
         if self.cleaned.get(log.topic_partition, 0) > log.log_end_offset:
             self.cleaned[log.topic_partition] = log.log_end_offset
-            await self.checkpoint()
+            await self._checkpoint_of(log)
+
+    def _stop_if_paused(self, log: PartitionLog) -> None:
+        if log.topic_partition in self._paused:
+            raise CompactionStopped
 
     async def _build_map(self, log: PartitionLog, found: CleanRange, transactions: CleanedTransactions, slices: Slices) -> OffsetMap:
         """The latest offset of each key in the dirty part, as far as memory allows."""
@@ -155,6 +197,7 @@ class LogCleaner:
         offsets = OffsetMap(room, found.first_dirty)
         for segment in log.segments.from_offset(found.first_dirty):
             async for batch in _batches(segment, slices):
+                self._stop_if_paused(log)
                 await self._throttle.spent(len(batch.data))
                 header = batch.header
                 if header.last_offset < found.first_dirty:
@@ -175,6 +218,7 @@ class LogCleaner:
         try:
             for segment in group:
                 async for batch in _batches(segment, slices):
+                    self._stop_if_paused(log)
                     kept = await in_slices(self._node, _replacing(batch, compactor))
                     await self._throttle.spent(len(batch.data) + len(kept or b""))
                     self._write(batch.header, kept, target, transactions, log.config.index_interval_bytes)

@@ -1,4 +1,4 @@
-"""A broker's data folder as a whole: whose it is, how it was left, and the checkpoints of all its logs."""
+"""One of a broker's data folders as a whole: whose it is, how it was left, whether it serves, and the checkpoints of all its logs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from broker_core.storage.folder.checkpoints import (
     encode_meta_properties,
     encode_offsets,
 )
+from broker_core.storage.folder.headroom import Headroom
+from broker_core.storage.folder.log_dir import LogDir
 from broker_core.storage.slices import Slices, in_slices
 
 logger = logging.getLogger(__name__)
@@ -32,11 +34,18 @@ class DataFolder:
         self._node = node
         self._disk = node.disk
         self.path = path
-        self.abandoned = False
-        """Offline: what is known of the logs is not to be written over any more."""
+        self.state = LogDir(path, node.clock)
+        self.headroom = Headroom()
+        self.lost: int | None = None
+        """How many logs it had when it went offline; None where it was at the start."""
         self._writing = asyncio.Lock()
         """One checkpoint at a time: whoever asks returns when the offsets as they were at its turn are on disk, never older ones."""
         self._written: dict[str, Mapping[TopicPartition, int]] = {}
+
+    @property
+    def abandoned(self) -> bool:
+        """Offline: what is known of the logs is not to be written over any more."""
+        return self.state.failure is not None
 
     async def claim(self, broker_id: int, cluster_id: str) -> None:
         """Makes the folder this broker's; `ConfigError` when it is another broker's, cluster's or format's."""

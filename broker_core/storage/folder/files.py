@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from broker_core.seams import Disk, DiskFile, Node
 from broker_core.storage.folder.log_dir import HANDLES_AT_FAULT
@@ -80,6 +81,11 @@ class FilePool:
         for path in sorted(self._by_folder.get(directory, ())):
             self.forget(path)
 
+    def forget_below(self, directory: str) -> None:
+        """Every handle of a file in the folders of a folder."""
+        for folder in [folder for folder in self._by_folder if folder.startswith(f"{directory}/")]:
+            self.forget_folder(folder)
+
     def rename(self, source: str, target: str) -> None:
         self.forget(source)
         self.forget(target)
@@ -94,8 +100,8 @@ def _folder_of(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-class LogFolder(NamedTuple):
-    """Where one log lives, and what its parts reach the disk and the clock through."""
+class LogFolder(Struct):
+    """Where one log lives, and what its parts reach the disk and the clock through. `path` changes when the log's folder is renamed."""
 
     node: Node
     pool: FilePool

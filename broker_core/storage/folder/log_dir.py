@@ -1,12 +1,12 @@
-"""Whether the data folder serves: online until the first I/O error, then offline until the broker is started again.
+"""Whether a data folder serves: online until the first I/O error, then offline until the broker is started again.
 
 Apache Kafka's LogDirFailureChannel. Where one write failed nobody knows what the next one does, and a leader that can
 neither append nor flush must not keep its partitions: the folder goes offline as a whole, all its replicas answer
 KAFKA_STORAGE_ERROR, and the controller, told by `/log_dir_event_notification`, elects others. Space that comes back
 does not bring the folder back: the start that does also checks what the failure left.
 
-With one folder per broker Kafka ends the process here. This one stays registered: its leaders move at once instead of after
-a session timeout, and it can say what happened; it goes on serving metadata, and as controller.
+The replicas in a broker's other folders go on. With its last folder Kafka ends the process. This one stays registered: its leaders move
+at once instead of after a session timeout, and it can say what happened; it goes on serving metadata, and as controller.
 """
 
 from __future__ import annotations
@@ -58,13 +58,16 @@ class LogDir:
 
     def report(self, what: str, error: OSError) -> None:
         """An I/O error in the folder; the first that is the disk's fault takes it offline."""
-        if self.failure is not None or error.errno in HANDLES_AT_FAULT | NAME_AT_FAULT:
-            return
+        if self.failure is None and error.errno not in HANDLES_AT_FAULT | NAME_AT_FAULT:
+            self.on_offline(self.fail(what, error))
+
+    def fail(self, what: str, error: OSError) -> LogDirFailure:
+        """Takes the folder offline, whatever kind of error it is; nobody is told: at a start there is nothing to take away."""
         self.failure = LogDirFailure(self._clock.now_ms(), what, str(error))
         logger.critical(
             "the data folder is offline until this broker is restarted", extra={"folder": self.path, "what": what, "error": str(error)}
         )
-        self.on_offline(self.failure)
+        return self.failure
 
     def check(self) -> None:
         """`KafkaError` KAFKA_STORAGE_ERROR when the folder is offline."""

@@ -6,6 +6,7 @@
         00000000000000170410.txnindex        aborted transactions, only where there are some
         00000000000000170410.snapshot        producer state before offset 170410
         leader-epoch-checkpoint  partition.metadata
+    <topic>-<partition>.<32 hex digits>-future/   the same replica's log to be, while it moves here from another data folder
     <topic>-<partition>.<32 hex digits>-delete/   deleted, to be removed
 
 Suffixes on a segment's files: `.deleted` (to be removed), `.cleaned` (not in the log yet: a compaction's unfinished output),
@@ -29,6 +30,9 @@ DELETED = ".deleted"
 CLEANED = ".cleaned"
 SWAP = ".swap"
 DELETED_FOLDER = "-delete"
+FUTURE_FOLDER = "-future"
+NAME_CHARS_MAX = 255
+"""Of a folder: what file systems take."""
 
 EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
@@ -40,6 +44,7 @@ REPLICATION_CHECKPOINT = "replication-offset-checkpoint"
 CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 
 _FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>[0-9]{1,10})")
+_FUTURE = re.compile(_FOLDER.pattern + r"\.[^.]+-future")
 _FILE = re.compile(r"(?P<offset>[0-9]{20})(?P<kind>\.(?:log|index|timeindex|txnindex|snapshot))(?P<suffix>\.(?:deleted|cleaned|swap))?")
 
 
@@ -65,7 +70,18 @@ def parse_folder(name: str) -> TopicPartition | None:
     return TopicPartition(match["topic"], int(match["partition"])) if match else None
 
 
+def future_folder_name(topic_partition: TopicPartition, unique: bytes) -> str:
+    """The name of a log that is to take its partition's place; it may be longer than `NAME_CHARS_MAX`."""
+    return f"{folder_name(topic_partition)}.{unique.hex()}{FUTURE_FOLDER}"
+
+
+def parse_future_folder(name: str) -> TopicPartition | None:
+    """The partition whose future log a folder holds, None for any other folder."""
+    match = _FUTURE.fullmatch(name)
+    return TopicPartition(match["topic"], int(match["partition"])) if match else None
+
+
 def deleted_folder_name(topic_partition: TopicPartition, unique: bytes) -> str:
     """The name a deleted log's folder gets: at most 255 characters, so a long topic is cut."""
     tail = f"-{topic_partition.partition}.{unique.hex()}{DELETED_FOLDER}"
-    return topic_partition.topic[: 255 - len(tail)] + tail
+    return topic_partition.topic[: NAME_CHARS_MAX - len(tail)] + tail

@@ -49,4 +49,4 @@ class Removals:
             await self._node.disk.remove_tree(folder)
         except OSError as error:
             logger.error("a deleted log's folder cannot be removed", extra={"folder": folder, "error": str(error)})
-            self._report(f"removal of {folder}", error)
+            self._report(folder, error)

@@ -262,6 +262,14 @@ class Segment:
                 self._pool.rename(index.path, self._path(kind))
             index.path = self._path(kind)
 
+    def moved_to(self, directory: str) -> None:
+        """The folder was renamed, the files in it are the same."""
+        self.directory = directory
+        self.path = self._path(names.LOG)
+        self.offset_index.path = self._path(names.OFFSET_INDEX)
+        self.time_index.path = self._path(names.TIME_INDEX)
+        self.txn_index.path = self._path(names.TXN_INDEX)
+
     async def remove(self) -> None:
         """Unlinks the files; what a response still sends stays readable."""
         for path in (self.path, self.offset_index.path, self.time_index.path, self.txn_index.path):

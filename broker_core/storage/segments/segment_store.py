@@ -125,6 +125,11 @@ class SegmentStore:
                 if self.has_all([segment]):
                     raise
 
+    def moved_to(self, directory: str) -> None:
+        """The log's folder was renamed."""
+        for segment in self.segments:
+            segment.moved_to(directory)
+
     def ages(self, log_end_offset: int) -> list[SegmentAge]:
         return [
             SegmentAge(segment.size_bytes, segment.largest_timestamp, self.segments.end_offset(segment, log_end_offset))

@@ -205,6 +205,11 @@ class SimDisk:
             del self.state.folders[path]
             self.state.folders[target + path[len(source) :]] = None
 
+    async def sync_folder(self, path: str) -> None:
+        """Names are durable already; what a failing disk says of them is told here."""
+        self.check_write(path, 0)
+        await self._blocking_call()
+
     def remove_now(self, path: str) -> None:
         self._inode(path)
         del self.state.files[path]
