@@ -92,7 +92,8 @@ def if_stopped(snapshot: Snapshot, broker: Broker) -> Stopped:
 
 
 def _serves(broker: Broker) -> bool:
-    return broker.state == "online" and not (broker.log_dir and broker.log_dir.state == "folder_offline")
+    folders = [*([broker.log_dir] if broker.log_dir else ()), *broker.other_log_dirs]
+    return broker.state == "online" and (not folders or any(folder.state != "folder_offline" for folder in folders))
 
 
 def _read(snapshot: Snapshot, places: list[Place]) -> Iterator[Partition]:

@@ -147,6 +147,9 @@ class Broker(Struct, frozen=True, kw_only=True, gc=False):
     feed: Age
     since_ms: Count
     at_ms: int
+    other_log_dirs: Annotated[
+        tuple[LogDir, ...], Meta(description="its other data folders, where it has several: log_dir is the one that is worst off")
+    ] = ()
     own_settings: Annotated[
         dict[str, str] | None,
         Meta(description="set for it, or for all brokers, while they run; secrets hidden, long values cut; null where not known"),

@@ -331,7 +331,7 @@ class LogManager:
                     await folder.forget(name, gone)
                 await self.cleaner.forget(retired, folder)
             except OSError as error:
-                folder.state.report("checkpoints", error)
+                folder.state.report_own("checkpoints", error)
                 raise
             for partition in retired:
                 gone.pop(partition, None)

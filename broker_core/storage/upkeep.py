@@ -84,7 +84,7 @@ class Upkeep:
             await self._checkpoints.high_watermarks(folder)
             await self._cleaner.checkpoint(folder)
         except OSError as error:
-            folder.state.report("checkpoints", error)
+            folder.state.report_own("checkpoints", error)
             raise
 
     async def _repeat(self, name: str, interval_ms: Callable[[], int], action: Callable[[], Awaitable[None]], first_ms: int | None) -> None:
@@ -104,7 +104,7 @@ class Upkeep:
                     await action(folder)
                 except OSError as error:
                     logger.error("background work failed", extra={"work": name, "folder": folder.path, "error": str(error)})
-                    folder.state.report(name, error)
+                    folder.state.report_own(name, error)
 
         return run
 

@@ -1,4 +1,4 @@
-"""A broker's data folder: offline, filling up or low on room, and what to do about it. Pure.
+"""A broker's data folders: offline, filling up or low on room, and what to do about it. Pure.
 
 Rules, the first that applies:
 1. The folder is offline after an I/O error: bad, since its replicas serve nothing; warn where it is known to hold none.
@@ -41,38 +41,40 @@ class Finding(NamedTuple):
     pieces: tuple[Piece, ...] = ()
 
 
-def finding(broker: int, folder: feed.LogDir, replicas: int | None = None) -> Finding:
-    """Of one broker's folder, which holds so many replicas; unknown room is not judged."""
+def finding(broker: int, folder: feed.LogDir, replicas: int | None = None, *, of_several: bool = False) -> Finding:
+    """Of a broker's folder, which holds so many replicas; unknown room is not judged. One of several is named."""
+    name = f" {folder.path}" if of_several else ""
     if folder.offline_since_ms is not None:
-        return Finding(OFFLINE, "warn" if replicas == 0 else "bad", _offline(broker, folder.offline_since_ms, folder.offline_why, replicas))
+        words = _offline(broker, folder.offline_since_ms, folder.offline_why, replicas)
+        return Finding(OFFLINE, "warn" if replicas == 0 else "bad", (said(f"The data folder{name} of "), *words))
     free, total, full_in_s = folder.free_bytes, folder.total_bytes, folder.full_in_s
     if free is None or not total:
         return Finding(SERVES, "ok")
     room = f"{size(free)} of {size(total)} free"
     if full_in_s is not None and full_in_s < FULL_NOTICE_S:
         level: Level = "bad" if full_in_s < FULL_BAD_S else "warn" if full_in_s < FULL_WARN_S else "notice"
-        return Finding(FILLING, level, _disk(broker, f"is full in about {duration(full_in_s)} at the present rate ({room})."))
+        return Finding(FILLING, level, _disk(broker, name, f"is full in about {duration(full_in_s)} at the present rate ({room})."))
     if free < FREE_WARN_SHARE * total:
         level = "bad" if free < FREE_BAD_SHARE * total else "warn"
-        return Finding(LOW, level, _disk(broker, f"is nearly full ({room})."))
+        return Finding(LOW, level, _disk(broker, name, f"is nearly full ({room})."))
     return Finding(SERVES, "ok")
 
 
-def judged(broker: int, folder: feed.LogDir, replicas: int) -> LogDir:
+def judged(broker: int, folder: feed.LogDir, replicas: int | None, *, of_several: bool = False) -> LogDir:
     """The folder with what is to be said of it."""
-    found = finding(broker, folder, replicas)
+    found = finding(broker, folder, replicas, of_several=of_several)
     return LogDir(**asdict(folder), replicas=replicas, **found._asdict(), sentence=text_of(found.pieces))
 
 
-def _disk(broker: int, words: str) -> tuple[Piece, ...]:
-    return said("The disk of "), link(f"broker {broker}", "brokers"), said(f" {words}")
+def _disk(broker: int, name: str, words: str) -> tuple[Piece, ...]:
+    return said(f"The disk of data folder{name} of " if name else "The disk of "), link(f"broker {broker}", "brokers"), said(f" {words}")
 
 
 def _offline(broker: int, since_ms: int, why: str | None, replicas: int | None) -> tuple[Piece, ...]:
     since = datetime.fromtimestamp(since_ms / 1000, UTC).strftime("%d %b %H:%M:%S")
     held = "None of its replicas serves" if replicas is None else f"{counted(replicas, 'replica')} there {_serve(replicas)} nothing"
     words = f" is offline since {since} UTC ({why or 'an I/O error'}). {held}; make room or mend the disk, then restart broker {broker}."
-    return said("The data folder of "), link(f"broker {broker}", "brokers"), said(words)
+    return link(f"broker {broker}", "brokers"), said(words)
 
 
 def _serve(count: int) -> str:

@@ -61,6 +61,11 @@ class LogDir:
         if self.failure is None and error.errno not in HANDLES_AT_FAULT | NAME_AT_FAULT:
             self.on_offline(self.fail(what, error))
 
+    def report_own(self, what: str, error: OSError) -> None:
+        """An I/O error with one of the folder's own files, whose names are no partition's: a folder that is a file now is offline too."""
+        if self.failure is None and error.errno not in HANDLES_AT_FAULT:
+            self.on_offline(self.fail(what, error))
+
     def fail(self, what: str, error: OSError) -> LogDirFailure:
         """Takes the folder offline, whatever kind of error it is; nobody is told: at a start there is nothing to take away."""
         self.failure = LogDirFailure(self._clock.now_ms(), what, str(error))

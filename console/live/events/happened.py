@@ -29,15 +29,26 @@ class Happened(Event, frozen=True, gc=False):
 
 
 def folder_events(before: feed.Broker | None, after: feed.Broker, now_ms: int) -> list[Happened]:
-    """A broker's data folder went offline, or serves again after a restart; nothing for a broker heard for the first time."""
+    """A broker's data folders went offline, or serve again after a restart; nothing for a broker heard for the first time."""
     if before is None:
         return []
-    was, now = before.log_dir.offline_since_ms, after.log_dir.offline_since_ms
+    known = {folder.path: folder for folder in (before.log_dir, *before.other_log_dirs)}
+    several, found = bool(after.other_log_dirs), []
+    for folder in (after.log_dir, *after.other_log_dirs):
+        old = known.get(folder.path)
+        if old is not None:
+            found += _folder_event(after.id, old, folder, now_ms, of_several=several)
+    return found
+
+
+def _folder_event(broker: int, before: feed.LogDir, after: feed.LogDir, now_ms: int, *, of_several: bool) -> list[Happened]:
+    was, now = before.offline_since_ms, after.offline_since_ms
     if now is not None and was is None:
-        found = finding(after.id, after.log_dir)
-        return [Happened("log_dir_offline", found.level, text_of(found.pieces), now, broker_id=after.id)]
+        found = finding(broker, after, after.logs if of_several else None, of_several=of_several)
+        return [Happened("log_dir_offline", found.level, text_of(found.pieces), now, broker_id=broker)]
     if was is not None and now is None:
-        return [Happened("log_dir_online", "ok", f"The data folder of broker {after.id} serves again.", now_ms, broker_id=after.id)]
+        name = f" {after.path}" if of_several else ""
+        return [Happened("log_dir_online", "ok", f"The data folder{name} of broker {broker} serves again.", now_ms, broker_id=broker)]
     return []
 
 

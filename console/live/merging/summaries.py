@@ -65,7 +65,7 @@ def deletion(state: ClusterState, name: str) -> partitions.Deletion:
     """What the deletion of a topic waits for."""
     topic = state.topics.get(name)
     holders, alive, moving = topic.brokers() if topic else set(), state.alive(), topic is not None and topic.is_moving()
-    offline = sorted(broker for broker in holders & alive if (said := state.said.get(broker)) and said.log_dir.offline_since_ms is not None)
+    offline = sorted(broker for broker in holders & alive if (said := state.said.get(broker)) and _none_serves(said))
     dead = sorted(holders - alive)
     return partitions.Deletion(tuple(sorted([*dead, *offline])), moving, f"{name} {deletion_words(dead, moving=moving, offline=offline)}")
 
@@ -95,6 +95,7 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> live.Broker:
         loop_stalls=heard.loop_stalls if heard else None,
         produce_by_acks=said.produce_by_acks if said else None,
         log_dir=log_dir(state, broker),
+        other_log_dirs=_other_log_dirs(state, broker),
         leader_skew=_skew(state, broker, "leaders", alive) if online else None,
         replica_skew=_skew(state, broker, "replicas", alive) if online else None,
         feed=state.feeds.age(broker, now_ms),
@@ -112,7 +113,19 @@ def log_dir(state: ClusterState, broker: int) -> live.LogDir | None:
         return None
     said = state.said.get(broker)
     folder = said.log_dir if said else state.folders.get(broker)
+    if said and said.other_log_dirs:
+        return judged(broker, said.log_dir, said.log_dir.logs, of_several=True)
     return judged(broker, folder, state.counts.get("broker", broker, "replicas")) if folder else None
+
+
+def _other_log_dirs(state: ClusterState, broker: int) -> tuple[live.LogDir, ...]:
+    said = state.said.get(broker)
+    others = said.other_log_dirs if said and broker in state.alive() else ()
+    return tuple(judged(broker, folder, folder.logs, of_several=True) for folder in others)
+
+
+def _none_serves(said: feed.Broker) -> bool:
+    return all(folder.offline_since_ms is not None for folder in (said.log_dir, *said.other_log_dirs))
 
 
 def _rates(state: ClusterState, broker: int, said: feed.Broker | None) -> dict[str, Any]:
