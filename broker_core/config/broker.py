@@ -73,7 +73,6 @@ class BrokerConfig:
         _I,
         None,
         "Replicas that move between data folders at once; else as many as there are folders.",
-        low=1,
     )
 
     auto_create_topics_enable: bool = setting("auto.create.topics.enable", _B, True, "Create a topic that a client asks for.")
@@ -379,10 +378,7 @@ class BrokerConfig:
 
     def checked(self) -> BrokerConfig:
         """This, or `ConfigError` where settings contradict each other."""
-        if not self.log_dirs or not all(self.log_dirs):
-            raise ConfigError("log.dirs must name at least one folder")
-        if len(set(self.log_dirs)) != len(self.log_dirs):
-            raise ConfigError(f"log.dirs names a folder twice: {', '.join(self.log_dirs)}")
+        _check_log_dirs(self.log_dirs)
         if self.replica_fetch_wait_max_ms > self.replica_lag_time_max_ms:
             raise ConfigError(
                 "replica.fetch.wait.max.ms must not exceed replica.lag.time.max.ms, or replicas would leave the ISR while waiting"
@@ -494,3 +490,10 @@ def _shaped(attribute: str, value: Any) -> Any:
 
 
 BROKER_KEYS: dict[str, Key] = {f.metadata["key"].name: f.metadata["key"] for f in fields(BrokerConfig) if "key" in f.metadata}
+
+
+def _check_log_dirs(folders: tuple[str, ...]) -> None:
+    if not folders or not all(folders):
+        raise ConfigError("log.dirs must name at least one folder")
+    if len(set(folders)) != len(folders):
+        raise ConfigError(f"log.dirs names a folder twice: {', '.join(folders)}")

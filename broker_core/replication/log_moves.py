@@ -107,7 +107,8 @@ class LogMoves:
             self._start_next()
 
     def _start_next(self) -> None:
-        threads = self._config.static.num_replica_alter_log_dirs_threads or len(self._logs.folders.all)
+        wanted = self._config.static.num_replica_alter_log_dirs_threads
+        threads = len(self._logs.folders.all) if wanted is None else max(1, wanted)
         while self._waiting and len(self._tasks) < threads:
             tp = next(iter(self._waiting))
             move = self._waiting.pop(tp)
