@@ -206,6 +206,11 @@ class Exchange(Protocol):
         """The response without its size header, or None where none is due (acks=0); asked for once, when nothing is waited for any more."""
         ...
 
+    @property
+    def throttled_ms(self) -> int:
+        """How long nothing more is taken from the connection once the answer is asked for, which leaves at once: its client's quota."""
+        ...
+
     def sent(self, waited_ms: float, sending_ms: float) -> None:
         """The answer, if one was due, has left. One that failed is not told.
 
@@ -228,6 +233,14 @@ class FrameHandler(Protocol):
     def closed(self) -> None: ...
 
 
+class ConnectionThrottled(Exception):
+    """The connection is not taken, as too many come from there; it is closed after `rest_ms`, unread."""
+
+    def __init__(self, rest_ms: float) -> None:
+        super().__init__(f"too many connections: closed in {rest_ms} ms")
+        self.rest_ms = rest_ms
+
+
 class Peer(Struct, frozen=True):
     """Who is at the other end of an accepted connection."""
 
@@ -247,7 +260,7 @@ class Network(Protocol):
         ...
 
     async def listen(self, host: str, port: int, accept: Callable[[Peer], FrameHandler]) -> Listener:
-        """Port 0 asks for any free one; a taken port is an `OSError` that names it."""
+        """Port 0 asks for any free one; a taken port is an `OSError` that names it. `accept` may raise `ConnectionThrottled`."""
         ...
 
 

@@ -15,6 +15,7 @@ from broker_core.config import ConfigHolder, usable
 from broker_core.coordination.config_changes import ConfigChanges, read_overrides
 from broker_core.coordination.store import ConnectionLoss, SessionExpired
 from broker_core.errors import ConfigError
+from broker_core.quotas.entities import QUOTA_KINDS
 from broker_core.seams import Node
 
 log = logging.getLogger(__name__)
@@ -31,10 +32,15 @@ class ConfigWatcher:
         self._loaded_topics: set[str] = set()
         self._changes = ConfigChanges(node, self._changed)
         self._broker_listeners: list[Callable[[], None]] = []
+        self._quota_listeners: list[Callable[[str, Mapping[str, str]], None]] = []
 
     def on_broker_change(self, listener: Callable[[], None]) -> None:
         """Calls back after a dynamic setting of this broker has changed."""
         self._broker_listeners.append(listener)
+
+    def on_quota_change(self, listener: Callable[[str, Mapping[str, str]], None]) -> None:
+        """Calls back with the path of an entity below `/config` and all its limits when they are read, or may have changed."""
+        self._quota_listeners.append(listener)
 
     async def start(self) -> None:
         await self._changes.start()
@@ -77,7 +83,11 @@ class ConfigWatcher:
     def _changed(self, entity: str, overrides: Mapping[str, str]) -> None:
         kind, _, name = entity.partition("/")
         try:
-            self._set(kind, name, dict(overrides))
+            if kind in QUOTA_KINDS:
+                for listener in self._quota_listeners:
+                    listener(entity, overrides)
+            else:
+                self._set(kind, name, dict(overrides))
         except ConfigError as error:
             log.error("settings in ZooKeeper are refused", extra={"entity": entity, "error": str(error)})
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from broker_core.admin.config_entries import DynamicBrokerConfigs
 from broker_core.admin.config_watcher import ConfigWatcher
 from broker_core.admin.configs import ConfigAdmin
+from broker_core.admin.quotas import QuotaAdmin
 from broker_core.admin.scram import ScramAdmin
 from broker_core.admin.topics import CreatedTopic, NewTopic, TopicAdmin, in_session
 from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import CONSUMER_OFFSETS, NO_LEADER, TRANSACTION_STATE, TopicPartition
+from broker_core.quotas.mutation_quota import UNLIMITED, Mutations
 from broker_core.seams import Node
 
 if TYPE_CHECKING:
@@ -37,34 +39,42 @@ class AdminService:
         self.topics = TopicAdmin(node, config, metadata)
         self.configs = ConfigAdmin(node, config, metadata, dynamic, broker_id)
         self.scram = ScramAdmin(node, config)
+        self.quotas = QuotaAdmin(node, config)
         self.watcher = ConfigWatcher(node, config, dynamic, broker_id)
         metadata.on_change(self._metadata_changed)
         metadata.on_deletion(self._deleted)
 
-    async def create_topic(self, topic: NewTopic, *, validate_only: bool = False) -> CreatedTopic:
-        return await self._in_session(self.topics.create(topic, validate_only=validate_only), topic.name)
+    async def create_topic(self, topic: NewTopic, *, validate_only: bool = False, mutations: Mutations = UNLIMITED) -> CreatedTopic:
+        return await self._in_session(self.topics.create(topic, validate_only=validate_only, mutations=mutations), topic.name)
 
     async def delete_topic(self, name: str) -> None:
         await self._in_session(self.topics.delete(name), name)
 
     async def create_partitions(
-        self, name: str, count: int, assignments: Sequence[tuple[int, ...]] | None, *, validate_only: bool = False
+        self,
+        name: str,
+        count: int,
+        assignments: Sequence[tuple[int, ...]] | None,
+        *,
+        validate_only: bool = False,
+        mutations: Mutations = UNLIMITED,
     ) -> None:
-        await self._in_session(self.topics.grow(name, count, assignments, validate_only=validate_only), name)
+        work = self.topics.grow(name, count, assignments, validate_only=validate_only, mutations=mutations)
+        await self._in_session(work, name)
 
-    async def auto_create(self, name: str) -> None:
+    async def auto_create(self, name: str, mutations: Mutations = UNLIMITED) -> None:
         """Creates a topic a client asked for, with the broker's defaults; one that is there already is fine."""
         if name in (CONSUMER_OFFSETS, TRANSACTION_STATE):
             return await self.create_internal_topic(name)
-        await self._create_once(NewTopic(name))
+        await self._create_once(NewTopic(name), mutations)
 
     async def create_internal_topic(self, name: str) -> None:
         """Creates `__consumer_offsets` or `__transaction_state`; INVALID_REPLICATION_FACTOR while too few brokers live."""
         await self._create_once(internal_topic(name, self._config.current))
 
-    async def _create_once(self, topic: NewTopic) -> None:
+    async def _create_once(self, topic: NewTopic, mutations: Mutations = UNLIMITED) -> None:
         try:
-            await self.create_topic(topic)
+            await self.create_topic(topic, mutations=mutations)
             log.info("topic created on request", extra={"topic": topic.name})
         except KafkaError as error:
             if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:

@@ -19,6 +19,7 @@ from broker_core.coordination import layout
 from broker_core.coordination.store import BadVersion, Check, ConnectionLoss, Create, NodeExists, NoNode, SessionExpired, SetData, TooLarge
 from broker_core.coordination.znode_data import TopicAssignment, decode_topic, encode_config, encode_config_change, encode_topic
 from broker_core.errors import ErrorCode, KafkaError
+from broker_core.quotas.mutation_quota import UNLIMITED, Mutations
 from broker_core.seams import Node
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class TopicAdmin:
         self._config = config
         self._metadata = metadata
 
-    async def create(self, topic: NewTopic, *, validate_only: bool = False) -> CreatedTopic:
+    async def create(self, topic: NewTopic, *, validate_only: bool = False, mutations: Mutations = UNLIMITED) -> CreatedTopic:
         """Checks everything, then writes settings and assignment in one step, and last the notification of the settings."""
         with store_errors(f"Topic '{topic.name}'"):
             await self._check_name(topic.name)
@@ -94,6 +95,7 @@ class TopicAdmin:
             assignment = self._manual(topic) if topic.assignments else self._placed(topic)
             if validate_only:
                 return CreatedTopic(topic.name, None, assignment, topic.configs)
+            mutations.record(len(assignment))
             topic_id = self._new_id() if self._config.static.inter_broker_protocol.has_topic_ids else None
             await self._write(topic, TopicAssignment(topic_id, assignment, {}, {}))
         return CreatedTopic(topic.name, topic_id, assignment, topic.configs)
@@ -106,18 +108,29 @@ class TopicAdmin:
         with store_errors(f"Topic '{name}'"), suppress(NodeExists):
             await self._node.store.multi([Check(layout.topic_path(name), ANY_VERSION), Create(layout.deletion_path(name), b"")])
 
-    async def grow(self, name: str, count: int, assignments: Sequence[tuple[int, ...]] | None, *, validate_only: bool = False) -> None:
+    async def grow(
+        self,
+        name: str,
+        count: int,
+        assignments: Sequence[tuple[int, ...]] | None,
+        *,
+        validate_only: bool = False,
+        mutations: Mutations = UNLIMITED,
+    ) -> None:
         """Adds partitions until there are `count`; `assignments` are the new ones' replicas, None: placed by us."""
         if not is_topic_name(name):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name[:TOPIC_NAME_LENGTH_MAX]}' does not exist.")
         with store_errors(f"Topic '{name}'"):
-            for _ in range(WRITE_ATTEMPTS):
+            for attempt in range(WRITE_ATTEMPTS):
                 if await self._node.store.exists(layout.deletion_path(name)) is not None:
                     raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' is marked for deletion.")
                 data, stat = await self._node.store.get(layout.topic_path(name))
-                grown = self._grown(name, decode_topic(name, data), count, assignments)
+                present = decode_topic(name, data)
+                grown = self._grown(name, present, count, assignments)
                 if validate_only:
                     return
+                if not attempt:
+                    mutations.record(count - len(present.partitions))
                 try:
                     await self._node.store.set(layout.topic_path(name), encode_topic(grown), stat.version)
                     return

@@ -247,11 +247,20 @@ class BrokerConfig:
     max_connections: int = setting(
         "max.connections", _I, 10000, "Connections of the broker (Kafka's default has no limit).", low=1, dynamic=True
     )
+    max_connection_creation_rate: int = setting(
+        "max.connection.creation.rate", _I, INT_MAX, "Connections that may be opened a second; the others wait.", low=1, dynamic=True
+    )
     max_connections_per_ip: int = setting("max.connections.per.ip", _I, INT_MAX, "Connections of one address.", low=0, dynamic=True)
 
     max_connections_per_ip_overrides: tuple[str, ...] = setting(
         "max.connections.per.ip.overrides", _T, (), "The same of single addresses, as a list of address:count.", dynamic=True, shown_as=_S
     )
+    quota_window_num: int = setting("quota.window.num", _I, 11, "Windows that clients' rates are told over.", low=1)
+    quota_window_size_seconds: int = setting("quota.window.size.seconds", _I, 1, "How long each is.", low=1)
+    controller_quota_window_num: int = setting(
+        "controller.quota.window.num", _I, 11, "Windows whose partitions a client may make or delete at once.", low=1
+    )
+    controller_quota_window_size_seconds: int = setting("controller.quota.window.size.seconds", _I, 1, "How long each is.", low=1)
 
     offsets_topic_num_partitions: int = setting("offsets.topic.num.partitions", _I, 50, "Partitions of __consumer_offsets.", low=1)
     offsets_topic_replication_factor: int = setting(

@@ -28,8 +28,6 @@ controller.quorum.fetch.timeout.ms INT 2000 - - - read-only
 controller.quorum.request.timeout.ms INT 2000 - - - read-only
 controller.quorum.retry.backoff.ms INT 20 - - - read-only
 controller.quorum.voters LIST "" - - - read-only
-controller.quota.window.num INT 11 1 - - read-only
-controller.quota.window.size.seconds INT 1 1 - - read-only
 create.topic.policy.class.name CLASS null - - - read-only
 delegation.token.expiry.check.interval.ms LONG 3600000 1 - - read-only
 delegation.token.expiry.time.ms LONG 86400000 1 - - read-only
@@ -73,7 +71,6 @@ log.cleaner.threads INT 1 0 - - cluster-wide
 log.dir STRING /tmp/kafka-logs - - - read-only
 log.dir.failure.timeout.ms LONG 30000 1 - - read-only
 log.initial.task.delay.ms LONG 30000 0 - - read-only
-max.connection.creation.rate INT 2147483647 0 - - cluster-wide
 max.request.partition.size.limit INT 2000 1 - - read-only
 metadata.log.dir STRING null - - - read-only
 metadata.log.max.record.bytes.between.snapshots LONG 20971520 1 - - read-only
@@ -103,8 +100,6 @@ password.encoder.secret PASSWORD null - - - read-only
 principal.builder.class CLASS org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder - - - per-broker
 process.roles LIST "" - - broker,controller read-only
 producer.id.expiration.check.interval.ms INT 600000 1 - - read-only
-quota.window.num INT 11 1 - - read-only
-quota.window.size.seconds INT 1 1 - - read-only
 remote.fetch.max.wait.ms INT 500 1 - - cluster-wide
 remote.log.index.file.cache.total.size.bytes LONG 1073741824 1 - - cluster-wide
 remote.log.manager.copier.thread.pool.size INT -1 -1 - - read-only

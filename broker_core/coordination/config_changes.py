@@ -21,11 +21,13 @@ log = logging.getLogger(__name__)
 
 PREFIX = "config_change_"
 RETRY_MS = 100
+USERS, CLIENTS = "users", "clients"
+GONE_WHEN_EMPTY = (USERS, CLIENTS, "ips")
 EXPIRY_MS = 15 * 60 * 1_000
 """Notifications this old are deleted by whoever comes by: every broker has read them or will read everything."""
 
 OnChange = Callable[[str, Mapping[str, str]], None]
-"""Called with the entity, such as `topics/orders`, `brokers/1` or `brokers/<default>`, and all its present overrides."""
+"""Called with the entity, such as `topics/orders`, `brokers/<default>` or `users/alice/clients/app`, and all its present overrides."""
 
 
 async def read_overrides(store: Store, entity: str) -> dict[str, str] | None:
@@ -53,6 +55,8 @@ class ConfigChanges:
         self._wake = asyncio.Event()
         self._read_all = True
         self._done = ""
+        self._set: dict[str, None] = {}
+        """Whose znode had something and goes with the last of it, so that one that is missing has to be told of."""
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -97,9 +101,19 @@ class ConfigChanges:
                 await self._node.clock.sleep(RETRY_MS)
 
     async def _tell_all(self) -> None:
+        gone = dict(self._set)
         for kind in CONFIG_TYPES:
             for name in await self._names(kind):
-                await self._tell(f"{kind}/{name}")
+                for entity in (f"{kind}/{name}", *(await self._below(name) if kind == USERS else ())):
+                    gone.pop(entity, None)
+                    await self._tell(entity)
+        for entity in gone:
+            await self._tell(entity)
+
+    async def _below(self, user: str) -> list[str]:
+        """A user's client ids have settings of their own."""
+        folder = f"{USERS}/{user}/{CLIENTS}"
+        return [f"{folder}/{client}" for client in await self._names(folder)]
 
     async def _names(self, kind: str) -> list[str]:
         try:
@@ -124,8 +138,13 @@ class ConfigChanges:
 
     async def _tell(self, entity: str) -> None:
         overrides = await read_overrides(self._node.store, entity)
-        if overrides is not None:
-            self._on_change(entity, overrides)
+        if overrides is None:
+            return
+        if overrides and entity.partition("/")[0] in GONE_WHEN_EMPTY:
+            self._set[entity] = None
+        else:
+            self._set.pop(entity, None)
+        self._on_change(entity, overrides)
 
     async def _drop_old(self, names: list[str]) -> None:
         now_ms = self._node.clock.now_ms()

@@ -289,6 +289,8 @@ def encode_config(overrides: Mapping[str, str]) -> bytes:
 
 
 def decode_config(data: bytes) -> dict[str, str]:
+    if not data:
+        return {}  # the parent of a user's client ids, as ZooKeeper's tools make it
     value = load(data, "a config znode")
     config = value.get("config", {})
     if not isinstance(config, dict):

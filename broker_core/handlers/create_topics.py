@@ -12,9 +12,14 @@ from broker_core.handlers.common import failure
 from broker_core.handlers.registry import Answer, Operation, Request, Scope, handler, on_topics
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import field, millis
+from broker_core.quotas.mutation_quota import Mutations
 
 METADATA_TOPIC = "__cluster_metadata"
 """The log of KRaft's controllers: no topic may have its name."""
+
+
+STRICT_SINCE = 6
+"""Clients know THROTTLING_QUOTA_EXCEEDED (KIP-599)."""
 
 
 @handler(ApiKey.CREATE_TOPICS, versions=range(0, 8), needs=on_topics(Operation.CREATE, on_cluster=Operation.CREATE), scope=Scope.CLUSTER)
@@ -22,7 +27,8 @@ async def handle(request: Request) -> Answer:
     """One row per topic asked for; a name given twice is refused each time."""
     counts = Counter(topic.name for topic in request.body.topics)
     validate_only = bool(field(request.body, "validate_only", False))
-    rows = [await _create(request, topic, counts[topic.name] > 1, validate_only) for topic in request.body.topics]
+    mutations = request.toll.mutations(strict=request.version >= STRICT_SINCE)
+    rows = [await _create(request, topic, counts[topic.name] > 1, validate_only, mutations) for topic in request.body.topics]
     created = {row["name"]: row["num_partitions"] for row in rows if row["error_code"] == ErrorCode.NONE}
     if created and not validate_only:
         late = set(await request.broker.admin.wait_for_leaders(created, millis(request.body.timeout)))
@@ -30,13 +36,13 @@ async def handle(request: Request) -> Answer:
     return {"topics": rows}
 
 
-async def _create(request: Request, topic: Any, duplicate: bool, validate_only: bool) -> dict[str, Any]:
+async def _create(request: Request, topic: Any, duplicate: bool, validate_only: bool, mutations: Mutations) -> dict[str, Any]:
     try:
         if duplicate:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic {topic.name} is named more than once")
         if topic.name == METADATA_TOPIC:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
-        created = await request.broker.admin.create_topic(new_topic(topic), validate_only=validate_only)
+        created = await request.broker.admin.create_topic(new_topic(topic), validate_only=validate_only, mutations=mutations)
     except Exception as error:
         return _refused(topic.name, None, *failure(error))
     return _row(request, created)

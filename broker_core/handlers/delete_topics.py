@@ -11,7 +11,10 @@ from broker_core.handlers.common import failure
 from broker_core.handlers.registry import Action, Answer, Operation, Request, Resource, Scope, handler
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.codec import millis
+from broker_core.quotas.mutation_quota import Mutations
 
+STRICT_SINCE = 5
+"""Clients know THROTTLING_QUOTA_EXCEEDED (KIP-599)."""
 Wanted = tuple[str | None, uuid.UUID | None]
 BOTH_GIVEN = (ErrorCode.INVALID_REQUEST, "Give a topic by its name or by its id, not by both.")
 
@@ -28,7 +31,8 @@ async def handle(request: Request) -> Answer:
     wanted = _wanted(request)
     if any(name is not None and topic_id for name, topic_id in wanted):
         return {"responses": [_refused(*one, *BOTH_GIVEN) for one in wanted]}
-    found = {one: await _delete(request, *one) for one in dict.fromkeys(wanted)}
+    mutations = request.toll.mutations(strict=request.version >= STRICT_SINCE)
+    found = {one: await _delete(request, *one, mutations) for one in dict.fromkeys(wanted)}
     rows = [found[one].copy() for one in wanted]
     deleting = [row["name"] for row in rows if row["error_code"] == ErrorCode.NONE]
     late = await request.broker.admin.wait_until_gone(deleting, millis(request.body.timeout)) if deleting else []
@@ -45,14 +49,16 @@ def _wanted(request: Request) -> list[Wanted]:
     return [(topic.name, topic.topic_id or None) for topic in request.body.topics]
 
 
-async def _delete(request: Request, name: str | None, topic_id: uuid.UUID | None) -> dict[str, Any]:
+async def _delete(request: Request, name: str | None, topic_id: uuid.UUID | None, mutations: Mutations) -> dict[str, Any]:
     try:
         if not request.broker.config.current.delete_topic_enable:
             code = ErrorCode.INVALID_REQUEST if request.version < 3 else ErrorCode.TOPIC_DELETION_DISABLED
             raise KafkaError(code, "Topic deletion is disabled.")
         name = name if name is not None else _name_of(request, topic_id)
-        if not request.broker.metadata.partitions(name):
+        partitions = request.broker.metadata.partitions(name)
+        if not partitions:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
+        mutations.record(len(partitions))
         await request.broker.admin.delete_topic(name)
     except Exception as error:
         return _refused(name, topic_id, *failure(error))

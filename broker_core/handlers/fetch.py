@@ -59,13 +59,21 @@ async def handle(request: Request) -> Answer:
 def _params(request: Request) -> FetchParams:
     body = request.body
     state = field(body, "replica_state", None)
+    replica_id, toll = _replica_id(body), request.toll
     max_bytes = field(body, "max_bytes", 2**31 - 1)
+    min_bytes, held_back = body.min_bytes, None
+    if replica_id >= 0:
+        toll.exempt()
+    elif not toll.is_free:
+        max_bytes = max(0, int(min(max_bytes, toll.most_fetched_bytes())))
+        min_bytes, held_back = min(min_bytes, max_bytes), toll.fetched
     return FetchParams(
         request.version,
         millis(body.max_wait),
-        body.min_bytes,
+        min_bytes,
         max_bytes if request.version >= BATCHES_SINCE else min(max_bytes, CONVERTED_BYTES_MAX),
-        replica_id=_replica_id(body),
+        replica_id=replica_id,
+        held_back=held_back,
         replica_epoch=state.replica_epoch if state is not None else -1,
         read_committed=field(body, "isolation_level", 0) == READ_COMMITTED,
         rack=field(body, "rack_id", ""),

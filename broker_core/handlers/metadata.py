@@ -134,7 +134,7 @@ async def _absent(request: Request, name: str | None, topic_id: uuid.UUID | None
     try:
         check_topic_name(name)
         if _may_create(request):
-            await request.broker.admin.auto_create(name)
+            await request.broker.admin.auto_create(name, request.toll.uncounted_mutations())
             return missing_topic(name, None, ErrorCode.LEADER_NOT_AVAILABLE)
         return missing_topic(name, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     except KafkaError as error:

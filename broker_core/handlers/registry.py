@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from broker_core.handlers.access import CLUSTER, Action, Operation, Resource, both, nothing, on_cluster, on_group, on_resources, on_topics
 from broker_core.protocol.api import VENDOR_KEY_MIN
+from broker_core.quotas.toll import FREE, Toll
 from broker_core.seams import Part, Peer
 
 if TYPE_CHECKING:
@@ -70,13 +71,14 @@ class ConnectionInfo(Struct):
 
 class Request(Struct, frozen=True):
     """One decoded request and all that a stage may know of it: its header (client id, version), its connection (principal, listener,
-    address) and the broker; `body` is the codec's entity, read with `protocol.codec.field`."""
+    address), the broker and what it costs its client; `body` is the codec's entity, read with `protocol.codec.field`."""
 
     header: RequestHeader
     body: Any
     version: int
     broker: BrokerServices
     connection: ConnectionInfo
+    toll: Toll = FREE
 
     @property
     def client_id(self) -> str | None:

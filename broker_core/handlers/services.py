@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from broker_core.handlers.encoded import EncodedCache
     from broker_core.handlers.registry import Registry
     from broker_core.metadata.cache import MetadataCache
+    from broker_core.quotas.client_quotas import ClientQuotas
     from broker_core.replication.manager import ReplicaManager
     from broker_core.seams import Node
     from broker_core.storage.manager import LogManager
@@ -50,3 +51,4 @@ class BrokerServices(Struct):
     log_looks: LogLooks
     metrics: BrokerMetrics
     broker_epoch: Callable[[], int]
+    quotas: ClientQuotas

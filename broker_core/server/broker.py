@@ -35,6 +35,14 @@ from broker_core.handlers.registry import full_registry
 from broker_core.handlers.services import BrokerServices
 from broker_core.metadata.cache import MetadataCache
 from broker_core.model import BrokerInfo, Endpoint
+from broker_core.quotas.client_quotas import ClientQuotas
+from broker_core.quotas.entities import (
+    CONNECTION_CREATION_RATE,
+    CONSUMER_BYTE_RATE,
+    CONTROLLER_MUTATION_RATE,
+    PRODUCER_BYTE_RATE,
+    REQUEST_PERCENTAGE,
+)
 from broker_core.replication.flaws import NO_FLAWS, Flaws
 from broker_core.replication.manager import ReplicaManager
 from broker_core.seams import Listener, Node
@@ -53,6 +61,9 @@ from broker_core.transactions.producer_ids import ProducerIds
 from broker_core.transactions.verifier import Verifier
 
 log = logging.getLogger(__name__)
+
+PLAINTEXT = "PLAINTEXT"
+"""The listener that brokers use where no setting names one."""
 
 
 class Broker:
@@ -119,6 +130,7 @@ class Broker:
         cluster_id = await self._cluster_id()
         self._services = self._assemble(cluster_id)
         self.services.admin.watcher.on_broker_change(self._settings_changed)
+        self.services.admin.watcher.on_quota_change(self.services.quotas.changed)
         await self.services.admin.watcher.start()
         await self.services.logs.start()
         self._logs_are_open = True
@@ -202,6 +214,7 @@ class Broker:
             ("heartbeat_purgatory_size", "Group members that are waited for to be heard of.", row.purgatory.heartbeat),
             ("produce_purgatory_expired_total", "Produce requests whose replicas were not in time.", row.purgatory_expired.produce),
             ("fetch_purgatory_expired_total", "Fetch requests that waited in vain.", row.purgatory_expired.fetch),
+            *_throttles(self.services.quotas),
             ("join_purgatory_expired_total", "Group rebalances that waited for members until the time was up.", row.purgatory_expired.join),
             ("heartbeat_purgatory_expired_total", "Group members not heard of in time.", row.purgatory_expired.heartbeat),
             *(_controller_gauges(self.services.controller.snapshot()) if row.is_controller else ()),
@@ -243,6 +256,7 @@ class Broker:
             log_looks=LogLooks(node, broker_id, replicas, logs),
             metrics=self.metrics,
             broker_epoch=epoch,
+            quotas=ClientQuotas(config, _protected(config.static)),
         )
 
     async def _listen(self) -> None:
@@ -272,6 +286,13 @@ class Broker:
         self.vigil.look()
 
 
+def _protected(config: BrokerConfig) -> str | None:
+    """The brokers' own listener, where clients have another: their connections are not counted with those of clients."""
+    endpoints = config.endpoints()
+    name = config.inter_broker_listener_name or PLAINTEXT
+    return name if len(endpoints) > 1 else None
+
+
 def _folder_gauges(folders: Sequence[LogDir]) -> list[Gauge]:
     """Of the folder with the least room, where that is known: an offline folder has none, and one that does not fill has no end."""
     offline = [folder for folder in folders if folder.offline_since_ms is not None]
@@ -283,6 +304,19 @@ def _folder_gauges(folders: Sequence[LogDir]) -> list[Gauge]:
     ]
     first = ("log_dir_offline", "Data folders that an I/O error has taken offline.", len(offline))
     return [first, *(gauge for gauge in gauges if gauge[2] is not None)]
+
+
+def _throttles(quotas: ClientQuotas) -> list[Gauge]:
+    """How often each quota made a client wait, and how long in all."""
+    names = (
+        (PRODUCER_BYTE_RATE, "produce_throttled_total", "Answers that told a client to wait as it had produced too many bytes."),
+        (CONSUMER_BYTE_RATE, "fetch_throttled_total", "Answers that told a client to wait as it had fetched too many bytes."),
+        (REQUEST_PERCENTAGE, "request_throttled_total", "Answers that told a client to wait as its requests had taken too long."),
+        (CONTROLLER_MUTATION_RATE, "mutation_throttled_total", "Answers that told a client to wait as it had changed too many partitions."),
+        (CONNECTION_CREATION_RATE, "connections_throttled_total", "Connections that were not taken as their address had opened too many."),
+    )
+    rows: list[Gauge] = [(name, text, quotas.throttled[key]) for key, name, text in names]
+    return [*rows, ("throttle_seconds_total", "How long clients were told to wait for their quotas.", quotas.throttled_ms / 1000)]
 
 
 def _controller_gauges(office: ControllerSnapshot) -> list[Gauge]:

@@ -16,6 +16,7 @@ from broker_core.errors import CloseConnection, ProtocolViolation
 from broker_core.handlers.registry import ANONYMOUS, ConnectionInfo, Later
 from broker_core.protocol.api import ApiKey
 from broker_core.protocol.headers import RequestHeader, parse_request_header
+from broker_core.quotas.toll import Toll
 from broker_core.seams import FileRange, Part, Peer
 from broker_core.server.loop_time import LoopTime
 from broker_core.server.pipeline import Parts, Pipeline, api_name
@@ -31,11 +32,12 @@ UNKNOWN = "Unknown"
 class Measured:
     """An exchange whose stages are counted once its answer has left."""
 
-    __slots__ = ("_api", "_later", "_local_ms", "_metrics", "_monotonic_ms", "_parts", "_remote_ms", "_started_ms")
+    __slots__ = ("_api", "_later", "_local_ms", "_metrics", "_monotonic_ms", "_parts", "_remote_ms", "_started_ms", "_toll")
 
-    def __init__(self, metrics: BrokerMetrics, api: ApiMetrics, monotonic_ms: Callable[[], float]) -> None:
+    def __init__(self, metrics: BrokerMetrics, api: ApiMetrics, toll: Toll, monotonic_ms: Callable[[], float]) -> None:
         self._metrics = metrics
         self._api = api
+        self._toll = toll
         self._monotonic_ms = monotonic_ms
         self._started_ms = monotonic_ms()
         self._local_ms = 0.0
@@ -46,6 +48,10 @@ class Measured:
     @property
     def waits_for(self) -> asyncio.Future[Any] | None:
         return None if self._later is None else self._later.done
+
+    @property
+    def throttled_ms(self) -> int:
+        return self._toll.throttled_ms
 
     def answer(self) -> list[Part] | None:
         later, self._later = self._later, None
@@ -77,10 +83,16 @@ class Measured:
 
 
 class Connection:
-    """The `FrameHandler` of one accepted connection, whose principal its listener says: nobody has to prove who it is."""
+    """The `FrameHandler` of one accepted connection, whose principal its listener says: nobody has to prove who it is.
+
+    Raises `ConnectionThrottled` where its address opens too many.
+    """
 
     def __init__(self, pipeline: Pipeline, listener: str, peer: Peer) -> None:
         self._pipeline = pipeline
+        now_ms = pipeline.services.node.clock.monotonic_ms()
+        self._waits_until_ms = pipeline.services.quotas.opened(listener, peer.host, now_ms)
+        self._is_waiting = self._waits_until_ms > now_ms
         self._metrics = pipeline.services.metrics
         self._metrics.connections_total += 1
         self._metrics.connections += 1
@@ -88,6 +100,8 @@ class Connection:
 
     async def handle(self, frame: memoryview) -> Measured:
         """What becomes of one request; `ProtocolViolation` when there can be no answer."""
+        if self._is_waiting:
+            await self._its_turn()
         try:
             header = parse_request_header(frame)
             return await self._measured(header, frame)
@@ -97,22 +111,30 @@ class Connection:
             raise
 
     def may_follow(self, frame: memoryview) -> bool:
-        """Produce alone may be begun behind a Produce that waits for its replicas: nothing else would see the same as after its answer."""
-        return frame[:2] == _PRODUCE
+        """Produce alone may be begun behind a Produce that waits for its replicas: nothing else would see the same as after its answer.
+        Where there are quotas its answer may tell the client to wait, so that none may."""
+        return frame[:2] == _PRODUCE and not self._pipeline.services.quotas.is_set
 
     def closed(self) -> None:
         self._metrics.connections -= 1
+
+    async def _its_turn(self) -> None:
+        """More connections were opened than the broker may take at a time."""
+        clock = self._pipeline.services.node.clock
+        await clock.sleep(max(0.0, self._waits_until_ms - clock.monotonic_ms()))
+        self._is_waiting = False
 
     async def _measured(self, header: RequestHeader, frame: memoryview) -> Measured:
         services = self._pipeline.services
         is_named = isinstance(header.api_key, ApiKey) or header.api_key in services.registry
         api = self._metrics.api(api_name(header.api_key) if is_named else UNKNOWN)
         monotonic_ms = services.node.clock.monotonic_ms
-        measured = Measured(self._metrics, api, monotonic_ms)
         on_loop = LoopTime(monotonic_ms)
+        toll = self._pipeline.toll(header, self._info, on_loop.so_far_ms)
+        measured = Measured(self._metrics, api, toll, monotonic_ms)
         api.in_flight += 1
         try:
-            answer = await on_loop.run(self._pipeline.answer(header, frame, self._info))
+            answer = await on_loop.run(self._pipeline.answer(header, frame, self._info, toll))
         except Exception:
             api.failures += 1
             raise

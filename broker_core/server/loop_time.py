@@ -15,6 +15,11 @@ class LoopTime:
     def __init__(self, monotonic_ms: Callable[[], float]) -> None:
         self.spent_ms = 0.0
         self._monotonic_ms = monotonic_ms
+        self._began_ms: float | None = None
+
+    def so_far_ms(self) -> float:
+        """The same, with the step that the coroutine is in: for itself to ask."""
+        return self.spent_ms if self._began_ms is None else self.spent_ms + self._monotonic_ms() - self._began_ms
 
     @types.coroutine
     def run(self, coroutine: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
@@ -22,13 +27,14 @@ class LoopTime:
         step: Callable[[Any], Any] = coroutine.send
         given: Any = None
         while True:
-            began_ms = self._monotonic_ms()
+            began_ms = self._began_ms = self._monotonic_ms()
             try:
                 awaited = step(given)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
             finally:
                 self.spent_ms += self._monotonic_ms() - began_ms
+                self._began_ms = None
             try:
                 given = yield awaited
                 step = coroutine.send

@@ -1,16 +1,18 @@
 """The way of every request, a stage after the other; all of them see the one `Request`.
 
 authenticate  when a connection is accepted: who comes by this listener (`connection.py`)
-admit         while a frame arrives: its bytes have room in the memory budget, its turn in the queue (`adapters/`); no client has a quota
+admit         while a frame arrives: its bytes have room in the memory budget, its turn in the queue (`adapters/`)
 authorize     its principal may do what the key's handler needs, and this broker is the one to serve it
 handle        the handler of the key; a `KafkaError` from here or before is told in a whole answer (`handlers/refusal.py`)
-throttle      how long the client is to wait before its next request
+throttle      what its client's quotas make of it: how long the client is to wait before its next request (`quotas/toll.py`). The answer
+              tells it and leaves at once; its connection takes nothing more for that time (`adapters/server_connection.py`)
 respond       the answer with that time as the parts of a frame, which the listener's transport sends (`adapters/response_writer.py`)
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import cache, partial
 
 from broker_core.errors import CloseConnection, ErrorCode, KafkaError, ProtocolViolation
@@ -22,13 +24,15 @@ from broker_core.handlers.services import BrokerServices
 from broker_core.protocol.api import CONTROL_KEYS, VENDOR_KEY_MIN, ApiKey
 from broker_core.protocol.codec import decode_request, encode_response
 from broker_core.protocol.headers import RequestHeader, response_header
+from broker_core.quotas.toll import FREE, Toll
 from broker_core.seams import Part
 from broker_core.server.strangers import Strangers
 
 log = logging.getLogger(__name__)
 
 UNTHROTTLED_MS = 0
-"""For every request, as no client has a quota."""
+BROKERS_KEYS = CONTROL_KEYS | {ApiKey.WRITE_TXN_MARKERS}
+"""Are exempt from quotas, as they are in Kafka."""
 
 MANY_NAMES_BYTES = 32 << 10
 """A request from this size on is decoded beside the loop: 10 000 partitions in UpdateMetadata take 100 ms of CPU. Of Produce the bytes
@@ -47,13 +51,21 @@ class Pipeline:
         self._authorizer = authorizer
         self._strangers = strangers
 
-    async def answer(self, header: RequestHeader, frame: memoryview, connection: ConnectionInfo) -> Parts:
+    def toll(self, header: RequestHeader, connection: ConnectionInfo, spent_ms: Callable[[], float]) -> Toll:
+        """What the request costs its client, given how long it has been on the loop."""
+        services = self.services
+        if not services.quotas.is_set or header.api_key in BROKERS_KEYS or header.api_key >= VENDOR_KEY_MIN:
+            return FREE
+        return services.quotas.toll(connection.principal, header.client_id, services.node.clock.monotonic_ms, spent_ms)
+
+    async def answer(self, header: RequestHeader, frame: memoryview, connection: ConnectionInfo, toll: Toll = FREE) -> Parts:
         """The answer to one request; `ProtocolViolation` when there can be none."""
         entry = self.services.registry.find(header.api_key, header.api_version)
         if entry is None:
             return self._unsupported(header)
-        request = Request(header, await self._body(header, frame), header.api_version, self.services, connection)
-        return respond(header, await self._handled(entry, request), UNTHROTTLED_MS)
+        request = Request(header, await self._body(header, frame), header.api_version, self.services, connection, toll)
+        answer = await self._handled(entry, request)
+        return respond(header, answer, UNTHROTTLED_MS) if toll.is_free else _throttled(request, answer, len(frame))
 
     async def _body(self, header: RequestHeader, frame: memoryview) -> object:
         if header.api_key >= VENDOR_KEY_MIN:
@@ -90,6 +102,17 @@ class Pipeline:
             raise ProtocolViolation(f"{api_name(header.api_key)} version {header.api_version} is not served")
         payload = api_versions.payload(self.services.registry, ErrorCode.UNSUPPORTED_VERSION)
         return respond(header._replace(api_version=0), payload, UNTHROTTLED_MS)
+
+
+def _throttled(request: Request, answer: Answer, frame_bytes: int) -> Parts:
+    """The answer's parts with what the client has to wait, which is counted when there is an answer."""
+    header, toll = request.header, request.toll
+    is_produce = header.api_key == ApiKey.PRODUCE
+    settle = partial(toll.produced, frame_bytes, is_answered=request.body.acks != 0) if is_produce else toll.settled
+    if isinstance(answer, Later):
+        made = answer.made
+        return Later(answer.done, lambda: made()(settle()))
+    return respond(header, answer, settle())
 
 
 def respond(header: RequestHeader, answer: Answer, throttle_ms: int) -> Parts:

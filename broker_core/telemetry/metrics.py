@@ -48,8 +48,8 @@ class StageTimes(Struct):
     response_send  ResponseSendTimeMs: from the answer until the transport has taken it (what its buffer holds counts as taken)
     total          TotalTimeMs: all of these
 
-    ResponseQueueTimeMs does not exist here, since whoever makes an answer hands it to the transport itself, nor does ThrottleTimeMs,
-    since no client has a quota.
+    ResponseQueueTimeMs does not exist here, since whoever makes an answer hands it to the transport itself; how long clients were told
+    to wait for their quotas is counted apart (`quotas/client_quotas.py`), since no answer waits for that.
     """
 
     request_queue: Histogram = field(default_factory=Histogram)

@@ -8,6 +8,7 @@ from typing import Any, cast
 from broker_core.errors import ErrorCode
 from broker_core.handlers import create_partitions
 from broker_core.handlers.registry import Request
+from broker_core.quotas.toll import FREE
 from tests.support.counted import CountedName
 
 
@@ -23,7 +24,7 @@ async def test_names_are_compared_with_their_like_only() -> None:
 
     broker = SimpleNamespace(broker_id=1, controller=SimpleNamespace(is_active=True), admin=SimpleNamespace(create_partitions=grow))
     body = SimpleNamespace(topics=topics, timeout=1000, validate_only=True)
-    request = cast(Request, cast(Any, SimpleNamespace(body=body, broker=broker)))
+    request = cast(Request, cast(Any, SimpleNamespace(body=body, broker=broker, version=3, toll=FREE)))
     answer = cast(Any, await create_partitions.handle(request))
     refused = [row["name"] for row in answer["results"] if row["error_code"] == ErrorCode.INVALID_REQUEST]
     assert (refused, len(answer["results"])) == (["t0"], count)

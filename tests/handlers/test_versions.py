@@ -67,6 +67,7 @@ ADVERTISED = {
     ApiKey.EXPIRE_DELEGATION_TOKEN: (0, 2),
     ApiKey.DESCRIBE_DELEGATION_TOKEN: (0, 3),
     ApiKey.DESCRIBE_CLIENT_QUOTAS: (0, 1),
+    ApiKey.ALTER_CLIENT_QUOTAS: (0, 1),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: (0, 0),
     ApiKey.ADD_PARTITIONS_TO_TXN: (0, 5),
     ApiKey.ADD_OFFSETS_TO_TXN: (0, 4),
@@ -152,6 +153,15 @@ def payloads(topic_id: UUID | None, version: int) -> dict[ApiKey, dict[str, Any]
         ApiKey.EXPIRE_DELEGATION_TOKEN: {"hmac": b"", "expiry_time_period": 1},
         ApiKey.DESCRIBE_DELEGATION_TOKEN: {"owners": None},
         ApiKey.DESCRIBE_CLIENT_QUOTAS: {"components": [], "strict": False},
+        ApiKey.ALTER_CLIENT_QUOTAS: {
+            "entries": [
+                {
+                    "entity": [{"entity_type": "user", "entity_name": "u"}],
+                    "ops": [{"key": "producer_byte_rate", "value": 1.0, "remove": False}],
+                }
+            ],
+            "validate_only": True,
+        },
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: {"users": None},
         ApiKey.ADD_PARTITIONS_TO_TXN: {
             "v3_and_below_transactional_id": "t",

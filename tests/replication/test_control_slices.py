@@ -40,7 +40,7 @@ def hosted(cluster: BrokerCluster, broker_id: int, topic: str) -> list[int]:
 
 def test_a_topic_is_made_and_deleted_slice_by_slice(cluster: BrokerCluster) -> None:
     cluster.create("t", MANY)
-    assert all(hosted(cluster, broker_id, "t") == list(range(MANY)) for broker_id in cluster.ids)
+    cluster.until(lambda: all(hosted(cluster, broker_id, "t") == list(range(MANY)) for broker_id in cluster.ids))
     replicas = cluster.brokers[2].services.replicas
     epoch = replicas.controller_epoch
     answer = cluster.world.run("b2", lambda _: replicas.stop_replicas(stop(epoch, "t", MANY)))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
+from broker_core.config import BrokerConfig, ConfigHolder
 from broker_core.errors import CloseConnection, ErrorCode, KafkaError, ProtocolViolation
 from broker_core.handlers import api_versions
 from broker_core.handlers.access import Action, Needs, Operation, nothing, on_group
@@ -20,7 +21,8 @@ from broker_core.protocol.codec import decode_response
 from broker_core.protocol.headers import encode_request_frame, parse_request_header, request_header
 from broker_core.protocol.reader import message_reader
 from broker_core.protocol.schema import Side
-from broker_core.seams import Aside, Peer, at_once
+from broker_core.quotas.client_quotas import ClientQuotas
+from broker_core.seams import Aside, ConnectionThrottled, Peer, at_once
 from broker_core.server.adapters.clock import RealClock
 from broker_core.server.connection import Connection
 from broker_core.server.pipeline import MANY_NAMES_BYTES, Pipeline, respond
@@ -32,6 +34,8 @@ pytestmark = pytest.mark.spec("N1")
 T = TypeVar("T")
 WAITED: list[asyncio.Future[None]] = []
 LATER: list[asyncio.Future[None]] = []
+SLOW: list[Callable[[], None]] = []
+"""What takes time, once each."""
 
 
 class HandClock(RealClock):
@@ -51,7 +55,9 @@ async def heartbeat(request: Request) -> Answer:
         return None
     if request.body.group_id == "waits":
         await WAITED.pop()
-    if request.body.group_id == "later":
+    if request.body.group_id.startswith("slow"):
+        SLOW.pop()()
+    if request.body.group_id.endswith("later"):
         return Later(LATER[0], lambda: lambda throttle_ms: [b"at last"])
     if request.body.group_id == "refused":
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -95,7 +101,8 @@ def pipeline_of(clock: HandClock, metrics: BrokerMetrics, aside: Aside | None = 
     registry = Registry([heartbeat, listing, vendor, api_versions.handle])
     controller = SimpleNamespace(is_active=False)
     node = SimpleNamespace(clock=clock, aside=aside or at_once)
-    services = SimpleNamespace(registry=registry, node=node, controller=controller, broker_id=4, metrics=metrics)
+    quotas = ClientQuotas(ConfigHolder(BrokerConfig()))
+    services = SimpleNamespace(registry=registry, node=node, controller=controller, broker_id=4, metrics=metrics, quotas=quotas)
     return Pipeline(cast(BrokerServices, services), DenyGroup(), Strangers(clock))
 
 
@@ -265,3 +272,71 @@ async def test_the_software_of_a_client_is_noted(connection: Connection) -> None
     wrong = {"client_software_name": "-bad-", "client_software_version": "1"}
     answer = joined((await connection.handle(memoryview(encode_request_frame(ApiKey.API_VERSIONS, 3, 1, "me", wrong)))).answer())
     assert decode_response(ApiKey.API_VERSIONS, 3, answer, 4).error_code == ErrorCode.INVALID_REQUEST
+
+
+def quotas(connection: Connection) -> ClientQuotas:
+    return connection._pipeline.services.quotas
+
+
+async def test_a_request_that_takes_too_long_makes_its_client_wait(connection: Connection, clock: HandClock) -> None:
+    """Its time on the loop counts, not that it waited for others; the answer says it, and the listener is told."""
+    quotas(connection).changed("clients/me", {"request_percentage": "0.1"})
+    assert (await connection.handle(frame(1))).throttled_ms == 0
+    WAITED.append(asyncio.get_running_loop().create_future())
+    (future,) = WAITED
+    handling = asyncio.ensure_future(connection.handle(frame(1, "waits")))
+    await asyncio.sleep(0)
+    clock.at_ms += 500.0
+    future.set_result(None)
+    assert (await handling).throttled_ms == 0
+    SLOW.append(lambda: setattr(clock, "at_ms", clock.at_ms + 500.0))
+    exchange = await connection.handle(frame(1, "slow"))
+    assert decode_response(ApiKey.HEARTBEAT, 1, joined(exchange.answer()), 4).throttle_time == exchange.throttled_ms == 1000
+    assert (await connection.handle(frame(1, "refused"))).throttled_ms == 1000, "errors cost their time as well"
+
+
+async def test_what_waits_for_others_tells_its_client_to_wait_once_it_is_there(connection: Connection, clock: HandClock) -> None:
+    quotas(connection).changed("clients/me", {"request_percentage": "0.0001"})
+    LATER.clear()
+    LATER.append(asyncio.get_running_loop().create_future())
+    SLOW.append(lambda: setattr(clock, "at_ms", clock.at_ms + 10.0))
+    exchange = await connection.handle(frame(1, "slow later"))
+    assert exchange.throttled_ms == 0
+    LATER[0].set_result(None)
+    exchange.answer()
+    assert exchange.throttled_ms == 1000
+
+
+async def test_vendor_keys_cost_nothing(connection: Connection, clock: HandClock) -> None:
+    quotas(connection).changed("users/<default>", {"request_percentage": "0"})
+    assert (await connection.handle(memoryview(request_header(32_500, 0, 1, "me") + b"abc"))).throttled_ms == 0
+    SLOW.append(lambda: setattr(clock, "at_ms", clock.at_ms + 10.0))
+    assert (await connection.handle(frame(1, "slow"))).throttled_ms == 1000
+
+
+def test_produce_is_pipelined_where_nobody_may_have_to_wait(connection: Connection) -> None:
+    produce = memoryview(struct.pack(">h", ApiKey.PRODUCE))
+    assert connection.may_follow(produce)
+    quotas(connection).changed("users/<default>", {"producer_byte_rate": "1000"})
+    assert not connection.may_follow(produce)
+
+
+async def test_a_connection_above_the_brokers_rate_is_served_in_its_turn(metrics: BrokerMetrics, clock: HandClock) -> None:
+    """And one that its address may not open is not taken at all."""
+    pipeline = pipeline_of(clock, metrics)
+    pipeline.services.quotas.changed("ips/10.0.0.1", {"connection_creation_rate": "0"})
+    with pytest.raises(ConnectionThrottled):
+        Connection(pipeline, "PLAINTEXT", Peer("10.0.0.1", 5))
+    assert metrics.connections == metrics.connections_total == 0
+    slept: list[float] = []
+
+    async def sleep(delay_ms: float) -> None:
+        slept.append(delay_ms)
+
+    clock.sleep = sleep  # type: ignore[method-assign]
+    turns = iter([clock.at_ms + 250.0, clock.at_ms])
+    pipeline.services.quotas.opened = lambda *_: next(turns)  # type: ignore[method-assign]
+    late, prompt = (Connection(pipeline, "PLAINTEXT", Peer("10.0.0.2", 5)) for _ in range(2))
+    for each in (late, prompt, late):
+        assert (await each.handle(frame(1))).answer()
+    assert slept == [250.0], "once"

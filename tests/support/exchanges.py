@@ -18,10 +18,12 @@ class Answered:
         *,
         waits_for: asyncio.Future[Any] | None = None,
         sent: Callable[[float, float], None] = lambda waited_ms, sending_ms: None,
+        throttled_ms: int = 0,
     ) -> None:
         self.waits_for = waits_for
         self.answer = answer
         self.sent = sent
+        self.throttled_ms = throttled_ms
 
 
 def answered(parts: list[Part] | None) -> Answered:

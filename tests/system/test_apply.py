@@ -59,8 +59,10 @@ def test_a_cluster_becomes_what_a_folder_wants(highwater: Commands, rest: Rest, 
     (tmp_path / "b.yaml").write_text(f"topics:\n  {new}: {{partitions: 1}}\nbrokers:\n")
     (tmp_path / "c.yaml").write_text("quotas:\n  - {user: alice, limits: {producer_byte_rate: 5}}\n")
     (quota,) = [drift for drift in highwater.json("apply", folder, "--dry-run")["drifts"] if drift["object"].startswith("quota/")]
-    assert quota["state"] == "impossible"
-    assert "do not serve AlterClientQuotas" in quota["impossible"][0]
+    assert (quota["object"], quota["state"]) == ("quota/user=alice", "missing")
+    assert rest.ask("POST", f"{LOCAL}/wanted/mend", {"object": quota["object"]}).status == 200
+    drifts = highwater.json("apply", folder, "--dry-run")["drifts"]
+    assert not [drift for drift in drifts if drift["object"].startswith("quota/")], "it is there by now"
     (tmp_path / "c.yaml").unlink()
     shrunk = [drift for drift in highwater.json("apply", folder, "--dry-run")["drifts"] if drift["state"] != "unmanaged"]
     assert [(drift["object"], drift["state"]) for drift in shrunk] == [(f"topic/{new}", "impossible")]

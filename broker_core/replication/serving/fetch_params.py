@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from broker_core.model import NO_EPOCH
@@ -15,6 +17,8 @@ SOFT_LIMITS_SINCE = 3
 class FetchParams(Struct):
     """`replica_id` is -1 for a consumer; `replica_epoch` is the follower's broker epoch, -1 below v15.
 
+    `held_back` is asked once, when a consumer's answer is there, with its bytes: whether its client has to wait for its quota first and
+    gets nothing for now.
     `leader_only`: followers replicate from the leader; consumers below v11 cannot be sent to a follower, so none serves them.
     """
 
@@ -26,6 +30,7 @@ class FetchParams(Struct):
     replica_epoch: int = NO_EPOCH
     read_committed: bool = False
     rack: str = ""
+    held_back: Callable[[int], bool] | None = None
     from_follower: bool = False
     leader_only: bool = False
 

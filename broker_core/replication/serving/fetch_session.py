@@ -210,6 +210,10 @@ class FetchContext:
     def answer(self, answers: list[Answer]) -> Reply:
         return Reply(ErrorCode.NONE, NO_SESSION, answers)
 
+    def held_back(self) -> Reply:
+        """Nothing for now; no session is opened by it."""
+        return Reply(ErrorCode.NONE, NO_SESSION, [])
+
 
 class FullFetchContext(FetchContext):
     """A full fetch that asks for a session: it gets one if `opener` finds room."""
@@ -241,6 +245,11 @@ class IncrementalFetchContext(FetchContext):
         if self.session.epoch != self._epoch:
             return Reply(ErrorCode.INVALID_FETCH_SESSION_EPOCH, self.session.session_id, [])
         return Reply(ErrorCode.NONE, self.session.session_id, self.session.take_in(answers))
+
+    def held_back(self) -> Reply:
+        """Nothing for now; the session goes on."""
+        code = ErrorCode.NONE if self.session.epoch == self._epoch else ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        return Reply(code, self.session.session_id, [])
 
 
 class SessionErrorContext(FetchContext):

@@ -17,6 +17,9 @@ from broker_core.replication.serving.fetch_params import FetchParams
 from broker_core.replication.serving.fetch_session import Answer, FetchClock, FetchContext, Reply, WantedPartition
 from broker_core.replication.serving.partition_reader import Limits
 
+ROW_BYTES = 48
+"""What a partition takes in an answer besides its records."""
+
 
 class PartitionReader(Protocol):
     """Where one partition's records come from: the logs of this broker answer at once and copy nothing (partition_reader.py)."""
@@ -48,11 +51,11 @@ class Fetching:
             return context.answer([_stale(wanted) for wanted in context.wanted()])
         answers = await self._read_all(params, context.wanted(), context.clock)
         if self._has_to_answer(params, context, answers):
-            return context.answer(answers)
+            return _answered(params, context, answers)
         if context.session is not None:
             context.session.rest(answers)
         await self._waiting(params, context, nothing_new=all(answer.settled for answer in answers))
-        return context.answer(await self._read_all(params, context.wanted(), None))
+        return _answered(params, context, await self._read_all(params, context.wanted(), None))
 
     def _is_from_before_a_reboot(self, params: FetchParams) -> bool:
         """A follower's fetch with an older broker epoch than one it has shown before: it was sent before its reboot (KAFKA-15221)."""
@@ -117,6 +120,18 @@ class Fetching:
                 return True
             available += size
         return available >= params.min_bytes
+
+
+def _answered(params: FetchParams, context: FetchContext, answers: list[Answer]) -> Reply:
+    """A session sees nothing of what is held back: it is read anew for the client's next request."""
+    if params.held_back is not None and params.held_back(sum(map(_sent_bytes, answers))):
+        return context.held_back()
+    return context.answer(answers)
+
+
+def _sent_bytes(answer: Answer) -> int:
+    """With what stands around the records, by and large."""
+    return answer.result.records_bytes + ROW_BYTES if answer.result.records_bytes else 0
 
 
 def _is_urgent(answer: Answer) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from broker_core.seams import FrameHandler, Peer
+from broker_core.seams import ConnectionThrottled, FrameHandler, Peer
 from broker_core.server.adapters.memory_budget import UNLIMITED, MemoryBudget
 from broker_core.server.adapters.request_queue import RequestQueue
 from broker_core.server.adapters.server_connection import SCRATCH_BYTES, ServerConnection
@@ -17,6 +17,8 @@ from broker_core.server.adapters.spare_buffers import SpareBuffers
 
 SYSTEM_S_OWN = -1
 """The size of a socket's buffer that the system chooses, and changes as it sees fit."""
+HELD_MAX = 1000
+"""Connections that were not taken and are not closed yet. Beyond that they are closed at once: they cost open files."""
 
 
 class NetworkLimits(Struct, frozen=True):
@@ -83,6 +85,7 @@ class RealListener:
         self._hosts: dict[ServerConnection, str] = {}
         self._idle_timer: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Future[None] | None = None
+        self._held: dict[asyncio.Transport, asyncio.TimerHandle] = {}
 
     async def start(self, host: str, port: int) -> None:
         """`OSError` naming the address when it is taken."""
@@ -101,6 +104,8 @@ class RealListener:
             self._server.close()
         if self._idle_timer is not None:
             self._idle_timer.cancel()
+        for transport in list(self._held):
+            self._let_go(transport)
         if self._hosts:
             self._emptied = self._loop.create_future()
             for connection in list(self._hosts):
@@ -116,19 +121,36 @@ class RealListener:
         self._counts.broken_frames += 1
 
     def opened(self, connection: ServerConnection, transport: asyncio.Transport) -> FrameHandler | None:
-        """The connection's handler, or None when there are too many connections."""
+        """The connection's handler, or None where it is not taken; then it is closed, at once or after the time that it is held."""
         host, port = transport.get_extra_info("peername")[:2]
         limits = self._limits()
         if self._counts.open >= limits.max_connections or self._counts.by_host[host] >= limits.max_connections_of(host):
             self._counts.refused += 1
+            transport.abort()
+            return None
+        try:
+            handler = self._accept(Peer(host, port))
+        except ConnectionThrottled as throttled:
+            self._hold(transport, throttled.rest_ms)
             return None
         _set_buffer(transport.get_extra_info("socket"), socket.SO_SNDBUF, limits.send_buffer_bytes)
-        handler = self._accept(Peer(host, port))
         self._counts.by_host[host] += 1
         self._hosts[connection] = host
         self.active(connection)
         self._watch_idle()
         return handler
+
+    def _hold(self, transport: asyncio.Transport, rest_ms: float) -> None:
+        self._counts.refused += 1
+        if len(self._held) >= HELD_MAX:
+            transport.abort()
+            return
+        transport.pause_reading()
+        self._held[transport] = self._loop.call_later(rest_ms / 1000.0, self._let_go, transport)
+
+    def _let_go(self, transport: asyncio.Transport) -> None:
+        self._held.pop(transport).cancel()
+        transport.abort()
 
     def active(self, connection: ServerConnection) -> None:
         """Moves the connection to the end of the line of those that may be idle."""

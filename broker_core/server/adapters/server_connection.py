@@ -7,6 +7,7 @@ of its answer is kept up to `READ_AHEAD_BYTES`, then reading pauses; so it does 
 Complete frames are served in turns, between which other connections have theirs (`request_queue.py`): at once in the callback
 that read them, in a task from where they first wait for something (`eager.py`). The small answers of a turn leave in one write;
 those that wait for other brokers leave when they are there, in the order of their requests (`unanswered.py`).
+Once an answer told its client to wait for a quota, nothing more is read or begun here for that time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from broker_core.errors import ProtocolViolation
-from broker_core.seams import FrameHandler
+from broker_core.seams import FrameHandler, Part
 from broker_core.server.adapters.eager import begin
 from broker_core.server.adapters.framing import SIZE
 from broker_core.server.adapters.memory_budget import Account, MemoryBudget
@@ -76,6 +77,9 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._unanswered = AnswerLine(self._leave)
         self._gathered: list[Unanswered] = []
         self._ending = False
+        self._muted: asyncio.TimerHandle | None = None
+        self._muted_until = 0.0
+        self._unmuted: asyncio.Future[None] | None = None
         self._transport: asyncio.Transport
         self._writer: ResponseWriter
         self._handler: FrameHandler | None = None
@@ -95,10 +99,8 @@ class ServerConnection(asyncio.BufferedProtocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._handler = self._host.opened(self, transport)
-        if self._handler is None:
-            transport.abort()
-            return
-        self._writer = ResponseWriter(transport)
+        if self._handler is not None:
+            self._writer = ResponseWriter(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         handler, self._handler = self._handler, None
@@ -106,6 +108,9 @@ class ServerConnection(asyncio.BufferedProtocol):
             return
         if not self._account.handling:
             self._host.budget.release(self._account)
+        if self._muted is not None:
+            self._muted.cancel()
+            self._tell_unmuted()
         self._writer.resume()
         self._unanswered.close()
         self._host.gone(self)
@@ -140,7 +145,7 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._go_on()
             return
         self._ahead += self._host.scratch[:nbytes]
-        if not self._is_serving:
+        if not self._is_serving and self._frame is None:
             self._start_frame(new=True)
         elif len(self._ahead) >= READ_AHEAD_BYTES:
             self._transport.pause_reading()
@@ -153,7 +158,7 @@ class ServerConnection(asyncio.BufferedProtocol):
     def _read_on(self) -> None:
         """Reads again unless something else still forbids it."""
         is_ahead = self._is_serving and len(self._ahead) >= READ_AHEAD_BYTES
-        if not (is_ahead or self._waits_for_budget or self._waits_for_queue or self._ending):
+        if not (is_ahead or self._waits_for_budget or self._waits_for_queue or self._muted or self._ending):
             self._transport.resume_reading()
 
     # Frames.
@@ -186,7 +191,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         """Has the frame handled when it is complete; otherwise sees that there may be more of it."""
         assert self._frame is not None
         if self._complete:
-            if not self._in_turn:
+            if not (self._in_turn or self._muted):
                 self._queued_at = self._loop.time()
                 self._waits_for_turn, self._is_new = True, new
                 self._host.queue.enter(self._host, self._begin, new=new)
@@ -234,7 +239,7 @@ class ServerConnection(asyncio.BufferedProtocol):
             while self._complete and self._handler is not None:
                 await self._serve_one(self._handler, waited_ms)
                 waited_ms = 0.0
-                if not turn.served(self._loop.time() * 1000.0):
+                if not turn.served(self._loop.time() * 1000.0) or self._muted:
                     break
                 self._start_frame(new=False)
             await self._send_all()
@@ -261,8 +266,10 @@ class ServerConnection(asyncio.BufferedProtocol):
         view = memoryview(frame)[: self._frame_bytes]
         if self._unanswered.count and (self._unanswered.full or not handler.may_follow(view)):
             await self._unanswered.emptied()
-            if self._handler is None:
-                return
+        if self._muted is not None:
+            await self._heard_again()
+        if self._handler is None:
+            return
         self._frame = None
         self._host.budget.start_handling(self._account)
         try:
@@ -280,7 +287,7 @@ class ServerConnection(asyncio.BufferedProtocol):
     # Answers.
 
     async def _send(self, one: Unanswered) -> None:
-        parts = one.exchange.answer()
+        parts = self._answer(one)
         if parts is not None and not self._writer.put(parts):
             began_at = self._loop.time()
             self.writing = True
@@ -296,7 +303,7 @@ class ServerConnection(asyncio.BufferedProtocol):
     def _leave(self, leaving: Sequence[Unanswered]) -> None:
         """Sends those whose turn it is in one write, whatever the transport still holds: they are small, and few."""
         for one in leaving:
-            parts = one.exchange.answer()
+            parts = self._answer(one)
             if self._handler is None:
                 continue
             if parts is not None:
@@ -326,6 +333,47 @@ class ServerConnection(asyncio.BufferedProtocol):
             self.writing = True
             await self._writer.drained()
             self.writing = False
+
+    def _answer(self, one: Unanswered) -> list[Part] | None:
+        parts = one.exchange.answer()
+        if one.exchange.throttled_ms > 0 and self._handler is not None:
+            self._mute(one.exchange.throttled_ms / 1000.0)
+        return parts
+
+    # Quotas.
+
+    def _mute(self, seconds: float) -> None:
+        until = self._loop.time() + seconds
+        if until <= self._muted_until:
+            return
+        if self._muted is not None:
+            self._muted.cancel()
+        self._transport.pause_reading()
+        self._muted_until = until
+        self._muted = self._loop.call_at(until, self._unmute)
+
+    async def _heard_again(self) -> None:
+        """For a frame whose turn had come already when an answer before it told the client to wait."""
+        while self._muted is not None and self._handler is not None:
+            self._unmuted = self._loop.create_future()
+            await self._unmuted
+
+    def _tell_unmuted(self) -> None:
+        unmuted, self._unmuted = self._unmuted, None
+        if unmuted is not None and not unmuted.done():
+            unmuted.set_result(None)
+
+    def _unmute(self) -> None:
+        """Goes on with what came before, as after a turn, or with what comes now."""
+        self._muted = None
+        self._host.active(self)
+        self._tell_unmuted()
+        if not self._is_serving:
+            if self._frame is None:
+                self._start_frame(new=False)
+            elif self._complete:
+                self._go_on(new=False)
+        self._read_on()
 
     # The end.
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from broker_core.errors import ProtocolViolation
-from broker_core.seams import FileRange, FrameConnection, FrameHandler, Listener, Part, Peer
+from broker_core.seams import ConnectionThrottled, FileRange, FrameConnection, FrameHandler, Listener, Part, Peer
 from broker_core.server.adapters.unanswered import AnswerLine, Unanswered
 from tests.simulation.kernel.scheduler import Scheduler
 
@@ -189,13 +189,22 @@ class End:
 
 async def serve(end: End, accept: Callable[[Peer], FrameHandler], peer: Peer) -> None:
     """The server's side of a connection: one request after the other, and their answers in the same order."""
-    handler = accept(peer)
+    try:
+        handler = accept(peer)
+    except ConnectionThrottled:
+        end.shut()
+        return
+    muted_until_ms = 0.0
+    now_ms = end.life.clock.monotonic_ms
 
     def leave(leaving: Sequence[Unanswered]) -> None:
         for exchange, _ in leaving:
             parts = exchange.answer()
             if parts is not None and end.open and not end.life.dead:
                 end.send(joined(parts))
+            if exchange.throttled_ms > 0:
+                nonlocal muted_until_ms
+                muted_until_ms = max(muted_until_ms, now_ms() + exchange.throttled_ms)
             exchange.sent(0.0, 0.0)
 
     line = AnswerLine(leave)
@@ -204,6 +213,8 @@ async def serve(end: End, accept: Callable[[Peer], FrameHandler], peer: Peer) ->
             frame = memoryview(await end.receive())
             if line.count and (line.full or not handler.may_follow(frame)):
                 await line.emptied()
+            if muted_until_ms > now_ms():
+                await end.life.clock.sleep(muted_until_ms - now_ms())
             exchange = await handler.handle(frame)
             if exchange.waits_for is not None or line.count:
                 line.add(Unanswered(exchange, 0.0))
