@@ -31,7 +31,7 @@ from broker_core.server.strangers import Strangers
 log = logging.getLogger(__name__)
 
 UNTHROTTLED_MS = 0
-BROKERS_KEYS = CONTROL_KEYS | {ApiKey.WRITE_TXN_MARKERS, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS}
+BROKERS_KEYS = CONTROL_KEYS | {ApiKey.WRITE_TXN_MARKERS, ApiKey.ALTER_PARTITION}
 """Are exempt from quotas, as they are in Kafka."""
 
 MANY_NAMES_BYTES = 32 << 10
