@@ -19,11 +19,11 @@ def check_topic_name(name: str) -> None:
     if not name:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "Topic name is invalid: the empty string is not allowed")
     if name in (".", ".."):
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "Topic name is invalid: '.' or '..' is not allowed")
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: '{name}' is not allowed")
     if len(name) > TOPIC_NAME_LENGTH_MAX:
         raise KafkaError(
             ErrorCode.INVALID_TOPIC_EXCEPTION,
-            f"Topic name is invalid: the length of '{name[:60]}…' is longer than the max allowed length {TOPIC_NAME_LENGTH_MAX}",
+            f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {TOPIC_NAME_LENGTH_MAX}",
         )
     if not _LEGAL.fullmatch(name):
         raise KafkaError(

@@ -119,8 +119,8 @@ class TopicAdmin:
     ) -> None:
         """Adds partitions until there are `count`; `assignments` are the new ones' replicas, None: placed by us."""
         if not is_topic_name(name):
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name[:TOPIC_NAME_LENGTH_MAX]}' does not exist.")
-        with store_errors(f"Topic '{name}'"):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name[:TOPIC_NAME_LENGTH_MAX]}' does not exist.")
+        with store_errors(f"The topic '{name}'"):
             for attempt in range(WRITE_ATTEMPTS):
                 if await self._node.store.exists(layout.deletion_path(name)) is not None:
                     raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' is marked for deletion.")
@@ -173,11 +173,10 @@ class TopicAdmin:
         if present.adding or present.removing:
             raise KafkaError(ErrorCode.REASSIGNMENT_IN_PROGRESS, f"A partition reassignment is in progress for the topic '{name}'.")
         if count == old:
-            raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {old} partition(s).")
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {old} partitions.")
         if count < old:
-            raise KafkaError(
-                ErrorCode.INVALID_PARTITIONS, f"The topic {name} currently has {old} partition(s); {count} would not be an increase."
-            )
+            message = f"Topic currently has {old} partitions, which is higher than the requested {count}."
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
         _refuse_too_many(name, count)
         if assignments is None:
             added = place_more(self._brokers(), present.partitions[0], count - old, old)
@@ -186,15 +185,17 @@ class TopicAdmin:
         return TopicAssignment(present.topic_id, {**present.partitions, **added}, {}, {})
 
     def _manual_growth(self, assignments: Sequence[tuple[int, ...]], added: int, first: int, factor: int) -> dict[int, tuple[int, ...]]:
-        if len(assignments) != added:
-            message = f"Increasing the number of partitions by {added} but {len(assignments)} assignments provided."
-            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
-        _check_replicas(assignments, factor)
         live = {broker.broker_id for broker in self._brokers()}
         unknown = sorted({replica for replicas in assignments for replica in replicas} - live)
         if unknown:
-            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Unknown broker(s) in replica assignment: {unknown}")
-        return {first + index: replicas for index, replicas in enumerate(assignments)}
+            message = f"Unknown broker(s) in replica assignment: {', '.join(map(str, unknown))}."
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+        if len(assignments) != added:
+            message = f"Increasing the number of partitions by {added} but {len(assignments)} assignments provided."
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+        found = {first + index: replicas for index, replicas in enumerate(assignments)}
+        _check_growth(found, factor)
+        return found
 
     async def _write(self, topic: NewTopic, assignment: TopicAssignment) -> None:
         """Of two who create a topic at once (a client's metadata request may) the second must not change the first one's settings."""
@@ -212,6 +213,23 @@ class TopicAdmin:
 def _refuse_too_many(name: str, partitions: int) -> None:
     if partitions > PARTITIONS_PER_TOPIC_MAX:
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic '{name}': {partitions} partitions are more than {PARTITIONS_PER_TOPIC_MAX}")
+
+
+def _check_growth(assignments: Mapping[int, tuple[int, ...]], factor: int) -> None:
+    for partition, replicas in assignments.items():
+        if not replicas:
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Cannot have replication factor of 0 for partition id {partition}.")
+        if len(set(replicas)) != len(replicas):
+            named = ", ".join(map(str, replicas))
+            message = f"Duplicate brokers not allowed in replica assignment: {named} for partition id {partition}."
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+    other = {partition: len(replicas) for partition, replicas in sorted(assignments.items()) if len(replicas) != factor}
+    if other:
+        message = (
+            f"Inconsistent replication factor between partitions, partition 0 has {factor} while partitions [{', '.join(map(str, other))}] "
+            f"have replication factors [{', '.join(map(str, other.values()))}], respectively."
+        )
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
 
 def _check_replicas(lists: Iterable[tuple[int, ...]], factor: int) -> None:

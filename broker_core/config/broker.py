@@ -148,7 +148,7 @@ class BrokerConfig:
         _T,
         ("delete",),
         "delete, compact, both; empty keeps all.",
-        choices=("delete", "compact"),
+        choices=("compact", "delete"),
         dynamic=True,
     )
     log_index_size_max_bytes: int = setting("log.index.size.max.bytes", _I, 10485760, "Largest index file.", low=4, dynamic=True)

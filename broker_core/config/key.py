@@ -71,7 +71,7 @@ class Key:
         try:
             value = _READERS[self.type](text.strip())
         except ValueError:
-            raise self._wrong(text, f"is not a {self.type.name.lower()}") from None
+            raise self._wrong(text, self._not_of_its_type) from None
         self._check(text, value)
         return value
 
@@ -88,19 +88,32 @@ class Key:
         return str(value)
 
     def _check(self, text: str, value: Any) -> None:
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and self._out_of_range(value):
-            raise self._wrong(text, f"must lie between {self.low} and {self.high}")
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and (why := self._out_of_range(value)):
+            raise self._wrong(text, why)
         if self.choices:
             for item in value if isinstance(value, tuple) else (value,):
                 if item not in self.choices:
-                    raise self._wrong(text, f"must be one of {', '.join(self.choices)}")
+                    raise self._wrong(item, f"String must be one of: {', '.join(self.choices)}")
 
-    def _out_of_range(self, value: float) -> bool:
-        return (self.low is not None and value < self.low) or (self.high is not None and value > self.high)
+    def _out_of_range(self, value: float) -> str:
+        """In Kafka's words; empty where it is not. What its type cannot hold is no number to Kafka."""
+        lowest, highest = _HELD.get(self.type, (value, value))
+        if not lowest <= value <= highest:
+            return self._not_of_its_type
+        if self.low is not None and value < self.low:
+            return f"Value must be at least {self.low}"
+        return f"Value must be no more than {self.high}" if self.high is not None and value > self.high else ""
+
+    @property
+    def _not_of_its_type(self) -> str:
+        if self.type is KeyType.BOOLEAN:
+            return "Expected value to be either true or false"
+        return f"Not a number of type {self.type.name}"
 
     def _wrong(self, text: str, why: str) -> ConfigError:
+        text = text.strip()
         shown = text if len(text) <= 100 else text[:100] + "…"
-        return ConfigError(f"Invalid value {shown!r} for configuration {self.name}: it {why}")
+        return ConfigError(f"Invalid value {shown} for configuration {self.name}: {why}")
 
 
 def setting(
@@ -167,6 +180,7 @@ def _numeral(text: str, most_characters: int) -> str:
     return text
 
 
+_HELD = {KeyType.SHORT: (-(2**15), SHORT_MAX), KeyType.INT: (-(2**31), INT_MAX), KeyType.LONG: (-(2**63), LONG_MAX)}
 _READERS: dict[KeyType, Callable[[str], Any]] = {
     KeyType.UNKNOWN: str,
     KeyType.BOOLEAN: _read_bool,

@@ -15,7 +15,7 @@ from broker_core.errors import ConfigError
 _B, _I, _L, _D, _S, _T = KeyType.BOOLEAN, KeyType.INT, KeyType.LONG, KeyType.DOUBLE, KeyType.STRING, KeyType.LIST
 _DAY_MS = 24 * 60 * 60 * 1000
 _REPLICA = re.compile(r"\d+:\d+")
-_CODECS = ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd")
+_CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class TopicConfig:
         _T,
         ("delete",),
         "delete, compact, both; empty keeps all.",
-        choices=("delete", "compact"),
+        choices=("compact", "delete"),
         synonyms=("log.cleanup.policy",),
     )
     compression_type: str = setting(
