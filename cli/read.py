@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,11 @@ def brokers(text: str | None) -> list[int]:
     if wrong := [word for word in ids if not SPAN.fullmatch(word) or "-" in word]:
         raise Usage(f"{wrong[0]!r} is no broker's id: give them as 1,2,3.")
     return [int(word) for word in ids]
+
+
+def moment(text: str) -> str:
+    """A time with its zone; one without is of this machine's."""
+    return datetime.fromisoformat(text).astimezone().isoformat()
 
 
 def bytes_a_second(text: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cli import figures as say
-from cli.commands import exports, searches
+from cli.commands import exports, searches, writes
 from cli.shell import Shell, group, takes, verb
 from cli.table import Column, plain, table, terminal_columns
 from cli.watching import told, watch
@@ -19,9 +19,10 @@ FILTER = ("time", "until", "text", "header", "path", "equals")
 
 
 def add(commands: Any) -> None:
-    actions = group(commands, "records", "find, export and copy records")
+    actions = group(commands, "records", "find, export, copy, write and delete records")
     searches.add_to(actions)
     exports.add_to(actions)
+    writes.add_to(actions)
     copy = verb(actions, "copy", _copy, "write records of a topic to another as well", changes=True)
     takes(copy, "topic", "source")
     takes(copy, "topic", "target")

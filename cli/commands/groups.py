@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from cli import figures as say
@@ -29,6 +28,13 @@ OFFSETS = (
     Column("BEHIND", lambda r: say.seconds(r["lag_s"]), right=True),
     Column("CLIENT", lambda r: say.text(r["client_id"])),
     Column("HOST", lambda r: say.text(r["host"])),
+)
+MEMBERS = (
+    Column("CLIENT", lambda m: say.text(m["client_id"])),
+    Column("HOST", lambda m: say.text(m["host"])),
+    Column("MEMBER", lambda m: m["member_id"]),
+    Column("STATIC", lambda m: m["instance_id"] or ""),
+    Column("READS", lambda m: ", ".join(f"{p['topic']}-{p['partition']}" for p in m["partitions"])),
 )
 MOVES = (
     Column("TOPIC", lambda r: r["topic"]),
@@ -63,7 +69,9 @@ def add(commands: Any) -> None:
     listing = verb(actions, "list", _list, "all groups, by name")
     listing.add_argument("--like", default="", help="only names with this in them")
     listing.add_argument("--lagging", action="store_true", help="only those with lag")
+    listing.add_argument("--state", default="", help="only those in this state, as Stable or Empty")
     describe = verb(actions, "describe", _describe, "a group's offsets and lag")
+    describe.add_argument("--members", action="store_true", help="who reads which partitions instead")
     reset = verb(actions, "reset", _reset, "move the committed offsets of a group without members", changes=True)
     which = reset.add_mutually_exclusive_group()
     takes(which, "topic", "--topic", action="append", metavar="TOPIC[:0,2-4]", help="may be given again")
@@ -97,21 +105,32 @@ def add(commands: Any) -> None:
 
 
 def _time(text: str) -> dict[str, str]:
-    """A time without a zone is of this machine's."""
-    return {"time": datetime.fromisoformat(text).astimezone().isoformat()}
+    return {"time": read.moment(text)}
 
 
 def _list(shell: Shell) -> None:
-    rows, said = shell.rest.items(shell.at("groups"), q=shell.options.like, lag="1" if shell.options.lagging else "")
+    o = shell.options
+    rows, said = shell.rest.items(shell.at("groups"), q=o.like, lag="1" if o.lagging else "", state=o.state)
     shell.show_rows(rows, LIST, "No groups.", said)
 
 
 def _describe(shell: Shell) -> None:
     name = shell.options.name
     found = shell.rest.get(shell.at("groups", name))
-    rows, _ = shell.rest.items(shell.at("groups", name, "offsets"))
-    shell.show({**found, "offsets": rows}, lambda: f"{plain(found['sentence'])}\n\n{table(OFFSETS, rows, terminal_columns())}")
+    if shell.options.members:
+        members = table(MEMBERS, found["members"], terminal_columns()) if found["members"] else "It has no members."
+        shell.show(found, lambda: f"{_head(found)}\n\n{members}")
+    else:
+        rows, _ = shell.rest.items(shell.at("groups", name, "offsets"))
+        shell.show({**found, "offsets": rows}, lambda: f"{_head(found)}\n\n{table(OFFSETS, rows, terminal_columns())}")
     shell.warn_stale(found["as_of"])
+
+
+def _head(found: dict[str, Any]) -> str:
+    """What is said of it, and what it is in Kafka's words."""
+    facts = [("coordinator", say.number(found["coordinator"])), ("protocol", say.text(found["protocol"]))]
+    told = "; ".join(f"{name} {value}" for name, value in [*facts, ("generation", say.number(found["generation"]))])
+    return "\n".join(map(plain, (found["sentence"], f"State {say.text(found['state'])}; {told}.")))
 
 
 def _reset(shell: Shell) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from cli import figures as say
 from cli import read
+from cli.commands import moving
 from cli.errors import Usage
 from cli.shell import Shell, takes, verb
 from cli.table import Column, plain, table, terminal_columns
@@ -41,6 +42,10 @@ def add(commands: Any) -> None:
     reassign.add_argument("--away", help="brokers with commas that are to be emptied; of all topics where none is named")
     reassign.add_argument("--instead", type=int, help="the broker that takes their places")
     reassign.add_argument("--leaders", action="store_true", help="spread the preferred leaders evenly")
+    instead = reassign.add_mutually_exclusive_group()
+    instead.add_argument("--list", action="store_true", help="what is being moved, whoever began it; moves nothing")
+    instead.add_argument("--verify", action="store_true", help="whether the file's partitions have what it wants; moves nothing")
+    instead.add_argument("--cancel", action="store_true", help="end the moves of the file's partitions (a job's: highwater jobs cancel)")
     reassign.add_argument("--throttle", help="bytes a second on each broker, as 10MiB")
     elect = verb(commands, "elect", _elect, "preferred leaders of all topics, or of those that are named", changes=True)
     takes(elect, "topic", "--topic", action="append", default=[], help="may be given again")
@@ -52,6 +57,9 @@ def add(commands: Any) -> None:
 def _reassign(shell: Shell) -> None:
     o = shell.options
     aims = [f"--{name}" for name in GOALS if getattr(o, name) not in (None, [], False)]
+    if o.list or o.verify or o.cancel:
+        _look_or_end(shell, aims)
+        return
     if bool(o.file) == bool(aims):
         raise Usage("Give a file, or a goal: --topics with --to, --rf or --leaders, or --away.")
     if aims:
@@ -65,6 +73,19 @@ def _reassign(shell: Shell) -> None:
     if not o.yes:
         shell.say(table(MOVES, _plan(shell, rows), terminal_columns()))
     _move(shell, rows)
+
+
+def _look_or_end(shell: Shell, aims: list[str]) -> None:
+    o = shell.options
+    if aims or bool(o.file) == o.list:
+        raise Usage("--list stands alone; --verify and --cancel want a file, and no goal.")
+    if o.list:
+        moving.show_list(shell)
+    elif o.cancel:
+        moving.cancel(shell, o.file)
+    else:
+        rows = read.assignments(read.file_text(o.file), o.file)
+        moving.verify(shell, rows, _plan(shell, rows))
 
 
 def _reach(shell: Shell) -> None:

@@ -1,4 +1,4 @@
-"""`highwater topics`: list, describe, create, alter, grow, delete."""
+"""`highwater topics`: list, describe, create, alter, grow, delete (partitions, offsets: `places.py`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from cli import figures as say
 from cli import read
+from cli.commands import places
 from cli.shell import Shell, group, takes, verb
 from cli.table import Column, plain, table, terminal_columns
 
@@ -60,6 +61,7 @@ def add(commands: Any) -> None:
     alter.add_argument("--unset", action="append", default=[], metavar="KEY", help="back to the default")
     grow = verb(actions, "grow", _grow, "add partitions", changes=True)
     delete = verb(actions, "delete", _delete, "delete a topic with all its records", changes=True)
+    places.add_to(actions)
     for parser in (describe, alter, grow, delete):
         takes(parser, "topic", "name")
     grow.add_argument("count", type=int, help="how many there are to be")

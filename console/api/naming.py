@@ -12,7 +12,7 @@ from typing import Any
 
 CLUSTER = "/clusters/{cluster_id}"
 VERBS = {"get": "get", "post": "create", "put": "set", "patch": "change", "delete": "delete"}
-DEEDS = {"deletion": "delete", "removal": "remove"}
+DEEDS = {"cancellation": "cancel", "deletion": "delete", "removal": "remove"}
 """Last words of a path that say what is done, beside verbs themselves."""
 SAYS_A_DEED = {*DEEDS, "mend", "plan", "preview", "resume", "stop", "test", "undo"}
 OWN_NAMES = {

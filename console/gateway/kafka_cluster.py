@@ -27,6 +27,13 @@ from console.rules.words import whole
 
 SOURCES = {"DYNAMIC_TOPIC_CONFIG": "topic", "DEFAULT_CONFIG": "default"}
 KINDS = {"topic": ConfigResourceType.TOPIC, "broker": ConfigResourceType.BROKER}
+OFFSETS_AT = {
+    "earliest": OffsetSpec.EARLIEST,
+    "latest": OffsetSpec.LATEST,
+    "max-timestamp": OffsetSpec.MAX_TIMESTAMP,
+    "earliest-local": OffsetSpec.EARLIEST_LOCAL,
+    "latest-tiered": OffsetSpec.LATEST_TIERED,
+}
 PREFERRED, UNCLEAN = 0, 1
 INVALID_REQUEST = 42
 TEXT_BYTES_MAX = 32_767
@@ -202,6 +209,14 @@ class KafkaCluster:
         if outcome != "OK":
             raise _from_text(outcome)
 
+    def loggers(self, broker_id: int) -> dict[str, str]:
+        """The level in force by logger, as the broker itself says; none of one that does not tell."""
+        return {name: str(entry["value"]) for name, entry in self._entries(ConfigResourceType.BROKER_LOGGER, str(broker_id)).items()}
+
+    def alter_loggers(self, broker_id: int, levels: Mapping[str, str | None]) -> None:
+        """None takes a logger's own level away."""
+        self._alter(ConfigResourceType.BROKER_LOGGER, str(broker_id), levels)
+
     # --- groups
 
     def groups(self) -> list[dict[str, Any]]:
@@ -260,6 +275,13 @@ class KafkaCluster:
         with self._admin() as admin:
             found = admin.list_partition_offsets({TopicPartition(*tp): wanted for tp in partitions})
         return {(tp.topic, tp.partition): answer.offset for tp, answer in found.items() if answer.offset >= 0}
+
+    def offsets_at(self, partitions: Sequence[tuple[str, int]], spec: str | int) -> dict[tuple[str, int], tuple[int | None, int | None]]:
+        """Offset and time in ms of a record, by a name of `OFFSETS_AT` or a time in ms since 1970; None where there is none."""
+        wanted = OFFSETS_AT[spec] if isinstance(spec, str) else spec
+        with self._admin() as admin:
+            found = admin.list_partition_offsets({TopicPartition(*tp): wanted for tp in partitions})
+        return {(tp.topic, tp.partition): (_told(answer.offset), _told(answer.timestamp)) for tp, answer in found.items()}
 
     def delete_records(self, topic: str, partition: int, before: int) -> int:
         """Deletes what lies below the offset; returns where the log begins now."""
@@ -354,6 +376,11 @@ def _every_broker(admin: Any) -> _EveryBroker:
     name = _EveryBroker("")
     name.asked = min(broker["broker_id"] for broker in admin.describe_cluster()["brokers"])
     return name
+
+
+def _told(number: int | None) -> int | None:
+    """Kafka has -1 for what there is not."""
+    return None if number is None or number < 0 else number
 
 
 def _own(entries: Mapping[str, Any], source: str) -> dict[str, str]:

@@ -454,6 +454,8 @@ def test_a_query_parameter_that_a_route_does_not_have_is_refused(tokens: dict[st
         f"{BASE}/mask-rules/preview": {"topic": "orders", "value": "x"},
         f"{BASE}/mask-rules/1": {"topics": "orders", "part": "key", "below": "admin"},
         f"{BASE}/groups/billing/offsets/deletion": {"topic": "orders"},
+        f"{BASE}/brokers/1/loggers": {"levels": {"root": "INFO"}},
+        f"{BASE}/reassignments/cancellation": {"partitions": [{"topic": "orders", "partition": 0}]},
         f"{BASE}/schema-registry": {"url": "http://127.0.0.1:1"},
         f"{BASE}/schema-registry/test": {"url": "http://127.0.0.1:1"},
     }

@@ -29,6 +29,7 @@ class FakeKafka:
         self.configs: dict[str, dict[str, str]] = {}
         self.broker_configs_: dict[int, dict[str, str]] = {}
         self.defaults: dict[str, str] = {}
+        self.levels = {"root": "INFO", "broker_core.server": "INFO"}
         self.online = {1, 2, 3}
         self.committed: dict[str, dict[tuple[str, int], int]] = {}
         self.members: dict[str, list[dict[str, Any]]] = {}
@@ -218,6 +219,22 @@ class FakeKafka:
     def take_over_transactions(self, coordinator: int, transactional_id: str, timeout_ms: int) -> tuple[int, int]:
         self._called("take_over_transactions", coordinator, transactional_id, timeout_ms)
         return 7, 3
+
+    def offsets_at(self, partitions: Sequence[tuple[str, int]], spec: str | int) -> dict[tuple[str, int], tuple[int | None, int | None]]:
+        """Record n is of the time n ms."""
+        self._called("offsets_at", spec)
+        if isinstance(spec, int):
+            return dict.fromkeys(partitions, (spec, spec) if spec < 100 else (None, None))
+        known: dict[str, tuple[int | None, int | None]] = {"earliest": (0, None), "latest": (100, None), "max-timestamp": (99, 99)}
+        return dict.fromkeys(partitions, known.get(spec, (None, None)))
+
+    def loggers(self, broker_id: int) -> dict[str, str]:
+        self._called("loggers", broker_id)
+        return dict(self.levels)
+
+    def alter_loggers(self, broker_id: int, levels: Mapping[str, str | None]) -> None:
+        self._called("alter_loggers", broker_id, dict(levels))
+        self.levels |= {name: level or self.levels["root"] for name, level in levels.items()}
 
     def elect_preferred(self, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], tuple[int, str]]:
         self._called("elect_preferred", list(partitions))

@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from broker_core.cli.tokens import token_file
 from tests.support.clients import produce, read_all
@@ -292,3 +295,118 @@ def test_records_are_copied_by_a_worker(system: ConsoleSystem, highwater: Comman
     assert (job["state"], job["result"]["copied"], job["progress"]["done"]) == ("succeeded", 15, 30), job
     copied = [one.value() for one in read_all(system, target, 15)]
     assert sorted(copied) == sorted(b"again %d" % n for n in range(11, 40, 2))
+
+
+def test_what_kafka_s_tools_do_beside_it(
+    system: ConsoleSystem, highwater: Commands, rest: Rest, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    """Writing, offsets by name and time, deleting records: as kafka-console-producer, kafka-get-offsets and kafka-delete-records."""
+    topic = make_topic("as-tools", [[1, 2], [2, 3]])
+    lines = tmp_path / "lines"
+    lines.write_text("k;one\nk;NULL\nk;three\n")
+    words = ("records", "write", topic, "--separator", ";", "--null", "NULL", "--header", "from=test", "--partition", "0")
+    with lines.open() as file:
+        done = highwater.run(*words, "--json", stdin=file)
+    assert (done.returncode, json.loads(done.stdout)["written"]) == (0, 3), done.stderr
+    assert "at 0." in highwater.said("records", "write", topic, "--value", "alone", "--partition", "1")
+    assert [one.value() for one in read_all(system, topic, 4, partitions=2) if one.partition() == 0] == [b"one", None, b"three"]
+    with lines.open() as file:
+        assert highwater.run("records", "write", topic, "--separator", "|", stdin=file).returncode == 2
+    assert highwater.run("records", "write", topic, "--value", "x", "--partition", "7").returncode == 1
+
+    def offsets(at: str) -> list[int | None]:
+        return [row["offset"] for row in highwater.json("topics", "offsets", topic, "--at", at)]
+
+    assert (offsets("latest"), offsets("earliest"), offsets("max-timestamp")) == ([3, 1], [0, 0], [2, 0])
+    assert (offsets("2020-01-01"), offsets("2099-01-01T00:00Z"), offsets("0")) == ([0, 0], [None, None], [0, 0])
+    assert highwater.run("topics", "offsets", topic, "--at", "noon").returncode == 2
+    assert topic in highwater.said("topics", "offsets", topic, "--partition", "1").splitlines()[1]
+    file = tmp_path / "delete.json"
+    file.write_text(json.dumps({"partitions": [{"topic": topic, "partition": 0, "offset": 2}]}))
+    tried = highwater.json("records", "delete", "--file", str(file), "--dry-run")
+    assert [(row["first"], row["then"]) for row in tried[0]["partitions"]] == [(0, 2)]
+    assert highwater.run("records", "delete", "--file", str(file)).returncode == 2, "nobody confirms"
+    highwater.said("records", "delete", "--file", str(file), "--yes")
+    assert offsets("earliest") == [2, 0]
+    highwater.said("records", "delete", f"{topic}:1", "--all", "--yes")
+    assert offsets("earliest") == [2, 1]
+    assert highwater.run("records", "delete", topic, "--before-offset", "9", "--file", str(file)).returncode == 2
+
+
+def test_partitions_are_filtered_and_members_told(system: ConsoleSystem, highwater: Commands, rest: Rest, make_topic: MakeTopic) -> None:
+    topic = make_topic("scarce", [[1, 2, 3], [1]])
+    highwater.said("topics", "alter", topic, "--set", "min.insync.replicas=2", "--yes")
+
+    def found(*filters: str) -> list[int]:
+        return [row["partition"] for row in highwater.json("topics", "partitions", "--like", topic, *filters)]
+
+    eventually(lambda: found("--under-min-isr") == [1], 60, "the console knows the setting")
+    assert (found(), found("--at-min-isr"), found("--unavailable"), found("--under-replicated")) == ([0, 1], [], [], [])
+    highwater.said("topics", "alter", topic, "--set", "min.insync.replicas=1", "--yes")
+    eventually(lambda: found("--at-min-isr", "--unavailable") == [1], 60, "the console knows the setting")
+    assert topic in highwater.said("topics", "partitions", "--like", topic).splitlines()[1]
+    settings = {"bootstrap.servers": system.bootstrap_servers, "group.id": "commands-members", "client.id": "commands-client"}
+    consumer = Consumer(settings)
+    try:
+        consumer.subscribe([topic])
+        eventually(lambda: consumer.poll(0.2) is None and len(consumer.assignment()) == 2, 60, "a member")
+        eventually(lambda: _clients(highwater) == ["commands-client"], 60, "the console knows it")
+        said = highwater.said("groups", "describe", "commands-members", "--members")
+        assert f"{topic}-0, {topic}-1" in said and "State Stable; coordinator" in said
+        assert "commands-members" in [g["group"] for g in highwater.json("groups", "list", "--state", "Stable")]
+        assert "commands-members" not in [g["group"] for g in highwater.json("groups", "list", "--state", "Empty")]
+    finally:
+        consumer.close()
+
+
+def _clients(highwater: Commands) -> list[str]:
+    done = highwater.run("groups", "describe", "commands-members", "--members", "--json")
+    return [member["client_id"] for member in json.loads(done.stdout)["members"]] if done.returncode == 0 else []
+
+
+def test_log_levels(highwater: Commands, rest: Rest) -> None:
+    heard(rest)
+    assert {"name": "root", "level": "INFO"} in highwater.json("configs", "describe", "loggers/1")
+    logger = "broker_core.replication.following.follower"
+    tried = highwater.json("configs", "alter", "loggers/1", "--set", f"{logger}=DEBUG", "--dry-run")
+    assert tried["changes"] == [{"name": logger, "before": "INFO", "after": "DEBUG"}]
+    highwater.said("configs", "alter", "loggers/1", "--set", f"{logger}=DEBUG")
+    assert "DEBUG" in highwater.said("configs", "describe", "loggers/1", "--like", logger)
+    assert highwater.json("configs", "describe", "loggers/2", "--like", logger)[0]["level"] == "INFO", "of one broker alone"
+    highwater.said("configs", "alter", "loggers/1", "--unset", logger)
+    assert highwater.json("configs", "describe", "loggers/1", "--like", logger)[0]["level"] == "INFO"
+    assert highwater.run("configs", "alter", "loggers/1", "--set", "no.such=INFO").returncode == 1
+
+
+def test_moves_of_others_are_listed_verified_and_cancelled(
+    system: ConsoleSystem, highwater: Commands, rest: Rest, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    """Begun by another client, and so slow that it is found under way."""
+    topic = make_topic("foreign", [[1, 2]])
+    produce(system, topic, [b"x" * 900_000] * 8)
+    file = tmp_path / "moves.json"
+    file.write_text(json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": [1, 3]}]}))
+    others = KafkaAdminClient(bootstrap_servers=system.bootstrap_servers)
+    slow = {"leader.replication.throttled.rate": ("SET", "1"), "follower.replication.throttled.rate": ("SET", "1")}
+    lists = {"leader.replication.throttled.replicas": ("SET", "*"), "follower.replication.throttled.replicas": ("SET", "*")}
+    brokers = [ConfigResource(ConfigResourceType.BROKER, str(number), dict(slow)) for number in (1, 2, 3)]
+    try:
+        others.alter_configs([*brokers, ConfigResource(ConfigResourceType.TOPIC, topic, lists)], raise_on_unknown=False)
+        others.alter_partition_reassignments({TopicPartition(topic, 0): [1, 3]})
+        listed = highwater.json("reassign", "--list")
+        assert [(m["topic"], m["adding"], m["removing"], m["job"]) for m in listed] == [(topic, [3], [2], None)]
+        pending = highwater.run("reassign", str(file), "--verify")
+        assert (pending.returncode, "under way" in pending.stdout) == (1, True), pending
+        assert topic in highwater.said("reassign", str(file), "--cancel", "--dry-run")
+        assert highwater.run("reassign", str(file), "--cancel").returncode == 2, "nobody confirms"
+        highwater.said("reassign", str(file), "--cancel", "--yes")
+        assert "Nothing is being moved." in highwater.said("reassign", "--list")
+        assert highwater.run("reassign", str(file), "--cancel", "--yes").returncode == 2
+    finally:
+        for resource in brokers:
+            resource.configs = dict.fromkeys(slow, ("DELETE", None))
+        others.alter_configs(brokers, raise_on_unknown=False)
+        others.close()
+    assert "has other replicas" in highwater.run("reassign", str(file), "--verify").stdout
+    file.write_text(json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": [1, 2]}]}))
+    eventually(lambda: highwater.run("reassign", str(file), "--verify").returncode == 0, 60, "it has what it had")

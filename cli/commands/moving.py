@@ -1,0 +1,76 @@
+"""`highwater reassign --list`, `--verify FILE` and `--cancel FILE`: moves that are under way, whoever began them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cli import figures as say
+from cli import read
+from cli.errors import Stopped, Usage
+from cli.shell import Shell
+from cli.table import Column, plain, table, terminal_columns
+
+UNDER_WAY = (
+    Column("TOPIC", lambda m: m["topic"]),
+    Column("PARTITION", lambda m: str(m["partition"]), right=True),
+    Column("REPLICAS", lambda m: say.ids(m["replicas"])),
+    Column("ADDING", lambda m: say.ids(m["adding"])),
+    Column("REMOVING", lambda m: say.ids(m["removing"])),
+    Column("JOB", lambda m: say.number(m["job"]), right=True),
+)
+VERIFIED = (
+    Column("TOPIC", lambda m: m["topic"]),
+    Column("PARTITION", lambda m: str(m["partition"]), right=True),
+    Column("NOW", lambda m: say.ids(m["now"] or ())),
+    Column("WANTED", lambda m: say.ids(m["replicas"])),
+    Column("OUTCOME", lambda m: m["outcome"]),
+)
+DONE, MOVING, OTHER, ABSENT = "done", "under way", "has other replicas", "no such partition"
+
+
+def show_list(shell: Shell) -> None:
+    shell.show_rows(_under_way(shell), UNDER_WAY, "Nothing is being moved.")
+
+
+def verify(shell: Shell, wanted: list[dict[str, Any]], now: list[dict[str, Any]]) -> None:
+    """`now` are the same rows with the replicas that each partition has. `Stopped` unless all have what is wanted."""
+    moving = {(move["topic"], move["partition"]) for move in _under_way(shell)}
+    rows = [{**row, "outcome": _outcome(row, (row["topic"], row["partition"]) in moving)} for row in now]
+    shell.show_rows(rows, VERIFIED, "The file names no partition.")
+    if left := [row for row in rows if row["outcome"] != DONE]:
+        raise Stopped(f"{len(left)} of {len(wanted)} partitions have not what the file wants.")
+
+
+def _outcome(row: dict[str, Any], is_moving: bool) -> str:
+    if row["now"] is None:
+        return ABSENT
+    if is_moving:
+        return MOVING
+    return DONE if row["now"] == row["replicas"] else OTHER
+
+
+def cancel(shell: Shell, name: str) -> None:
+    """Of the file's partitions those that are being moved; a job's are named by REST's refusal."""
+    o = shell.options
+    named = {(str(row.get("topic")), row.get("partition")) for row in read.assignments(read.file_text(name), name)}
+    moves = [move for move in _under_way(shell) if (move["topic"], move["partition"]) in named]
+    if not moves:
+        raise Usage("None of the file's partitions is being moved.")
+    path, places = shell.at("reassignments", "cancellation"), [{"topic": m["topic"], "partition": m["partition"]} for m in moves]
+    plan = shell.rest.change("POST", path, {"partitions": places, "dry_run": True})
+    said = table(UNDER_WAY, plan["moves"], terminal_columns())
+    if o.dry_run:
+        shell.show(plan, f"{said}\nNothing was done: this is a dry run.")
+        return
+    if not o.yes:
+        shell.say(said)
+    shell.confirm(o.cluster, f"{len(moves)} moves of cluster {o.cluster} would end, and their partitions keep the replicas they had.")
+    done = shell.rest.change("POST", path, {"partitions": places})
+    shell.show(done, f"{len(done['moves'])} moves are cancelled.")
+    if done["failed"]:
+        first = done["failed"][0]
+        raise Stopped(f"{len(done['failed'])} go on, the first: {plain(first['topic'])}-{first['partition']}: {first['error']}")
+
+
+def _under_way(shell: Shell) -> list[dict[str, Any]]:
+    return shell.rest.items(shell.at("reassignments"))[0]

@@ -1,0 +1,83 @@
+"""Moves of replicas that are under way, whoever began them, and their end before they are over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from console.actions.audit import audited
+from console.errors import Conflict, Invalid
+from console.gateway.connection import connection_of
+from console.gateway.kafka_cluster import KafkaCluster
+from console.models import Cluster, Job
+from console.roles import OPERATOR, Actor
+from console.rules.words import whole
+
+PLACES_MAX = 1_000
+KIND = "reassignment"
+
+
+class Move(Struct):
+    """`replicas` are all that there are meanwhile, those being added among them."""
+
+    topic: str
+    partition: int
+    replicas: list[int]
+    adding: list[int]
+    removing: list[int]
+    job: Annotated[int | None, Meta(description="the job of this console that moves it; null: somebody else began it")]
+
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.topic, self.partition
+
+
+class Ended(Struct):
+    """`error`: why its move goes on."""
+
+    topic: str
+    partition: int
+    error: str | None
+
+
+def moves_under_way(cluster: Cluster) -> list[Move]:
+    """As the controller says at this moment, by topic and partition."""
+    jobs = _jobs(cluster)
+    found = KafkaCluster(connection_of(cluster)).reassignments()
+    return [
+        Move(*place, list(move["replicas"]), list(move["adding_replicas"]), list(move["removing_replicas"]), jobs.get(place))
+        for place, move in sorted(found.items())
+    ]
+
+
+def _jobs(cluster: Cluster) -> dict[tuple[str, int], int]:
+    rows = Job.objects.filter(cluster=cluster, kind=KIND, state__in=Job.ACTIVE).values_list("id", "params")
+    return {(row["topic"], row["partition"]): number for number, params in rows for row in params["assignments"]}
+
+
+def plan_cancellation(cluster: Cluster, places: Sequence[tuple[str, int]]) -> list[Move]:
+    """The moves that would end; `Conflict` where a job of ours is at one, since it would begin it again."""
+    if not 1 <= len(places) <= PLACES_MAX:
+        raise Invalid("partitions", f"Name 1 to {whole(PLACES_MAX)} partitions.")
+    moving = {move.place: move for move in moves_under_way(cluster)}
+    for topic, partition in places:
+        if (topic, partition) not in moving:
+            raise Invalid("partitions", f"{topic}-{partition} is not being moved.")
+    found = [moving[place] for place in dict.fromkeys(places)]
+    ours = next((move for move in found if move.job is not None), None)
+    if ours is not None:
+        raise Conflict(f"{ours.topic}-{ours.partition} is being moved by job {ours.job}: cancel that.")
+    return found
+
+
+def cancel_moves(actor: Actor, cluster: Cluster, places: Sequence[tuple[str, int]]) -> list[Ended]:
+    """Replicas being added are dropped again, each partition keeps those that it had. A refusal stops no other."""
+    target = ", ".join(f"{topic}-{partition}" for topic, partition in places[:20])
+    with audited(actor, OPERATOR, "cancel moves", target, cluster=cluster) as entry:
+        moves = plan_cancellation(cluster, places)
+        entry.before = {f"{move.topic}-{move.partition}": move.adding for move in moves}
+        refused = KafkaCluster(connection_of(cluster)).reassign(dict.fromkeys((move.place for move in moves), None))
+        entry.after = {"refused": {f"{topic}-{number}": error for (topic, number), error in refused.items() if error}}
+    return [Ended(*move.place, refused.get(move.place)) for move in moves]

@@ -1,0 +1,67 @@
+"""Moves of replicas that are under way in the cluster, jobs of this console and all others. New ones are begun as jobs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Struct
+from ninja import Router
+from pydantic import Field
+
+from console import queries
+from console.actions.reassignments import PLACES_MAX, Ended, Move, cancel_moves, moves_under_way, plan_cancellation
+from console.api.answers import Listed
+from console.api.bearer import Bearer
+from console.api.described import answers
+from console.api.shapes import DryRun, Limit, Strict, example, listed, number_cursor
+from console.jobs.kind import Id, Name
+from console.roles import OPERATOR
+
+router = Router(tags=["jobs"])
+ALL = "/clusters/{cluster_id}/reassignments"
+
+
+class Moved(Strict):
+    topic: Name
+    partition: Id
+
+
+class Cancellation(Strict):
+    model_config = example(partitions=[{"topic": "orders", "partition": 0}], dry_run=True)
+
+    partitions: Annotated[list[Moved], Field(min_length=1, max_length=PLACES_MAX)]
+    dry_run: DryRun = False
+
+
+class Cancelled(Struct):
+    """`moves` are those that end, or would; `failed` those that go on."""
+
+    moves: list[Move]
+    failed: list[Ended]
+
+
+@router.get(ALL)
+@answers(Listed[Move])
+def reassignments(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> Listed[Move]:
+    """By topic and partition, as the controller says now. A cursor counts moves: some that end meanwhile may hide others from a walk."""
+    found = moves_under_way(queries.cluster_of(cluster_id))
+    first = number_cursor(cursor) or 0
+    numbered = list(enumerate(found, 1))[first : first + limit + 1]
+    page = listed(numbered, limit, lambda row: str(row[0]))
+    return Listed([move for _, move in page.items], page.next)
+
+
+@router.post(ALL + "/cancellation", auth=Bearer(OPERATOR, "cancel moves"))
+@answers(Cancelled)
+def cancel(request: Any, cluster_id: str, payload: Cancellation) -> Cancelled:
+    """Replicas being added are dropped again and each partition keeps those it had. What a job of this console moves is ended by
+    cancelling the job: 409 names it."""
+    cluster = queries.cluster_of(cluster_id)
+    places = [(one.topic, one.partition) for one in payload.partitions]
+    moves = plan_cancellation(cluster, places)
+    if payload.dry_run:
+        return Cancelled(moves, [])
+    ended = cancel_moves(request.auth, cluster, places)
+    failed = [one for one in ended if one.error]
+    kept = {(one.topic, one.partition) for one in failed}
+    return Cancelled([move for move in moves if move.place not in kept], failed)
