@@ -132,10 +132,10 @@ class ConfigAdmin:
 
     def _check_resource(self, kind: ResourceType, name: str) -> None:
         if kind is ResourceType.CLIENT_METRICS:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "settings of clients' metrics are only there in KRaft mode")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Config type client-metrics is only supported on KRaft clusters")
         if kind is ResourceType.TOPIC:
             if not self._metadata.partitions(name):
-                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         elif name == ALL_BROKERS and kind is ResourceType.BROKER_LOGGER:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty: each broker has its own loggers")
         elif name != ALL_BROKERS and _broker_of(name) != self._broker_id:
@@ -144,6 +144,9 @@ class ConfigAdmin:
     async def _change(
         self, kind: ResourceType, name: str, change: Callable[[Mapping[str, str]], dict[str, str]], validate_only: bool
     ) -> None:
+        if kind is ResourceType.CLIENT_METRICS:
+            words = f"AlterConfigs is only supported for topics and brokers, but resource type is {kind.name}"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, words)
         if kind is ResourceType.TOPIC and not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         self._check_resource(kind, name)
@@ -161,7 +164,7 @@ class ConfigAdmin:
                     present, _ = usable(present, per_broker=name != ALL_BROKERS)
                 wanted = change(present)
                 if kind is ResourceType.TOPIC:
-                    validate_topic_overrides(wanted)
+                    _validate_topic(name, wanted)
                 else:
                     self._validate_dynamic(name, wanted)
                 if validate_only:
@@ -205,6 +208,16 @@ class ConfigAdmin:
         await self._node.store.create(CONFIG_CHANGE_PREFIX, encode_config_change(entity), sequence=True)
 
 
+def _validate_topic(name: str, wanted: Mapping[str, str]) -> None:
+    """`ConfigError` says what is wrong; Kafka puts more words before what it says of a value."""
+    try:
+        validate_topic_overrides(wanted)
+    except ConfigError as error:
+        if not wanted.keys() <= TOPIC_KEYS.keys():
+            raise
+        raise ConfigError(f"Invalid config value for resource ConfigResource(type=TOPIC, name='{name}'): {error}") from error
+
+
 def _broker_of(name: str) -> int | None:
     """The id that a resource's name is, as Java reads numbers."""
     return int(name) if re.fullmatch(r"[+-]?[0-9]{1,10}", name, re.ASCII) else None
@@ -229,7 +242,8 @@ def apply_changes(present: Mapping[str, str], changes: Sequence[ConfigChange], k
             continue
         key = key_of(change.name)
         if key is None:
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {change.name}")
+            kind = "topic config" if key_of == TOPIC_KEYS.get else "config"
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown {kind} name: {change.name}")
         if change.operation is ConfigOperation.SET:
             wanted[change.name] = change.value or ""
         else:

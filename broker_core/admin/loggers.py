@@ -46,11 +46,10 @@ def check_levels(changes: Iterable[LevelChange]) -> None:
         if change.logger not in known:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Logger {change.logger} does not exist!")
         if change.level is None and change.logger == ROOT:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"the level of the {ROOT} logger cannot be taken away")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Removing the log level of the {ROOT} logger is not allowed")
         if change.level is not None and change.level not in LEVELS:
-            raise KafkaError(
-                ErrorCode.INVALID_CONFIG, f"{change.level[:100]} is no level of {change.logger}: {', '.join(sorted(LEVELS))} are"
-            )
+            words = f"Cannot set the log level of {change.logger} to {change.level[:100]} as it is not a supported log level."
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{words} Valid log levels are {', '.join(sorted(LEVELS))}")
 
 
 def set_levels(changes: Iterable[LevelChange]) -> None:

@@ -34,7 +34,7 @@ THREADS = (
 def check_dynamic(overrides: Mapping[str, str], *, per_broker: bool = True) -> None:
     """`ConfigError` unless all are broker settings that may change in a running broker: for itself, or else for all brokers."""
     keys = {name: _known(name) for name in overrides}
-    _refuse("Cannot update these configs dynamically, as they need a restart of the broker", (n for n, k in keys.items() if not k.dynamic))
+    _refuse("Cannot update these configs dynamically", (n for n, k in keys.items() if not k.dynamic))
     message = "These security configs can be dynamically updated only per-listener using the listener prefix"
     _refuse(message, (name for name in keys if name in OF_LISTENERS_ONLY))
     for name, text in overrides.items():
@@ -91,4 +91,4 @@ def _is_per_broker(name: str, key: Key) -> bool:
 def _refuse(why: str, names: Iterable[str]) -> None:
     refused = sorted(names)
     if refused:
-        raise ConfigError(f"{why}: {', '.join(refused)}"[:1000])
+        raise ConfigError(f"{why}: Set({', '.join(refused)})"[:1000])

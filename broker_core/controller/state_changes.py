@@ -218,7 +218,7 @@ class StateChanges:
                 state = current.get(tp)
                 election = None if state is None else self._elected(tp, state, strategy, unclean or tp.topic in allowed)
                 if election is None:
-                    results[tp] = _no_leader(f"Failed to elect leader for partition {tp} under strategy {strategy.value}.")
+                    results[tp] = _no_leader(f"Failed to elect leader for partition {tp} under strategy {strategy.told(unclean=unclean)}")
                 else:
                     elections[tp] = election
             written, remaining = await self._write({tp: election.state for tp, election in elections.items()})

@@ -10,4 +10,4 @@ from broker_core.protocol.api import ApiKey
 
 @handler(ApiKey.CREATE_ACLS, versions=range(0, 4), needs=on_cluster(Operation.ALTER))
 async def handle(request: Request) -> Answer:
-    raise KafkaError(ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER)
+    raise KafkaError(ErrorCode.SECURITY_DISABLED, f"{NO_AUTHORIZER}.")

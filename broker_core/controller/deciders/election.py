@@ -19,9 +19,14 @@ from broker_core.model import INITIAL_LEADER_EPOCH, LeaderAndIsr, TopicPartition
 class Strategy(enum.Enum):
     """Why a leader is chosen."""
 
-    OFFLINE = "offline"
-    PREFERRED = "preferred"
-    CONTROLLED_SHUTDOWN = "controlled shutdown"
+    OFFLINE = "OfflinePartition"
+    PREFERRED = "PreferredReplicaPartition"
+    CONTROLLED_SHUTDOWN = "ControlledShutdownPartition"
+
+    def told(self, *, unclean: bool) -> str:
+        """As Kafka writes it in what it says of an election that failed."""
+        allowed = f"({str(unclean).lower()})" if self is Strategy.OFFLINE else ""
+        return f"{self.value}LeaderElectionStrategy{allowed}"
 
 
 class Election(Struct, frozen=True):
