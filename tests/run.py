@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
-SERVERS = ("apache", "chaos", "clients", "collector", "local", "outages", "reader", "spark", "workers")
+SERVERS = ("apache", "chaos", "clients", "collector", "kafka_tools", "local", "outages", "reader", "spark", "workers")
 PAGES = ("browser", "cli", "system")
 NICE = 10
 LEFT_S = 5

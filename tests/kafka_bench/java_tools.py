@@ -1,20 +1,14 @@
-"""Kafka's own performance tools: their command lines, and what they print. Fetched at the first run, pinned by checksum."""
+"""Kafka's own performance tools: their command lines, and what they print."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 
-from broker_core.local import maven
 from broker_core.local.services import java_binary
 from tests.kafka_bench.loads import Load
 from tests.support import kafka_jars
 
-JARS = maven.PinnedJars(
-    {f"org.apache.kafka:kafka-tools:{kafka_jars.KAFKA_VERSION}": "3e6844711c3f5c9148f76ac96dfbf1de0aeeba11249e142e084b6de68e0ed05e"},
-    maven.shared_folder(f"kafka-{kafka_jars.KAFKA_VERSION}-tools"),
-    "make bench-kafka",
-)
 JVM = ("-Xmx512M", "-Djava.awt.headless=true", "-Dlog4j2.level=ERROR")
 SENT = re.compile(
     r"^(?P<records>\d+) records sent, (?P<rate>[\d.,]+) records/sec \([\d.,]+ MB/sec\), [\d.,]+ ms avg latency, [\d.,]+ ms max latency, "
@@ -30,7 +24,7 @@ class NotUnderstood(Exception):
 
 def fetch() -> None:
     """`JarsMissing` where they cannot be had."""
-    for jars in (kafka_jars.pinned(), JARS):
+    for jars in (kafka_jars.pinned(), kafka_jars.pinned(kafka_jars.TOOLS)):
         if jars.missing():
             jars.fetch()
 
@@ -61,8 +55,7 @@ def consume_command(bootstrap: str, topic: str, records: int, group: str) -> lis
 
 
 def _java(main: str) -> list[str]:
-    jars = ":".join([kafka_jars.classpath(), *map(str, JARS.paths())])
-    return [java_binary(), *JVM, "-cp", jars, main]
+    return [java_binary(), *JVM, "-cp", kafka_jars.tools_classpath(), main]
 
 
 def produced(text: str) -> dict[str, float]:
