@@ -47,7 +47,6 @@ _WHY = (
     ("each try has as long as the first", ("socket.connection.setup.timeout.max.ms",)),
     ("the system sizes the buffers between brokers", ("replica.socket.receive.buffer.bytes",)),
     ("connections are limited in number, not in how fast they come", ("max.connection.creation.rate",)),
-    ("there are no client quotas", ("controller.quota.", "quota.")),
     ("a replica's move is throttled by the last ten seconds", ("alter.log.dirs.",)),
     ("what is due is looked for with other work", ("log.initial.task.", "producer.id.expiration.check.")),
 )  # fmt: skip

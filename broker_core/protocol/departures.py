@@ -54,6 +54,5 @@ BY_KEY: dict[ApiKey, tuple[str, ...]] = {
 """What differs and why, by key."""
 
 NOT_SERVED: dict[ApiKey, str] = {
-    ApiKey.ALTER_CLIENT_QUOTAS: "there are no client quotas",
 }
 """What Kafka's broker advertises and ours does not, and why."""
