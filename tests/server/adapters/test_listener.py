@@ -357,6 +357,18 @@ async def test_an_address_may_have_a_limit_of_its_own() -> None:
     await server.listener.close()
 
 
+async def test_without_a_limit_no_connection_is_closed_for_being_idle() -> None:
+    """`connections.max.idle.ms=-1`: nobody looks."""
+    server = Server(NetworkLimits(max_idle_ms=-1))
+    await server.start()
+    reader, writer = await server.raw()
+    writer.write(framed(b"in"))
+    assert await read_frame(reader) == b"echo in"
+    assert server.listener._idle_timer is None  # type: ignore[attr-defined]
+    writer.close()
+    await server.listener.close()
+
+
 async def test_sockets_have_the_buffers_that_were_asked_for() -> None:
     """The system counts twice what it is asked for; by default it chooses, more than these."""
     server = Server(NetworkLimits(send_buffer_bytes=20_000, receive_buffer_bytes=30_000, backlog=1))
