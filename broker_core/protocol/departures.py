@@ -46,7 +46,6 @@ BY_KEY: dict[ApiKey, tuple[str, ...]] = {
         "An unknown setting of a broker is refused, as Kafka keeps it for plug-ins, of which there are none here.",
         "An unknown operation is refused with INVALID_REQUEST, as Kafka fails with an internal error.",
     ),
-    ApiKey.ALTER_REPLICA_LOG_DIRS: ("A replica can only stay where it is, as a broker has one folder.",),
     ApiKey.CONSUMER_GROUP_DESCRIBE: ("A group named again is told once, as an answer must not grow by repetition.",),
     ApiKey.DESCRIBE_TRANSACTIONS: ("An id named again is described once, as an answer must not grow by repetition.",),
     ApiKey.ELECT_LEADERS: ("An election of another kind is refused with INVALID_REQUEST, as Kafka fails with an internal error.",),
