@@ -26,16 +26,10 @@ SETTINGS = {
 
 
 @pytest.fixture(scope="session")
-def pair_zookeeper() -> Iterator[str]:
-    """Its address; Kafka's chroot is `/kafka`, ours `/ours`."""
-    with running_zookeeper() as zookeeper:
-        yield zookeeper.hosts
-
-
-@pytest.fixture(scope="session")
-def pair(tmp_path_factory: pytest.TempPathFactory, pair_zookeeper: str) -> Iterator[Pair]:
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     folder = tmp_path_factory.mktemp("compared")
-    kafka = ApacheKafka(folder / "kafka", free_ports(), {**SETTINGS, "zookeeper.connect": f"{pair_zookeeper}/kafka"})
-    ours = Highwater(folder / "ours", free_ports(), {**SETTINGS, "zookeeper.connect": f"{pair_zookeeper}/ours"})
-    with running(kafka, ours):
-        yield Pair(kafka.port, ours.port, pair_zookeeper)
+    with running_zookeeper() as zookeeper:
+        kafka = ApacheKafka(folder / "kafka", free_ports(), {**SETTINGS, "zookeeper.connect": f"{zookeeper.hosts}/kafka"})
+        ours = Highwater(folder / "ours", free_ports(), {**SETTINGS, "zookeeper.connect": f"{zookeeper.hosts}/ours"})
+        with running(kafka, ours):
+            yield Pair(kafka.port, ours.port, zookeeper.hosts)

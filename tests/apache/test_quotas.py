@@ -61,8 +61,8 @@ side_ports: dict[str, Any] = {}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def places(pair: Pair, pair_zookeeper: str) -> Iterator[None]:
-    side_ports.update({"kafka": pair.kafka, "zookeeper": pair_zookeeper})
+def places(pair: Pair) -> Iterator[None]:
+    side_ports.update({"kafka": pair.kafka, "zookeeper": pair.zookeeper})
     yield
     side_ports.clear()
 
