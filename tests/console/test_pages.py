@@ -289,6 +289,18 @@ def test_an_offline_data_folder_is_told_on_every_way_with_what_to_do(people: dic
     assert 'log_dir_free_bytes{cluster="local",broker="2"}' not in metrics
 
 
+def test_a_brokers_page_has_all_its_data_folders(people: dict[str, Client], shown: Any, redis: Any) -> None:
+    serves = {**FOLDER_GONE, "path": "/one", "offline_since_ms": None, "free_bytes": 1 << 29, "logs": 41}
+    said = {"log_dir": {**FOLDER_GONE, "path": "/two", "logs": 7}, "other_log_dirs": [serves]}
+    shown.apply_batch(batch(2, [], 2000, said=said), 2000)
+    shown.take(2000)
+    publish(redis, shown, 2000)
+    page = html.unescape(people["viewer"].get("/brokers/2").content.decode())
+    assert "The data folder /two of broker 2 is offline since" in page
+    assert re.findall(r'data-label="replicas">41<.*data-label="free">([^<]*)<', page) == ["512\u202fMiB"]
+    assert '<span class="under mono">/one</span>' in page
+
+
 def test_without_redis_pages_say_so(people: dict[str, Client], settings: Any) -> None:
     from console.snapshot.connect import sync_client
 

@@ -347,6 +347,36 @@ def test_a_data_folder_that_went_offline_is_an_event_and_a_word_in_the_verdict(s
     assert state.take(2000)[0]["broker/1"].log_dir is None
 
 
+def test_one_of_several_data_folders_is_told_by_its_name(state: ClusterState) -> None:
+    """With the replicas that it holds; a deletion does not wait for a broker that serves."""
+    one = {
+        "path": "/one",
+        "offline_since_ms": None,
+        "offline_why": None,
+        "free_bytes": 50,
+        "total_bytes": 100,
+        "full_in_s": None,
+        "logs": 3,
+    }
+    two = {**one, "path": "/two", "logs": 2}
+    gone = {**two, "offline_since_ms": 1_400, "offline_why": "I/O error", "free_bytes": None}
+    state.apply_batch(batch(1, [], 1300, said={"log_dir": one, "other_log_dirs": [two]}), 1300)
+    state.take(1300)
+    state.apply_batch(batch(1, [], 1500, said={"log_dir": gone, "other_log_dirs": [one]}), 1500)
+    values, told = state.take(1500)
+    assert [(e.kind, e.level, e.at_ms, e.broker_id) for e in told] == [("log_dir_offline", "bad", 1_400, 1)]
+    assert "The data folder /two of broker 1 is offline since" in told[0].sentence
+    broker = values["broker/1"]
+    assert broker is not None
+    assert (broker.log_dir.state, broker.log_dir.replicas) == ("folder_offline", 2)
+    assert "2 replicas there serve nothing" in broker.log_dir.sentence
+    assert [(folder.path, folder.state, folder.replicas) for folder in broker.other_log_dirs] == [("/one", "folder_serves", 3)]
+    state.set_deleting({"orders"}, 1550)
+    assert state.take(1550)[0]["topic/orders"].deleting.waits_for == ()
+    state.apply_batch(batch(1, [], 1600, said={"log_dir": one, "other_log_dirs": [two]}), 1600)
+    assert [e.sentence for e in state.take(1600)[1]] == ["The data folder /two of broker 1 serves again."]
+
+
 def test_what_an_offline_folder_does_to_a_partition_is_told_with_its_cause(state: ClusterState) -> None:
     """The broker lives: neither its session nor its speed is to blame."""
     gone = claim("orders", 0, 1, ALL, leader=1, isr=[], end=100)
