@@ -8,7 +8,7 @@ DEMO ?= 1
 SEED ?= 1
 RUNS ?= 1
 
-.PHONY: up down test specification bench bench-kafka simulate chaos docs reference client picture lint setup setup-dev tools lock clean
+.PHONY: up down test specification bench bench-kafka conformance simulate chaos docs reference client picture lint setup setup-dev tools lock clean
 
 up: setup
 	@$(BIN)/highwater --data "$(DATA)" up $(if $(filter 0,$(DEMO)),--no-demo)
@@ -29,6 +29,10 @@ bench: setup-dev
 # Three brokers of Apache Kafka and of ours, in turns; goes on where it was interrupted. ARGS=--quick, "--rows native-*", --list
 bench-kafka: setup-dev
 	@$(BIN)/python -m tests.kafka_bench $(ARGS)
+
+# Clients' own test suites against our brokers, and docs/conformance.md of them. ARGS="--suites aiokafka", --kafka (the same beside), --report
+conformance: setup-dev
+	@$(BIN)/python -m tests.conformance $(ARGS)
 
 simulate: setup-dev
 	@$(BIN)/python -m tests.simulation --seed $(SEED) --runs $(RUNS) $(ARGS)

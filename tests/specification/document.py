@@ -12,7 +12,7 @@ DOCUMENT = ROOT / "docs" / "specification.md"
 NOT_BUILT = ("Not built yet:", "Not built yet.")
 _HEADING = re.compile(r'^#{2,4} <a id="(?P<row>[A-Z]\d{0,2})"></a>(?P=row) · (?P<title>.+)$')
 
-_FOREIGN = {"data", "staticfiles", "node_modules"}  # at the top: what runs and builds leave there, and may be anybody's
+_FOREIGN = {"build", "data", "staticfiles", "node_modules"}  # at the top: what runs and builds leave there, and may be anybody's
 
 
 def files(*suffixes: str) -> Iterator[Path]:
