@@ -3,7 +3,7 @@ at once. One that does not answer costs what it was asked, and has its error in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import kafka.errors
@@ -21,15 +21,17 @@ TRANSACTION = 1
 LATEST, READ_UNCOMMITTED, READ_COMMITTED = -1, 0, 1
 OF_SEVERAL_KEYS, BY_ISOLATION, BY_DURATION = 4, 2, 1
 """Versions from which a request can say this."""
-NO_PRODUCER, NO_DURATION = -1, -1
+NO_PRODUCER = -1
+EACH_TIMEOUT_MS = 4_000
+"""Of a question to any broker, or to several: who reads what the others told does not wait longer for one that is silent."""
 Told = dict[int, Any]
 """By broker its answer, or why there is none."""
 
 
 def coordinators(admin: Any) -> Coordinators:
     """Without partitions where there is no such topic."""
-    asked = [MetadataRequest.MetadataRequestTopic(name=STATE_TOPIC)]
-    answer = _one(admin, MetadataRequest(topics=asked, allow_auto_topic_creation=False), None)
+    asked = MetadataRequest.MetadataRequestTopic(name=STATE_TOPIC)
+    answer = _any(admin, lambda: MetadataRequest(topics=[asked], allow_auto_topic_creation=False))
     for topic in answer.topics:
         if topic.error_code not in (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
             raise from_code(topic.error_code, f"who coordinates transactions is not told: {STATE_TOPIC} was not described")
@@ -204,6 +206,14 @@ def _one(admin: Any, request: Any, node: int | None) -> Any:
     return admin._manager.run(admin._manager.send, request, node)
 
 
+def _any(admin: Any, request: Callable[[], Any]) -> Any:
+    """Of some broker; of another one where that is silent."""
+    try:
+        return admin._manager.run(admin._manager.send, request(), None, EACH_TIMEOUT_MS)
+    except UNREACHABLE:
+        return admin._manager.run(admin._manager.send, request(), None, EACH_TIMEOUT_MS)
+
+
 def _each(admin: Any, requests: Mapping[int, Any]) -> Told:
     """All are sent before the first answer is waited for."""
     return dict(admin._manager.run(_asked, admin._manager, requests))
@@ -213,7 +223,7 @@ async def _asked(manager: Any, requests: Mapping[int, Any]) -> Told:
     begun: Told = {}
     for broker, request in requests.items():
         try:
-            begun[broker] = manager.send(request, broker)
+            begun[broker] = manager.send(request, broker, EACH_TIMEOUT_MS)
         except kafka.errors.KafkaError as error:
             begun[broker] = _why(broker, error)
     return {broker: one if isinstance(one, GatewayError) else await _answer(broker, one) for broker, one in begun.items()}
