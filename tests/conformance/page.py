@@ -20,6 +20,10 @@ Each suite is the project's own, unmodified, at the version named, against broke
 containers is given to it by a stand-in (`tests/conformance/stand_ins/`), which hands out the address of the running broker and does
 nothing else. Tests that need no broker are left out where a suite keeps them apart. Every test that did not pass has its reason below, by
 hand, in `tests/conformance/reasons.toml`; one without makes `make conformance` fail.
+
+Not in the table, because they are tests of this repository: Kafka's own command-line tools, whose output is compared with what they print
+for Apache Kafka ([tests/kafka_tools](../tests/kafka_tools/sides.py)); Kafka Streams, Kafka Connect and Spark
+([tests/clients](../tests/clients/test_streams.py)).
 """
 
 
