@@ -106,7 +106,7 @@ def _topic_entry(
     config: ConfigHolder, dynamic: DynamicBrokerConfigs, overrides: Mapping[str, str], effective: TopicConfig, key: Key
 ) -> ConfigEntry:
     value = key.show(getattr(effective, key.attribute))
-    synonyms = [ConfigSynonym(key.name, overrides[key.name], ConfigSource.TOPIC)] if key.name in overrides else []
+    synonyms = [ConfigSynonym(key.name, value, ConfigSource.TOPIC)] if key.name in overrides else []
     synonyms += _broker_synonyms(config, dynamic, key.synonyms)
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
     return _entry(key, value, source, False, tuple(synonyms))
