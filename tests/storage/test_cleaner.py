@@ -93,6 +93,34 @@ async def test_the_last_value_of_each_key_stays_at_its_offset() -> None:
     assert bytes(c.world.disk.files["/data/cleaner-offset-checkpoint"]) == f"0\n1\nevents 0 {end}\n".encode()
 
 
+async def test_a_log_that_moves_is_left_alone_also_in_the_midst_of_a_compaction() -> None:
+    c = await cleaning()
+    for number in range(30):
+        c.put((f"k{number % 3}", f"v{number}"), (f"once{number}", "x" * 20))
+    c.close_segment()
+    before = c.records()
+    read, calls, pause = c.log.segments[0].file.__class__.pread, [], c.cleaner.pause(PARTITION)
+
+    def pausing(self: Any, position: int, count: int) -> bytes:
+        calls.append(position)
+        if len(calls) == 3:
+            pause.send(None)  # as far as it waits for the compaction to end
+        return read(self, position, count)
+
+    c.log.segments[0].file.__class__.pread = pausing  # type: ignore[method-assign]
+    try:
+        await c.clean()
+    finally:
+        c.log.segments[0].file.__class__.pread = read  # type: ignore[method-assign]
+        pause.close()
+    await c.clean()
+    assert (c.records(), c.cleaner.cleaned) == (before, {})
+    assert not [path for path in c.world.disk.files if path.endswith(".cleaned")]
+    c.cleaner.resume(PARTITION)
+    await c.clean()
+    assert len(c.records()) == 33
+
+
 async def test_every_offset_can_still_be_asked_for() -> None:
     c = await cleaning()
     for number in range(40):
