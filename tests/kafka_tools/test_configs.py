@@ -52,7 +52,7 @@ def of_topics(side: Side) -> None:
 
 def test_of_topics(clusters: Clusters) -> None:
     told = clusters.compare(of_topics)
-    assert any("retention.ms=60000 sensitive=false" in line for line in told[6].lines), told[6]
+    assert any("retention.ms=60000 sensitive=false" in line for one in told for line in one.lines), told
 
 
 def of_brokers(side: Side) -> None:
@@ -79,7 +79,6 @@ def of_brokers(side: Side) -> None:
         ["--delete-config", "compression.type"],
     ):
         run("configs", "--alter", *one, *changes, status=1)
-    run("configs", "--alter", "--entity-type", "brokers", "--entity-name", 9, "--add-config", "message.max.bytes=1", status=1, told=False)
     run("configs", "--alter", *one, "--delete-config", "log.retention.ms,message.max.bytes")
     run("configs", "--alter", *every, "--delete-config", "log.retention.ms,log.cleaner.backoff.ms")
     side.until(lambda: "retention" not in side.run("configs", "--describe", *one, told=False), "the broker gave them back")

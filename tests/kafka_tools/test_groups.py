@@ -81,7 +81,7 @@ def described(side: Side) -> None:
 def test_described(clusters: Clusters) -> None:
     told = clusters.compare(described)
     verbose = next(one for one in told if one.command.endswith("--members --verbose"))
-    assert verbose.lines[1].split()[-5:] == ["first", "live-UUID", "/127.0.0.1", "live", "2"] or "read(0,1)" in verbose.lines[1]
+    assert "first /127.0.0.1 live 2" in verbose.lines[1], verbose
 
 
 def reset(side: Side) -> None:
@@ -141,7 +141,7 @@ def reset(side: Side) -> None:
 
 def test_reset(clusters: Clusters) -> None:
     told = clusters.compare(reset)
-    assert any(line.split()[:4] == ["resetting", "again", "0", "15"] for one in told for line in one.lines), "by time"
+    assert any("resetting again 0 15" in line for one in told for line in one.lines), "by time"
 
 
 def deleted(side: Side) -> None:
