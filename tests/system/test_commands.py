@@ -317,7 +317,9 @@ def test_what_kafka_s_tools_do_beside_it(
     def offsets(at: str) -> list[int | None]:
         return [row["offset"] for row in highwater.json("topics", "offsets", topic, "--at", at)]
 
-    assert (offsets("latest"), offsets("earliest"), offsets("max-timestamp")) == ([3, 1], [0, 0], [2, 0])
+    assert (offsets("latest"), offsets("earliest")) == ([3, 1], [0, 0])
+    newest = offsets("max-timestamp")
+    assert newest[0] in (0, 1, 2) and newest[1] == 0, "three were written within one millisecond, or not"
     assert (offsets("2020-01-01"), offsets("2099-01-01T00:00Z"), offsets("0")) == ([0, 0], [None, None], [0, 0])
     assert highwater.run("topics", "offsets", topic, "--at", "noon").returncode == 2
     assert topic in highwater.said("topics", "offsets", topic, "--partition", "1").splitlines()[1]
@@ -334,16 +336,16 @@ def test_what_kafka_s_tools_do_beside_it(
 
 
 def test_partitions_are_filtered_and_members_told(system: ConsoleSystem, highwater: Commands, rest: Rest, make_topic: MakeTopic) -> None:
-    topic = make_topic("scarce", [[1, 2, 3], [1]])
-    highwater.said("topics", "alter", topic, "--set", "min.insync.replicas=2", "--yes")
+    topic = make_topic("scarce", [[1, 2, 3], [2, 3, 1]])
+    highwater.said("topics", "alter", topic, "--set", "min.insync.replicas=4", "--yes")
 
     def found(*filters: str) -> list[int]:
         return [row["partition"] for row in highwater.json("topics", "partitions", "--like", topic, *filters)]
 
-    eventually(lambda: found("--under-min-isr") == [1], 60, "the console knows the setting")
+    eventually(lambda: found("--under-min-isr") == [0, 1], 60, "the console knows the setting")
     assert (found(), found("--at-min-isr"), found("--unavailable"), found("--under-replicated")) == ([0, 1], [], [], [])
-    highwater.said("topics", "alter", topic, "--set", "min.insync.replicas=1", "--yes")
-    eventually(lambda: found("--at-min-isr", "--unavailable") == [1], 60, "the console knows the setting")
+    highwater.said("topics", "alter", topic, "--set", "min.insync.replicas=3", "--yes")
+    eventually(lambda: found("--at-min-isr", "--unavailable") == [0, 1], 60, "the console knows the setting")
     assert topic in highwater.said("topics", "partitions", "--like", topic).splitlines()[1]
     settings = {"bootstrap.servers": system.bootstrap_servers, "group.id": "commands-members", "client.id": "commands-client"}
     consumer = Consumer(settings)
