@@ -141,7 +141,7 @@ def test_a_follower_leaves_and_joins_by_the_controller(scene: Scene) -> None:
     scene.cluster.until(lambda: scene.stored().isr == full)
     scene.cluster.until(lambda: all(scene.cluster.isr(broker_id, "t") == full for broker_id in scene.cluster.ids))
     assert scene.cluster.world.ensemble.tree.get(ISR_CHANGES).creates == 0
-    assert scene.leadership.zk_version == scene.stored().zk_version
+    scene.cluster.until(lambda: scene.leadership.isr == CommittedIsr(full) and scene.leadership.zk_version == scene.stored().zk_version)
 
 
 def test_who_leaves_counts_until_the_answer_is_here(scene: Scene) -> None:
