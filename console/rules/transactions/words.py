@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from broker_core.contract.sentences import Level
 from console.rules.transactions.shown import HeldPlace, Kind, SeenProducer, Transaction, Unseen
 from console.rules.transactions.told import ENDING, ONGOING, OPEN
-from console.rules.words import counted, duration, spans, whole
+from console.rules.words import counted, duration, whole
 
 OVERDUE_SLACK_MS = 30_000
 """A coordinator looks for late transactions every 10 s, unless it is told otherwise; markers take their time."""
@@ -104,7 +104,7 @@ def unseen_words(unseen: Iterable[Unseen]) -> str:
     """Of which coordinators nothing is known, and why."""
     said = []
     for one in unseen:
-        what = f"partition{'' if len(one.partitions) == 1 else 's'} {spans(one.partitions)} of __transaction_state"
+        what = f"{counted(len(one.partitions), 'partition')} of __transaction_state"
         if one.coordinator is None:
             said.append(f"nobody leads {what}")
         else:
@@ -130,7 +130,7 @@ def list_verdict(in_progress: int, open_rows: Sequence[Transaction], unseen: Seq
         said = f"{said} {whole(len(late))} {are} past the time-out, by this console's clock: {stuck}."
     level: Level = "warn" if late else "ok"
     if unseen:
-        return "warn", f"As far as is known: {said} {unseen_words(unseen)}"
+        return "warn", f"As far as is known, {said[0].lower()}{said[1:]} {unseen_words(unseen)}"
     return level, said
 
 
