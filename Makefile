@@ -30,8 +30,9 @@ bench: setup-dev
 bench-kafka: setup-dev
 	@$(BIN)/python -m tests.kafka_bench $(ARGS)
 
-# Clients' own test suites against our brokers, and docs/conformance.md of them. ARGS="--suites aiokafka", --kafka (the same beside), --report
+# Kafka's tools, Streams and Connect, then clients' own test suites against our brokers, and docs/conformance.md of those. ARGS="--suites aiokafka", --kafka (the same beside), --report
 conformance: setup-dev
+	@$(if $(ARGS),,$(BIN)/python -m pytest tests/kafka_tools tests/frameworks)
 	@$(BIN)/python -m tests.conformance $(ARGS)
 
 simulate: setup-dev

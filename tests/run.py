@@ -1,4 +1,5 @@
-"""`make test`: all tests in three runs side by side, since those that wait for servers leave most of a processor idle.
+"""`make test`: all tests but those of `make conformance`, in three runs side by side, since those that wait for servers leave most of a
+processor idle.
 
 The first two have the folders whose tests start brokers, browsers or Spark; the third has all the others and yields the processor to them.
 The first tells as it goes, the others are told when all have ended; the last lines are the failures and the counts of all three, since only
@@ -18,8 +19,10 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
-SERVERS = ("apache", "chaos", "clients", "collector", "kafka_tools", "local", "outages", "reader", "spark", "workers")
+SERVERS = ("apache", "chaos", "clients", "collector", "local", "outages", "reader", "spark", "workers")
 PAGES = ("browser", "cli", "system")
+LONG = ("frameworks", "kafka_tools")
+"""Programs on the JVM that take minutes each: `make conformance` runs them, before clients' own suites."""
 NICE = 10
 LEFT_S = 5
 SUMMARY = b"short test summary info"
@@ -31,7 +34,7 @@ def main() -> int:
         runs = [
             _start(_only(SERVERS), subprocess.PIPE),
             _start([*_only(PAGES), "-o", "cache_dir=.pytest_cache/pages"], pages),
-            _start([*_without(SERVERS + PAGES), "-o", "cache_dir=.pytest_cache/others"], others, niced=True),
+            _start([*_without(SERVERS + PAGES + LONG), "-o", "cache_dir=.pytest_cache/others"], others, niced=True),
         ]
         try:
             telling = threading.Thread(target=_tell, args=(runs[0], servers), daemon=True)

@@ -22,8 +22,8 @@ nothing else. Tests that need no broker are left out where a suite keeps them ap
 hand, in `tests/conformance/reasons.toml`; one without makes `make conformance` fail.
 
 Not in the table, because they are tests of this repository: Kafka's own command-line tools, whose output is compared with what they print
-for Apache Kafka ([tests/kafka_tools](../tests/kafka_tools/sides.py)); Kafka Streams, Kafka Connect and Spark
-([tests/clients](../tests/clients/test_streams.py)).
+for Apache Kafka ([tests/kafka_tools](../tests/kafka_tools/sides.py)); Kafka Streams and Kafka Connect
+([tests/frameworks](../tests/frameworks/test_streams.py)).
 """
 
 

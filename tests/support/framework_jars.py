@@ -1,6 +1,6 @@
 """Kafka Streams, and Kafka Connect with its file connectors, of the version that we are compared with.
 
-Pinned by checksum in `tests/clients/streams.sha256` and `tests/clients/connect.sha256`; what they share with the broker are its jars.
+Pinned by checksum in `tests/frameworks/streams.sha256` and `tests/frameworks/connect.sha256`; what they share with the broker are its jars.
 `python -m tests.support.framework_jars` fetches what is missing.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from broker_core.local import maven
 from tests.support import kafka_jars
 
-FOLDER = Path(__file__).parent.parent / "clients"
+FOLDER = Path(__file__).parent.parent / "frameworks"
 STREAMS, CONNECT = "streams", "connect"
 JAVA_SOURCE = "org.codehaus.janino.SimpleCompiler"
 """The `main` that compiles a file (first argument) and runs a class of it (second), where there is no javac: from PySpark's package."""
