@@ -42,10 +42,10 @@ def test_made_and_listed(clusters: Clusters) -> None:
 
 def filtered(side: Side) -> None:
     run = side.run
-    side.topic("kept-plain", "1:2")
-    side.topic("kept-own", "1", retention_bytes="1000000")
-    side.topic("kept-at", "1:2", min_insync_replicas="2")
-    side.topic("kept-under", "1", "2", min_insync_replicas="2")
+    side.topic("having-plain", "1:2")
+    side.topic("having-own", "1", retention_bytes="1000000")
+    side.topic("having-at", "1:2", min_insync_replicas="2")
+    side.topic("having-under", "1", "2", min_insync_replicas="2")
     for words in (
         ["--topics-with-overrides"],
         ["--under-min-isr-partitions"],
@@ -55,8 +55,8 @@ def filtered(side: Side) -> None:
         ["--partition-size-limit-per-response", 1],
         ["--exclude-internal"],
     ):
-        run("topics", "--describe", "--topic", "kept-.*", *words)
-    found = run("topics", "--describe", "--topic", "kept-own")
+        run("topics", "--describe", "--topic", "having-.*", *words)
+    found = run("topics", "--describe", "--topic", "having-own")
     run("topics", "--describe", "--topic-id", found.split("TopicId: ")[1].split()[0])
     run("topics", "--describe", "--topic-id", "AAAAAAAAAAAAAAAAAAAAAg", status=1)
 
@@ -64,7 +64,7 @@ def filtered(side: Side) -> None:
 def test_described_by_each_filter(clusters: Clusters) -> None:
     told = {one.command.rsplit(" --", 1)[-1]: one.lines for one in clusters.compare(filtered)}
     assert len(told["under-min-isr-partitions"]) == 2
-    assert {line.split()[1] for line in told["at-min-isr-partitions"]} == {"kept-at", "kept-own"}
+    assert {line.split()[1] for line in told["at-min-isr-partitions"]} == {"having-at", "having-own"}
 
 
 def changed(side: Side) -> None:
