@@ -25,7 +25,8 @@ OF_CONSOLE = ("/static/", "/clusters", "/login", "/logout", "/settings", "/audit
 
 @pytest.fixture(autouse=True)
 def stage(shown: Any, kafka: Any) -> None:
-    """The own cluster."""
+    """The own cluster. Both are told of by the same brokers."""
+    kafka.topics_ = {"orders": {p: [1, 2, 3] for p in range(3)}, "only-north": {0: [1, 2, 3]}}
 
 
 @pytest.fixture

@@ -439,6 +439,7 @@ PLACES = {
     "number": "0",
     "offset": "0",
     "change_id": "1",
+    "transactional_id": "writer",
 }
 NEEDED = {f"{BASE}/figures": "kind=group&name=billing&"}
 """Of a query, what a route does not do without."""
@@ -456,6 +457,7 @@ def test_a_query_parameter_that_a_route_does_not_have_is_refused(tokens: dict[st
         f"{BASE}/groups/billing/offsets/deletion": {"topic": "orders"},
         f"{BASE}/brokers/1/loggers": {"levels": {"root": "INFO"}},
         f"{BASE}/reassignments/cancellation": {"partitions": [{"topic": "orders", "partition": 0}]},
+        f"{BASE}/topics/orders/partitions/0/abort-transaction": {"start_offset": 0},
         f"{BASE}/schema-registry": {"url": "http://127.0.0.1:1"},
         f"{BASE}/schema-registry/test": {"url": "http://127.0.0.1:1"},
     }

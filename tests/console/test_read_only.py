@@ -59,6 +59,8 @@ ARGUMENTS: dict[str, Any] = {
     "kind": "preferred_leader_election",
     "params": {},
     "confirm": "orders",
+    "levels": {"root": "INFO"},
+    "places": [("orders", 0)],
     "change": OffsetChange(group="billing", rows={"orders": [[0, 1, 2]]}),
 }
 """What actions are asked with. Of what is not named here None: it is refused before it is looked at."""

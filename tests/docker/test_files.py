@@ -73,7 +73,7 @@ def test_what_the_builder_is_sent_is_all_that_is_copied() -> None:
 def test_brokers_settings_load(name: str) -> None:
     given = {variable: re.sub(r"\$\{\w+:-(.*?)\}", r"\1", value) for variable, value in SERVICES[name]["environment"].items()}
     config = BrokerConfig.load(properties_from(given))
-    assert not config.idle
+    assert not config.without_effect
     assert f"broker-{config.broker_id}" == name
     inside, host = config.advertised_endpoints()
     assert (inside.listener, inside.host, host.host) == ("INTERNAL", name, "127.0.0.1")

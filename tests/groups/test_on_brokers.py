@@ -205,7 +205,7 @@ def test_offsets_topic_is_made_by_the_first_group(cluster):
     GroupClient(cluster, "g").coordinator()
     states = cluster.brokers[1].services.metadata.partitions(CONSUMER_OFFSETS)
     assert (len(states), {len(state.replicas) for state in states.values()}) == (3, {3})
-    assert cluster.brokers[1].services.config.topic(CONSUMER_OFFSETS).cleanup_policy == {"compact"}
+    assert cluster.brokers[1].services.config.topic(CONSUMER_OFFSETS).cleanup_policy == ("compact",)
 
 
 def test_offsets_topic_waits_for_its_third_broker():

@@ -253,7 +253,7 @@ def test_settings_are_changed_while_running(cluster: BrokerCluster) -> None:
     [
         (2, "nothing", [], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (4, "9", [], ErrorCode.INVALID_REQUEST),
-        (8, "1", [], ErrorCode.INVALID_REQUEST),
+        (1, "1", [], ErrorCode.INVALID_REQUEST),
         (4, "1", [{"name": "log.dirs", "config_operation": 0, "value": "/x"}], ErrorCode.INVALID_REQUEST),
         (4, "1", [{"name": "min.insync.replicas", "config_operation": 0, "value": None}], ErrorCode.INVALID_REQUEST),
         (4, "1", [{"name": "min.insync.replicas", "config_operation": 7, "value": "1"}], ErrorCode.INVALID_REQUEST),

@@ -133,7 +133,8 @@ def test_a_throttled_move_is_described_survives_kill_and_power_loss_and_ends_whe
 def test_a_move_is_taken_back_and_what_the_answers_say() -> None:
     with started(**{THROTTLE: "1000"}) as cluster:
         cluster.create("t")
-        cluster.produce_until_acked("t", *values(300))
+        for number in range(10):
+            cluster.produce_until_acked("t", *values(100, str(number)))
         mover = cluster.leader("t")
         source, logs = log_of(cluster, mover).data_folder, cluster.brokers[mover].services.logs
         assert alter(cluster, mover, "/elsewhere") == [ErrorCode.LOG_DIR_NOT_FOUND]
