@@ -24,7 +24,7 @@ from broker_core.admin.names import CONFIG_CHANGE_PREFIX
 from broker_core.admin.topics import in_session, store_errors
 from broker_core.config import ConfigHolder
 from broker_core.coordination.layout import CONFIGS, config_path
-from broker_core.coordination.store import BadVersion, Malformed, NodeExists, NoNode, Stat
+from broker_core.coordination.store import BadVersion, Malformed, NodeExists, NoNode, NotEmpty, Stat
 from broker_core.coordination.znode_data import decode_config, encode_config, encode_config_change
 from broker_core.errors import ErrorCode, KafkaError
 from broker_core.seams import Node
@@ -129,7 +129,7 @@ class ScramAdmin:
                 try:
                     await self._write(name, wanted, stat)
                     return
-                except (BadVersion, NodeExists):
+                except (BadVersion, NodeExists, NoNode, NotEmpty):
                     continue
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"user {user} kept changing while credentials were written")
 
@@ -148,8 +148,11 @@ class ScramAdmin:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"what ZooKeeper has of user {unquote(name)} cannot be read") from None
 
     async def _write(self, name: str, wanted: Mapping[str, str], stat: Stat | None) -> None:
+        """A user of whom nothing is kept any more goes, unless there are quotas of client ids below."""
         path, data = config_path(USERS, name), encode_config(wanted)
-        if stat is None:
+        if not wanted and stat is not None and not await self._node.store.children(path):
+            await self._node.store.delete(path, stat.version)
+        elif stat is None:
             await self._node.store.create(path, data)
         else:
             await self._node.store.set(path, data, stat.version)

@@ -34,7 +34,7 @@ def is_there(side: KafkaCluster) -> bool:
 
 @pytest.fixture(scope="module")
 def sides(pair: Pair) -> Iterator[list[KafkaCluster]]:
-    connections = [Connection(f"127.0.0.1:{port}") for port in pair]
+    connections = [Connection(f"127.0.0.1:{port}") for port in (pair.kafka, pair.ours)]
     made = [KafkaCluster(connection) for connection in connections]
     for side in made:
         side.create_topic(NAME, 1, 1, {"retention.ms": "3600000", "segment.bytes": "1048576"})

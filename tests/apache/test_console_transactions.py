@@ -53,7 +53,7 @@ class Asked:
 
 @pytest.fixture(scope="module")
 def sides(pair: Pair) -> Iterator[list[Asked]]:
-    made = [Asked(port) for port in pair]
+    made = [Asked(port) for port in (pair.kafka, pair.ours)]
     yield made
     for side in made:
         side.kafka.delete_topic(TOPIC)

@@ -19,11 +19,12 @@ from tests.handlers.test_versions import TOPIC, WALKED, payloads
 
 TOPIC_TYPE, BROKER, LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)
-DIFFERS = {
+ELSEWHERE = {
     ApiKey.API_VERSIONS: "compared in test_versions",
     ApiKey.DESCRIBE_LOG_DIRS: "sizes of logs on disk, and topics of other tests",
     ApiKey.CONTROLLED_SHUTDOWN: "brokers ask so, in their epoch",
 }
+COMPARED = [(key, version) for key, version in WALKED if key not in ELSEWHERE]
 
 
 def ready(side: Side) -> Any:
@@ -58,10 +59,8 @@ def walked(key: ApiKey, version: int) -> Any:
 
 
 @pytest.mark.spec("N2")
-@pytest.mark.parametrize(("key", "version"), WALKED, ids=lambda value: value.name if isinstance(value, ApiKey) else f"v{value}")
+@pytest.mark.parametrize(("key", "version"), COMPARED, ids=lambda value: value.name if isinstance(value, ApiKey) else f"v{value}")
 def test_every_version_is_answered_alike(pair: Pair, key: ApiKey, version: int) -> None:
-    if key in DIFFERS:
-        pytest.skip(DIFFERS[key])
     pair.compare(Case(f"{key.name} v{version}", walked(key, version)))
 
 
@@ -129,6 +128,8 @@ def test_strangers_to_groups_are_answered_alike(pair: Pair, key: ApiKey, version
     def script(side: Side) -> Any:
         ready(side)
         answers = [side.ask(key, version, of_groups(key, version)) for _ in range(2)]
+        if key is ApiKey.LIST_GROUPS:  # those of other tests are older on one side than on the other
+            answers = [told | {"groups": [one for one in told["groups"] if one["group_id"].startswith("k-")]} for told in answers]
         if key is ApiKey.OFFSET_COMMIT:
             group = {"group_id": f"k-{key.name}-{version}", "topics": [{"name": TOPIC, "partition_indexes": [0]}]}
             answers += [side.ask(ApiKey.OFFSET_FETCH, asked, group) for asked in (0, 7)]
