@@ -52,6 +52,5 @@ BY_KEY: dict[ApiKey, tuple[str, ...]] = {
 }
 """What differs and why, by key."""
 
-NOT_SERVED: dict[ApiKey, str] = {
-}
+NOT_SERVED: dict[ApiKey, str] = {}
 """What Kafka's broker advertises and ours does not, and why."""
