@@ -21,7 +21,9 @@ def highwater(system: ConsoleSystem, rest: Rest) -> Commands:
     return Commands(system.data)
 
 
-def test_a_cluster_becomes_what_a_folder_wants(highwater: Commands, rest: Rest, make_topic: MakeTopic, tmp_path: Path) -> None:
+def test_a_cluster_becomes_what_a_folder_wants(
+    highwater: Commands, people: dict[str, Rest], rest: Rest, make_topic: MakeTopic, tmp_path: Path
+) -> None:
     old, unwanted = make_topic("apply-old", [[1, 2], [2, 3]]), make_topic("apply-unwanted", [[1]])
     new, placed = f"apply-new-{uuid.uuid4().hex[:6]}", f"apply-placed-{uuid.uuid4().hex[:6]}"
     (tmp_path / ".git").mkdir()
@@ -60,7 +62,7 @@ def test_a_cluster_becomes_what_a_folder_wants(highwater: Commands, rest: Rest, 
     (tmp_path / "c.yaml").write_text("quotas:\n  - {user: alice, limits: {producer_byte_rate: 5}}\n")
     (quota,) = [drift for drift in highwater.json("apply", folder, "--dry-run")["drifts"] if drift["object"].startswith("quota/")]
     assert (quota["object"], quota["state"]) == ("quota/user=alice", "missing")
-    assert rest.ask("POST", f"{LOCAL}/wanted/mend", {"object": quota["object"]}).status == 200
+    assert people["admin"].ask("POST", f"{LOCAL}/wanted/mend", {"object": quota["object"]}).status == 200
     drifts = highwater.json("apply", folder, "--dry-run")["drifts"]
     assert not [drift for drift in drifts if drift["object"].startswith("quota/")], "it is there by now"
     (tmp_path / "c.yaml").unlink()

@@ -133,14 +133,14 @@ LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttle
 
 
 def throttles(system: ConsoleSystem, topic: str) -> dict[str, str]:
-    """What of a throttle is set on brokers and the topic, by any client's eyes: a broker tells what it has heard of its settings."""
+    """What of a throttle is set on brokers and the topic, by any client's eyes: a broker tells what it has heard of its settings, of its rates only if there are any."""
     admin = AdminClient({"bootstrap.servers": system.bootstrap_servers})
     asked = {ConfigResource(ConfigResource.Type.BROKER, str(broker)): RATES for broker in (1, 2, 3)}
     asked[ConfigResource(ConfigResource.Type.TOPIC, topic)] = LISTS
     found = {}
     for resource, keys in asked.items():
         entries = admin.describe_configs([resource])[resource].result(30)
-        found |= {f"{resource.name}: {key}": entries[key].value for key in keys if not entries[key].is_default}
+        found |= {f"{resource.name}: {key}": entries[key].value for key in keys if key in entries and not entries[key].is_default}
     return found
 
 
