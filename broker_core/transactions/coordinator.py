@@ -53,6 +53,8 @@ class TransactionCoordinator:
         self._node = node
         self._config = config
         self._producer_ids = producer_ids
+        self._metadata = metadata
+        self._broker_id = replicas.broker_id
         self._active = False
         self._is_watching = False
         self._watchers: list[Callable[[str], None]] = []
@@ -188,7 +190,12 @@ class TransactionCoordinator:
         """All transactions here; while a partition loads the list is incomplete, and the code says so."""
         if not self._active:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE, ()
-        loading = self.runtime.ownership.is_loading_any
+        loading = self.runtime.ownership.is_loading_any or self._is_behind()
         shards = tuple(self.runtime.shards.values())
         found = chain.from_iterable(shard.transactions.values() for shard in shards)
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if loading else ErrorCode.NONE, found
+
+    def _is_behind(self) -> bool:
+        """Whether brokers hear already that a partition is led here whose transactions are not here yet."""
+        led = (number for number, state in self._metadata.partitions(self.topic.name).items() if state.leader == self._broker_id)
+        return any(number not in self.runtime.shards for number in led)

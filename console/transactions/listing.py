@@ -32,6 +32,7 @@ CHOICES = {
 FALLING = ("age",)
 """Columns whose usual order is from the largest down."""
 LEADERLESS = "it has no leader"
+MOVED = "it became the coordinator just now"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,7 @@ def gather(kafka: KafkaCluster, *, states: Sequence[str] = (), producer_ids: Seq
     unseen = [Unseen(broker, coordinators.of(broker), str(error)) for broker, error in failed.items()]
     if leaderless := coordinators.of(None):
         unseen.append(Unseen(None, leaderless, LEADERLESS))
+    unseen += [Unseen(broker, moved, MOVED) for broker, moved in coordinators.moved(kafka.transaction_coordinators()).items()]
     return Gathered([row for one in told.values() if not isinstance(one, GatewayError) for row in one], unseen, coordinators)
 
 

@@ -21,9 +21,7 @@ def highwater(system: ConsoleSystem, rest: Rest) -> Commands:
     return Commands(system.data)
 
 
-def test_a_cluster_becomes_what_a_folder_wants(
-    highwater: Commands, people: dict[str, Rest], rest: Rest, make_topic: MakeTopic, tmp_path: Path
-) -> None:
+def test_a_cluster_becomes_what_a_folder_wants(highwater: Commands, rest: Rest, make_topic: MakeTopic, tmp_path: Path) -> None:
     old, unwanted = make_topic("apply-old", [[1, 2], [2, 3]]), make_topic("apply-unwanted", [[1]])
     new, placed = f"apply-new-{uuid.uuid4().hex[:6]}", f"apply-placed-{uuid.uuid4().hex[:6]}"
     (tmp_path / ".git").mkdir()
@@ -59,15 +57,21 @@ def test_a_cluster_becomes_what_a_folder_wants(
     assert not [drift for drift in again["drifts"] if drift["state"] != "unmanaged"]
     assert rest.get(f"{LOCAL}/wanted")["topics"] == 3
     (tmp_path / "b.yaml").write_text(f"topics:\n  {new}: {{partitions: 1}}\nbrokers:\n")
-    (tmp_path / "c.yaml").write_text("quotas:\n  - {user: alice, limits: {producer_byte_rate: 5}}\n")
-    (quota,) = [drift for drift in highwater.json("apply", folder, "--dry-run")["drifts"] if drift["object"].startswith("quota/")]
-    assert (quota["object"], quota["state"]) == ("quota/user=alice", "missing")
-    assert people["admin"].ask("POST", f"{LOCAL}/wanted/mend", {"object": quota["object"]}).status == 200
-    drifts = highwater.json("apply", folder, "--dry-run")["drifts"]
-    assert not [drift for drift in drifts if drift["object"].startswith("quota/")], "it is there by now"
-    (tmp_path / "c.yaml").unlink()
     shrunk = [drift for drift in highwater.json("apply", folder, "--dry-run")["drifts"] if drift["state"] != "unmanaged"]
     assert [(drift["object"], drift["state"]) for drift in shrunk] == [(f"topic/{new}", "impossible")]
+
+
+def test_clients_quotas_become_what_a_folder_wants(highwater: Commands, tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("quotas:\n  - {user: alice, limits: {producer_byte_rate: 5}}\n")
+    folder = str(tmp_path)
+
+    def differing() -> list[tuple[str, str]]:
+        drifts = highwater.json("apply", folder, "--dry-run")["drifts"]
+        return [(drift["object"], drift["state"]) for drift in drifts if drift["object"].startswith("quota/")]
+
+    assert differing() == [("quota/user=alice", "missing")]
+    assert "The cluster is as it is wanted." in highwater.said("apply", folder, "--yes")
+    assert differing() == []
 
 
 def test_more_objects_than_a_page_holds_are_all_told_and_counted(highwater: Commands, make_topic: MakeTopic, tmp_path: Path) -> None:

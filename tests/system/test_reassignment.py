@@ -133,7 +133,7 @@ LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttle
 
 
 def throttles(system: ConsoleSystem, topic: str) -> dict[str, str]:
-    """What of a throttle is set on brokers and the topic, by any client's eyes: a broker tells what it has heard of its settings, of its rates only if there are any."""
+    """What of a throttle is set on brokers and the topic, by any client's eyes: a broker tells what it has heard of its settings."""
     admin = AdminClient({"bootstrap.servers": system.bootstrap_servers})
     asked = {ConfigResource(ConfigResource.Type.BROKER, str(broker)): RATES for broker in (1, 2, 3)}
     asked[ConfigResource(ConfigResource.Type.TOPIC, topic)] = LISTS
