@@ -11,6 +11,7 @@ from kafka.protocol.producer import ProduceRequest
 
 from broker_core.records.batch import build_batch
 from broker_core.records.record import Record
+from console.gateway import admin_clients
 from console.gateway.connection import Connection
 from console.gateway.kafka_cluster import KafkaCluster
 from tests.support.cluster import eventually
@@ -56,4 +57,8 @@ def leave_hanging(servers: str, topic: str, partition: int, producer_id: int, at
 
 def verify(servers: str, *, partitions: bool) -> None:
     """Has all brokers ask coordinators before a transaction begins in a partition, or not."""
-    KafkaCluster(Connection(servers)).alter_broker_defaults({VERIFICATION: str(partitions).lower()})
+    connection = Connection(servers)
+    try:
+        KafkaCluster(connection).alter_broker_defaults({VERIFICATION: str(partitions).lower()})
+    finally:
+        admin_clients.throw_away(connection)
