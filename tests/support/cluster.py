@@ -31,7 +31,7 @@ class TestCluster:
             "HIGHWATER_REPORT_HOUR": "never",  # tests compare the reports that they ask for
             "HIGHWATER_ANALYTICS_MINUTES": "0",  # a driver that starts by itself would run beside later tests, or clash with theirs
         }
-        os.environ.update(self.environment)
+        self._here()
         self.layout = Layout.from_environment(data)
         self.layout.prepare()
         for broker_id in BROKER_IDS if overrides else ():
@@ -40,32 +40,44 @@ class TestCluster:
             lines.update({name: f"{name}={value}" for name, value in (overrides or {}).items()})
             path.write_text("\n".join(lines.values()) + "\n")
 
+    def _here(self) -> None:
+        """What is asked of `control` is this cluster's, whichever was made last."""
+        os.environ.update(self.environment)
+
     @property
     def bootstrap_servers(self) -> str:
         return self.layout.bootstrap_servers
 
     def up(self) -> None:
+        self._here()
         control.cluster_up(self.data, lambda words: None)
 
     def down(self) -> None:
+        self._here()
         control.cluster_down(self.data, lambda words: None)
 
     def start(self, broker_id: int) -> None:
+        self._here()
         control.start_broker(self.data, broker_id)
 
     def stop(self, broker_id: int) -> None:
+        self._here()
         control.stop_broker(self.data, broker_id)
 
     def kill(self, broker_id: int) -> None:
+        self._here()
         control.kill_broker(self.data, broker_id)
 
     def pause(self, broker_id: int) -> None:
+        self._here()
         control.pause_broker(self.data, broker_id)
 
     def resume(self, broker_id: int) -> None:
+        self._here()
         control.resume_broker(self.data, broker_id)
 
     def running(self) -> list[int]:
+        self._here()
         return [broker["broker_id"] for broker in control.status(self.data)["brokers"] if broker["state"] == "running"]
 
     def pid(self, broker_id: int) -> int:
@@ -75,6 +87,7 @@ class TestCluster:
 
     def heal(self) -> None:
         """Resumes what is paused and starts what is stopped; done once all brokers know each other and the same controller."""
+        self._here()
         for broker in control.status(self.data)["brokers"]:
             if broker["state"] == "paused":
                 self.resume(broker["broker_id"])
