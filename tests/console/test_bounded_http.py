@@ -91,8 +91,8 @@ def test_a_redirect_is_not_followed() -> None:
 )
 def test_who_drips_is_left(scheme: str, head: bytes) -> None:
     with server(dripping(head)) as one:
-        with pytest.raises(NotHad, match=r"does not answer within 0\.5 s"):
-            had(f"{scheme}://127.0.0.1:{one.port}", within_s=LIMIT_S)
+        with pytest.raises(NotHad, match=r"does not answer within 3 s"):
+            had(f"{scheme}://127.0.0.1:{one.port}", within_s=6 * LIMIT_S)  # a busy machine needs some of it before it connects
         assert one.ended.wait(DRIPS * LIMIT_S / 4), "it was left long before it had done"
 
 

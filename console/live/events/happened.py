@@ -228,7 +228,7 @@ def controller_event(old: int | None, new: int | None, epoch: int | None, alive:
     """None where it is the same one, or the first that was seen."""
     if new is None or old is None or new == old:
         return None
-    cause = f"broker {old} is down" if old not in alive else f"broker {old} resigned"
+    cause = f"broker {old} is down" if old not in alive else f"broker {old} is registered still"
     text = f"broker {new} is the controller now, epoch {epoch} (was broker {old}): {cause}."
     return Happened("controller_moved", "notice", text, at_ms, broker_id=new)
 

@@ -478,7 +478,7 @@ def test_the_controller_moves(state: ClusterState) -> None:
     state.set_controller(1, 16, 5000)
     state.tick(6000)
     said = [e for e in state.take(6000)[1] if e.kind == "controller_moved"]
-    assert [e.sentence for e in said] == ["broker 1 is the controller now, epoch 16 (was broker 3): broker 3 resigned."]
+    assert [e.sentence for e in said] == ["broker 1 is the controller now, epoch 16 (was broker 3): broker 3 is registered still."]
     state.tick(7000)
     assert not [e for e in state.take(7000)[1] if e.kind == "controller_moved"]
 
