@@ -173,7 +173,8 @@ def _run(outcome: Outcome, terms: Terms) -> Outcome:
         written = _start_writers(cluster, terms.writers, gives_up=transactions.is_verified(outcome.seed))
         tps = [TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)]
         operator = Operator(cluster, tps)
-        trouble = Faults(cluster, partial(_healthy, cluster), tps, operator, group)
+        kept_in = transactions.kept_in() if terms.writers else []
+        trouble = Faults(cluster, partial(_healthy, cluster), tps, operator, group, kept_in)
         outcome.faults = trouble.counts
         faults = terms.faults
         held_back = ControlFaults(cluster, outcome.seed, FAULT_EVERY_MS * faults)

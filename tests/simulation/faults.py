@@ -11,7 +11,7 @@ Two kinds strike no broker: a partition is moved, and a member of the consumer g
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from broker_core.model import TopicPartition
@@ -21,7 +21,7 @@ from tests.simulation.kernel.life import STORE, Life
 from tests.simulation.kernel.world import TORN_WITHIN_MS
 from tests.simulation.members import Group
 from tests.simulation.moves import Operator, all_in_sync
-from tests.simulation.scenarios import BOUNCE_MS, FAILOVER_MS, bounce, failover_at_join
+from tests.simulation.scenarios import ALONE_BUSY_MS, BOUNCE_MS, FAILOVER_MS, bounce, die_unfollowed, failover_at_join
 from tests.support.broker_cluster import BrokerCluster
 
 KINDS = (
@@ -34,6 +34,8 @@ ENDING_KINDS = ("kill", "torn write", "controlled shutdown", "expire", *DISK_KIN
 POWER_OUT_MS = 8_000.0
 """Its session, and what a controller takes to act on its end."""
 SCENARIOS = {"bounce": (bounce, BOUNCE_MS), "failover at join": (failover_at_join, FAILOVER_MS)}
+OF_TRANSACTIONS = {"die unfollowed": (die_unfollowed, ALONE_BUSY_MS)}
+"""Played with partitions that transactions are kept in, where there are some."""
 SCENARIO_CHANCE = 0.3
 """Of a fault that strikes a healthy cluster."""
 
@@ -47,13 +49,21 @@ RESTART_CHANCE = 0.5
 
 
 class Faults:
-    """`counts` says what struck. `healthy` tells whether all ISRs are full and nothing moves."""
+    """`counts` says what struck. `healthy` tells whether all ISRs are full and nothing moves; transactions are kept in `transactional`."""
 
     def __init__(
-        self, cluster: BrokerCluster, healthy: Callable[[], bool], partitions: list[TopicPartition], operator: Operator, group: Group
+        self,
+        cluster: BrokerCluster,
+        healthy: Callable[[], bool],
+        partitions: list[TopicPartition],
+        operator: Operator,
+        group: Group,
+        transactional: Sequence[TopicPartition] = (),
     ) -> None:
         self.cluster = cluster
         self._partitions = partitions
+        self._transactional = transactional
+        self._scenarios = SCENARIOS | (OF_TRANSACTIONS if transactional else {})
         self._operator = operator
         self._group = group
         self._bad_disks: dict[str, SimDisk] = {}
@@ -84,7 +94,7 @@ class Faults:
         name, kind = chance.choice(self._names), chance.choice(KINDS)
         other = chance.choice([each for each in self._names if each != name])
         after_ms = chance.uniform(LEAST_MS, MOST_MS)
-        if chance.random() < SCENARIO_CHANCE and self._play(chance.choice(list(SCENARIOS)), chance.choice(self._partitions)):
+        if chance.random() < SCENARIO_CHANCE and self._play(chance.choice(list(self._scenarios))):
             return
         if kind in ("reassignment", "member crash"):
             self._strike_elsewhere(kind, after_ms)
@@ -98,7 +108,7 @@ class Faults:
 
     def _strike_elsewhere(self, kind: str, after_ms: float) -> None:
         """No broker is struck; a scenario that is being played is left alone."""
-        if any(played in SCENARIOS for played in self._struck.values()):
+        if any(played in self._scenarios for played in self._struck.values()):
             return
         if kind == "reassignment":
             self._operator.move(self.world.random.choice(self._partitions))
@@ -115,9 +125,10 @@ class Faults:
         if self._group.members[place].crashed:
             self.world.spawn("client", lambda node: self._group.take_place(node, place))
 
-    def _play(self, kind: str, tp: TopicPartition) -> bool:
+    def _play(self, kind: str) -> bool:
         """Begins a scenario, which holds all brokers until it is over; False when it cannot be now."""
-        begin, busy_ms = SCENARIOS[kind]
+        begin, busy_ms = self._scenarios[kind]
+        tp = self.world.random.choice(self._transactional if kind in OF_TRANSACTIONS else self._partitions)
         if self._struck or not self._healthy() or (kind == "bounce" and not self._power_may_go()) or not begin(self.cluster, tp):
             return False
         if kind == "bounce":

@@ -22,13 +22,17 @@ VICTIM_STORE_LAG_MS = 400.0
 FAILOVER_MS = 10_000.0
 STORE_LAG_MS = 1_500.0
 ANSWER_LAG_MS = 300.0
+ALONE_MS = (100.0, 1_500.0)
+"""Less than replica.lag.time.max.ms: its followers stay in the ISR."""
+ALONE_BUSY_MS = 4_000.0
 LOOK_EVERY_MS = 20.0
 PATIENCE_MS = 5_000.0
 
 
 def stored_state(cluster: BrokerCluster, tp: TopicPartition) -> tuple[int, tuple[int, ...]]:
-    """(leader, ISR) as the coordination store has them."""
-    state = json.loads(cluster.world.ensemble.tree.get(f"/brokers/topics/{tp.topic}/partitions/{tp.partition}/state").data)
+    """(leader, ISR) as the coordination store has them; nobody of a partition that is not there yet."""
+    znode = cluster.world.ensemble.tree.find(f"/brokers/topics/{tp.topic}/partitions/{tp.partition}/state")
+    state = json.loads(znode.data) if znode is not None else {"leader": -1, "isr": []}
     return state["leader"], tuple(state["isr"])
 
 
@@ -102,6 +106,20 @@ def failover_at_join(cluster: BrokerCluster, tp: TopicPartition) -> bool:
     world.at(FAILOVER_MS - 500, lambda: world.delay(main, first, 0))
     for name in others:
         world.at(FAILOVER_MS - 500, lambda name=name: world.heal(main, name))  # type: ignore[misc]
+    return True
+
+
+def die_unfollowed(cluster: BrokerCluster, tp: TopicPartition) -> bool:
+    """The leader takes writes that no follower gets, as they are cut off, and bounces: one of them leads, without these writes."""
+    world = cluster.world
+    leader, isr = stored_state(cluster, tp)
+    if leader < 0 or len(isr) < 2:
+        return False
+    alone_ms = world.random.uniform(*ALONE_MS)
+    _bounce_at(cluster, alone_ms, f"b{leader}")
+    for follower in (each for each in isr if each != leader):
+        world.cut(f"b{leader}", f"b{follower}")
+        world.at(alone_ms, lambda follower=follower: world.heal(f"b{leader}", f"b{follower}"))  # type: ignore[misc]
     return True
 
 

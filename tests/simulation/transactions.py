@@ -10,14 +10,15 @@
 
 from __future__ import annotations
 
-from broker_core.model import TopicPartition
+from broker_core.model import TRANSACTION_STATE, TopicPartition
 from tests.simulation.committed_reader import committed_in
 from tests.simulation.kernel.loop import NodeLoop
 from tests.simulation.transaction_history import PARTITIONS, TOPIC, TransactionHistory, group_of
 from tests.support.broker_cluster import BrokerCluster
 
+STATE_PARTITIONS = 2
 SETTINGS = {
-    "transaction.state.log.num.partitions": "2",
+    "transaction.state.log.num.partitions": str(STATE_PARTITIONS),
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 }
 LAST_EPOCH = 9
@@ -32,6 +33,12 @@ def is_verified(seed: int) -> bool:
 
 def settings(seed: int) -> dict[str, str]:
     return SETTINGS | ({} if is_verified(seed) else {"transaction.partition.verification.enable": "false"})
+
+
+def kept_in() -> list[TopicPartition]:
+    """What is written in transactions, and the state of transactions."""
+    found = [TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)]
+    return found + [TopicPartition(TRANSACTION_STATE, partition) for partition in range(STATE_PARTITIONS)]
 
 
 class StableOffsets:
