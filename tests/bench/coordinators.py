@@ -21,7 +21,7 @@ SETTINGS = {
     "transaction.state.log.num.partitions": "1",
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
-    "group.initial.rebalance.delay.ms": "0",
+    "group.initial.rebalance.delay.ms": "1000",
     "log.cleaner.enable": "false",
 }
 TOPIC = "of-offsets"
@@ -90,25 +90,43 @@ async def _until_known(ask: Callable[[], Awaitable[Any]], code_of: Callable[[Any
 
 
 async def _rebalanced(port: int, members: int) -> float:
-    """From the first of all members' joins to the last one's assignment, in a group whose members are known."""
+    """From the leader's join, in a group whose members have their partitions, to the last member's next assignment."""
     group = f"rebalanced-{time.monotonic_ns()}"
     ways = [RawConnection(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(members)]
     try:
         await _until_known(lambda: ways[0].request(ApiKey.FIND_COORDINATOR, 1, {"key": group, "key_type": 0}), _code)
         names = await asyncio.gather(*(_named(way, group) for way in ways))
+        first = await asyncio.gather(*(_assigned(way, group, name) for way, name in zip(ways, names, strict=True)))
+        leader = names.index(first[0].leader)
+        ways.insert(0, ways.pop(leader))
+        names.insert(0, names.pop(leader))
         began = time.monotonic()
-        joined = await asyncio.gather(*(_joined(way, group, name) for way, name in zip(ways, names, strict=True)))
-        generations = {answer.generation_id for answer in joined}
-        assert len(generations) == 1, f"more than one round: generations {generations}"
-        await asyncio.gather(*(_synced(way, group, answer) for way, answer in zip(ways, joined, strict=True)))
+        leading = asyncio.create_task(_assigned(ways[0], group, names[0]))
+        while (await _beat(ways[1], group, names[1], first[0].generation_id)) != ErrorCode.REBALANCE_IN_PROGRESS:
+            await asyncio.sleep(0)
+        others = (_assigned(way, group, name) for way, name in zip(ways[1:], names[1:], strict=True))
+        generations = {answer.generation_id for answer in await asyncio.gather(leading, *others)}
+        assert generations == {first[0].generation_id + 1}, f"more than one round: generations {generations}"
         return time.monotonic() - began
     finally:
         for way in ways:
             await way.close()
 
 
+async def _assigned(way: RawConnection, group: str, member: str) -> Any:
+    """What it was told when it joined; it has its assignment then."""
+    joined = await _joined(way, group, member)
+    await _synced(way, group, joined)
+    return joined
+
+
+async def _beat(way: RawConnection, group: str, member: str, generation: int) -> int:
+    asked = {"group_id": group, "generation_id": generation, "member_id": member, "group_instance_id": None}
+    return _code(await way.request(ApiKey.HEARTBEAT, 3, asked))
+
+
 def _join(group: str, member: str) -> dict[str, Any]:
-    times = {"session_timeout_ms": SESSION_MS, "rebalance_timeout_ms": SESSION_MS}
+    times = {"session_timeout": SESSION_MS, "rebalance_timeout": SESSION_MS}
     protocols = [{"name": "range", "metadata": b"metadata"}]
     named = {"group_id": group, "member_id": member, "group_instance_id": None, "protocol_type": "consumer"}
     return named | times | {"protocols": protocols}
@@ -119,7 +137,6 @@ async def _named(way: RawConnection, group: str) -> str:
 
 
 async def _joined(way: RawConnection, group: str, member: str) -> Any:
-    """In the round in which all are: those that came first are told to join again until then."""
     answer = await way.request(ApiKey.JOIN_GROUP, 5, _join(group, member))
     assert answer.error_code == ErrorCode.NONE, answer
     return answer
