@@ -76,6 +76,11 @@ class Scene:
         znode = self.cluster.world.ensemble.tree.get(state_path(T0))
         return decode_partition_state(T0, znode.data, znode.version)[0]
 
+    def stored_by(self) -> int:
+        """The epoch of the controller that the store names with the partition's state."""
+        znode = self.cluster.world.ensemble.tree.get(state_path(T0))
+        return decode_partition_state(T0, znode.data, znode.version)[1]
+
     def high_watermark(self) -> int:
         log = self.cluster.brokers[self.leader].services.logs.get(T0)
         assert log is not None
@@ -131,6 +136,18 @@ def refusing(code: ErrorCode) -> Callable[[Alter, dict[TopicPartition, Any]], Aw
         return {tp: Judged(code) for tp in wanted}
 
     return refuse
+
+
+def first_lost_then_refused(late: list[Alter]) -> Callable[[Alter, dict[TopicPartition, Any]], Awaitable[Any]]:
+    """`late` gets what the first request asks for, which lies somewhere."""
+
+    async def answer(alter: Alter, wanted: dict[TopicPartition, Any]) -> Any:
+        if not late:
+            late.append(alter)
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "it lies somewhere")
+        return {tp: Judged(ErrorCode.INELIGIBLE_REPLICA) for tp in wanted}
+
+    return answer
 
 
 def test_a_follower_leaves_and_joins_by_the_controller(scene: Scene) -> None:
@@ -204,14 +221,7 @@ def test_a_refusal_after_an_unanswered_try_is_settled_by_the_store(scene: Scene)
     scene.until_out()
     before = scene.stored()
     late: list[Alter] = []
-
-    async def first_lost_then_refused(alter: Alter, wanted: dict[TopicPartition, Any]) -> Any:
-        if not late:
-            late.append(alter)
-            raise KafkaError(ErrorCode.NOT_CONTROLLER, "it lies somewhere")
-        return {tp: Judged(ErrorCode.INELIGIBLE_REPLICA) for tp in wanted}
-
-    scene.answer(first_lost_then_refused)
+    scene.answer(first_lost_then_refused(late))
     scene.heal()
     scene.cluster.until(lambda: scene.stored().zk_version > before.zk_version)
     assert scene.stored().isr == before.isr
@@ -229,6 +239,19 @@ def test_a_refusal_after_an_unanswered_try_is_settled_by_the_store(scene: Scene)
     scene.heal()
     scene.cluster.until(lambda: len(scene.stored().isr) == 3)
     assert scene.cluster.world.ensemble.tree.get(ISR_CHANGES).creates > 0, "the controller was told of the write"
+
+
+def test_the_write_that_settles_it_keeps_the_controllers_epoch(scene: Scene) -> None:
+    """The state before may have been written by a later controller than the one whose order the leader follows."""
+    scene.until_out()
+    before, written_by = scene.stored(), scene.stored_by()
+    partition = scene.cluster.brokers[scene.leader].services.replicas.partitions.get(T0)
+    assert partition is not None
+    partition.controller_epoch = written_by - 1
+    scene.answer(first_lost_then_refused([]))
+    scene.heal()
+    scene.cluster.until(lambda: scene.stored().zk_version > before.zk_version)
+    assert (scene.stored().isr, scene.stored_by()) == (before.isr, written_by)
 
 
 @pytest.mark.parametrize("code", [ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NEW_LEADER_ELECTED])

@@ -10,7 +10,17 @@ from broker_core.model import NO_EPOCH, LeaderAndIsr
 from broker_core.replication.delayed_operations import DelayedOperations
 from broker_core.replication.isr.alter_partition_sender import AlterPartitionSender, Reply, Wish
 from broker_core.replication.isr.alteration_answer import Step, step_after
-from broker_core.replication.isr.isr_store import IsrAnnouncer, Newcomer, Outcome, Refused, Withdrawn, Written, look_up, write_isr
+from broker_core.replication.isr.isr_store import (
+    IsrAnnouncer,
+    Newcomer,
+    Outcome,
+    Refused,
+    Withdrawn,
+    Written,
+    look_up,
+    settle_isr,
+    write_isr,
+)
 from broker_core.replication.isr.states import PendingChange, PendingExpandIsr
 from broker_core.replication.leader_state import LeaderState
 from broker_core.replication.partition import Partition
@@ -64,15 +74,13 @@ class AlterIsrManager:
         self._take(asked, outcome)
 
     async def _write(self, asked: _Asked) -> Outcome:
-        outcome = await self._written_by_us(asked, asked.change.proposed, _newcomer(asked))
+        partition, proposal = asked.partition, asked.leader.proposal(asked.change)
+        newcomer, still_wanted = _newcomer(asked), asked.is_still_wanted
+        outcome = await write_isr(
+            self._node, partition.tp, proposal, partition.controller_epoch, newcomer=newcomer, still_wanted=still_wanted
+        )
         self._announce(asked, outcome)
         return outcome
-
-    async def _written_by_us(self, asked: _Asked, isr: tuple[int, ...], newcomer: Newcomer | None = None) -> Outcome:
-        partition = asked.partition
-        proposal = asked.leader.proposal_of(isr)
-        still_wanted = asked.is_still_wanted
-        return await write_isr(self._node, partition.tp, proposal, partition.controller_epoch, newcomer=newcomer, still_wanted=still_wanted)
 
     async def _ask(self, sender: AlterPartitionSender, asked: _Asked) -> Outcome:
         """Tries until it is known for sure what became of the change, or nobody waits for that any more."""
@@ -98,7 +106,8 @@ class AlterIsrManager:
             return Refused()
         outcome: Outcome | None = None
         if step is Step.SETTLE:
-            outcome = await self._written_by_us(asked, asked.change.isr)
+            settled = asked.leader.proposal_of(asked.change.isr)
+            outcome = await settle_isr(self._node, asked.partition.tp, settled, still_wanted=asked.is_still_wanted)
         elif step is Step.LOOK_UP:
             found = await look_up(self._node, asked.partition.tp, asked.leader.proposal(asked.change))
             outcome = None if isinstance(found, Withdrawn) else found

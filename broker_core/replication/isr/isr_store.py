@@ -95,6 +95,21 @@ async def write_isr(
     return Withdrawn()
 
 
+async def settle_isr(node: Node, tp: TopicPartition, settled: LeaderAndIsr, *, still_wanted: Callable[[], bool]) -> Outcome | None:
+    """Writes what is known to be there once more, so that nothing asked for before can be written any more; None without an answer.
+
+    It keeps the epoch of the controller that wrote it, which may be a later one than the one whose order the leader follows.
+    """
+    try:
+        data, stat = await node.store.get(state_path(tp))
+    except NoNode:
+        return Refused()
+    except (ConnectionLoss, SessionExpired):
+        return None
+    _, controller_epoch = decode_partition_state(tp, data, stat.version)
+    return await write_isr(node, tp, settled, controller_epoch, newcomer=None, still_wanted=still_wanted)
+
+
 async def _is_registered(node: Node, newcomer: Newcomer) -> bool:
     stat = await node.store.exists(broker_path(newcomer.broker_id))
     return stat is not None and newcomer.broker_epoch in (NO_EPOCH, stat.czxid)
