@@ -146,8 +146,10 @@ class Appending:
     ) -> AppendInfo:
         """Appends at once with the conditions of acks=all; `wait_replicated` waits for the rest. Raises `KafkaError`."""
         partition = self._hosted(tp)
-        self.verification.check(partition, parse_header(data))
+        header = parse_header(data)
+        self.verification.check(partition, header)
         info, moved = partition.append(data, origin, acks=ACKS_ALL, expected_epoch=expected_leader_epoch)
+        self.verification.began(tp, header)
         self._delayed.moved(partition, moved)
         return info
 
@@ -172,9 +174,12 @@ class Appending:
             validated = await self._validated(partition, data, terms) if terms.origin is AppendOrigin.CLIENT else None
             if partition.log is not None:
                 self._refused.check(tp, data, partition.log.producer_state, self._clock.monotonic_ms())
-            for found in validated.batches if validated is not None else ():
-                self.verification.check(partition, found.header)
+            headers = [found.header for found in validated.batches] if validated is not None else []
+            for header in headers:
+                self.verification.check(partition, header)
             info, moved = partition.append(data, terms.origin, acks=terms.acks, validated=validated)
+            for header in headers:
+                self.verification.began(tp, header)
             if terms.origin is AppendOrigin.COORDINATOR:
                 self.verification.ended(tp, parse_header(data).producer_id)
         except KafkaError as error:

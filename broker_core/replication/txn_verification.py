@@ -17,6 +17,9 @@ from broker_core.records.header import BatchHeader
 from broker_core.replication.partition import Partition
 from broker_core.storage.producer_state import ProducerStateManager
 
+GUARDS_MAX = 100_000
+"""Questions whose write has not come; of more, the oldest are forgotten."""
+
 
 class Guard(Struct, eq=False):
     """One question to the coordinator. It is confirmed by the answer that the partition is in the transaction."""
@@ -33,10 +36,19 @@ class TxnVerification:
         self._guards: dict[tuple[TopicPartition, int], Guard] = {}
 
     def begin(self, partition: Partition, producer_id: int) -> Guard | None:
-        """The guard of the question that is now to be asked; None where none is needed: the transaction is open there already."""
+        """The guard of the question that is now to be asked; None where none is needed: the transaction is open there already.
+
+        One that is left of an earlier leadership, whose write was refused or never came, is worth nothing any more.
+        """
         if not self._enabled() or partition.log is None or is_open(partition.log.producer_state, producer_id):
             return None
-        return self._guards.setdefault((partition.tp, producer_id), Guard(partition.leader_epoch))
+        guard = self._guards.get((partition.tp, producer_id))
+        if guard is None or guard.leader_epoch != partition.leader_epoch:
+            self._guards.pop((partition.tp, producer_id), None)
+            guard = self._guards[partition.tp, producer_id] = Guard(partition.leader_epoch)
+            while len(self._guards) > GUARDS_MAX:
+                del self._guards[next(iter(self._guards))]
+        return guard
 
     def drop(self, tp: TopicPartition, producer_id: int, guard: Guard) -> None:
         """The coordinator denied it."""
@@ -48,16 +60,28 @@ class TxnVerification:
         guard.confirmed = self._guards.get((tp, producer_id)) is guard
 
     def check(self, partition: Partition, header: BatchHeader) -> None:
-        """Just before an append. `KafkaError` INVALID_TXN_STATE for a batch that would begin a transaction nobody has confirmed."""
-        if not header.is_transactional or header.is_control:
+        """Just before an append. `KafkaError` INVALID_TXN_STATE for a batch that would begin a transaction nobody has confirmed,
+        NOT_LEADER_OR_FOLLOWER for one that was confirmed to an earlier leadership: who asks again is told.
+
+        A producer that a marker has fenced meanwhile is told so by the log: unlike that, INVALID_TXN_STATE looks like a client's defect.
+        """
+        if not header.is_transactional or header.is_control or not self._enabled() or partition.log is None:
             return
-        guard = self._guards.pop((partition.tp, header.producer_id), None)
-        if not self._enabled() or partition.log is None or is_open(partition.log.producer_state, header.producer_id):
+        known = partition.log.producer_state.entries.get(header.producer_id)
+        if known is not None and (known.txn_first_offset >= 0 or header.producer_epoch < known.epoch):
             return
-        if guard is None or not guard.confirmed or guard.leader_epoch != partition.leader_epoch:
+        guard = self._guards.get((partition.tp, header.producer_id))
+        if guard is None or not guard.confirmed:
             raise KafkaError(
                 ErrorCode.INVALID_TXN_STATE, f"producer {header.producer_id} has no transaction that {partition.tp} is known to be in"
             )
+        if guard.leader_epoch != partition.leader_epoch:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"another leader epoch of {partition.tp} has begun since it was confirmed")
+
+    def began(self, tp: TopicPartition, header: BatchHeader) -> None:
+        """The batch is in the log, which knows now that the transaction is open. After a refusal the answer is still good."""
+        if header.is_transactional:
+            self._guards.pop((tp, header.producer_id), None)
 
     def ended(self, tp: TopicPartition, producer_id: int) -> None:
         """A marker is in the partition's log."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from aiokafka import AIOKafkaProducer
+from aiokafka import TopicPartition as AiokafkaPartition
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka import TopicPartition as Partition
 from kafka import KafkaProducer
@@ -154,7 +155,7 @@ class Aiokafka:
     def write(self, topic: str, value: bytes, offset: int) -> None:
         async def all_of_it() -> None:
             sent = [await self._producer.send(topic, value, partition=partition) for partition in range(WRITTEN)]
-            await self._producer.send_offsets_to_transaction({PythonPartition(topic, 0): offset}, group_of(topic))
+            await self._producer.send_offsets_to_transaction({AiokafkaPartition(topic, 0): offset}, group_of(topic))
             await asyncio.gather(*sent)
 
         self._run(all_of_it())
@@ -305,6 +306,8 @@ def transaction_violations(
     counts = {partition: Counter(values.values()) for partition, values in there.items()}
     everywhere = set.intersection(*(set(count) for count in counts.values()))
     anywhere = set.union(*(set(count) for count in counts.values()))
+    if not writer.committed:
+        yield f"{writer.topic}: no transaction was committed: {dict(writer.said.most_common(SHOWN))}"
     for what, numbers in (
         ("committed transactions are lost", writer.committed - everywhere),
         ("aborted transactions are read", writer.aborted & anywhere),

@@ -11,6 +11,7 @@ from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import TopicPartition
 from broker_core.records.batch import Record, build_batch, parse_header
 from broker_core.records.markers import end_marker
+from broker_core.replication import txn_verification
 from broker_core.replication.partition import Partition
 from broker_core.replication.txn_verification import Guard, TxnVerification
 from broker_core.storage.producer_state import ProducerStateEntry
@@ -55,6 +56,8 @@ def test_a_transaction_begins_once_it_is_confirmed(verification: TxnVerification
     guard = begun(verification, partition)
     verification.confirm(TP, ME, guard)
     assert not refused(verification, partition)
+    assert not refused(verification, partition), "what was not written after all may come again"
+    verification.began(TP, BATCH)
     assert refused(verification, partition), "what was confirmed is good for one beginning"
 
 
@@ -70,8 +73,33 @@ def test_a_marker_meanwhile_takes_the_answers_worth_away(verification: TxnVerifi
 
 
 def test_so_does_another_leadership(verification: TxnVerification) -> None:
+    """Not for good: the producer may ask again, and then it is asked anew."""
     verification.confirm(TP, ME, begun(verification, led(3)))
-    assert refused(verification, led(4))
+    with pytest.raises(KafkaError) as told:
+        verification.check(led(4), BATCH)
+    assert told.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    verification.confirm(TP, ME, begun(verification, led(4)))
+    assert not refused(verification, led(4))
+
+
+def test_of_too_many_questions_the_oldest_are_forgotten(verification: TxnVerification, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(txn_verification, "GUARDS_MAX", 2)
+    partition, guards = led(), {}
+    for producer_id in (ME, 8, 9):
+        guards[producer_id] = verification.begin(partition, producer_id)
+        verification.confirm(TP, producer_id, cast(Guard, guards[producer_id]))
+    assert refused(verification, partition)
+    assert verification.begin(partition, 9) is guards[9]
+
+
+def test_who_was_fenced_meanwhile_is_told_so_by_the_log(verification: TxnVerification) -> None:
+    """The marker of whoever fenced it took the answer's worth away, and has a later epoch."""
+    partition = led()
+    verification.confirm(TP, ME, begun(verification, partition))
+    assert partition.log is not None
+    partition.log.producer_state.entries[ME] = ProducerStateEntry(ME, 1)
+    verification.ended(TP, ME)
+    assert not refused(verification, partition)
 
 
 def test_a_denied_question_is_forgotten(verification: TxnVerification) -> None:

@@ -22,6 +22,7 @@ GIVEN_UP_CHANCE = 0.08
 """That a batch is on its way for longer than the producer waits: it aborts, and goes on in an epoch of its own (KIP-360)."""
 NOBODY = (-1, -1)
 PRODUCE_VERSION = 11
+VIOLATIONS_MAX = 20
 LATE_MS = 12_000.0
 """How long after that it may arrive."""
 AGAIN = frozenset(
@@ -162,11 +163,17 @@ class TransactionalProducer:
             if code is ErrorCode.NONE:
                 return answer
             if code is not None and code not in AGAIN:
+                self._refused(key, code)
                 raise Ended
             if code is not ErrorCode.CONCURRENT_TRANSACTIONS:
                 self._known.pop(where, None)
             await self._node.clock.sleep(PAUSE_MS)
         raise Ended
+
+    def _refused(self, key: ApiKey, code: ErrorCode) -> None:
+        """Whoever ends a producer's transaction fences it too; clients take this code for a defect of theirs, and give up for good."""
+        if code is ErrorCode.INVALID_TXN_STATE and len(self._history.violations) < VIOLATIONS_MAX:
+            self._history.violations.append(f"{key.name} in an open transaction of {self._id} is refused with {code.name}")
 
     async def _find(self, where: str) -> str | None:
         broker = self._brokers[int(self._node.entropy.random() * len(self._brokers))]
