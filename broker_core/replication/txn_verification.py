@@ -22,10 +22,12 @@ GUARDS_MAX = 100_000
 
 
 class Guard(Struct, eq=False):
-    """One question to the coordinator. It is confirmed by the answer that the partition is in the transaction."""
+    """Questions to the coordinator about one producer id. It is confirmed by the answer that the partition is in the transaction;
+    `asked` have no answer yet, and may be of another epoch, or of the transaction before."""
 
     leader_epoch: int
     confirmed: bool = False
+    asked: int = 0
 
 
 class TxnVerification:
@@ -48,15 +50,18 @@ class TxnVerification:
             guard = self._guards[partition.tp, producer_id] = Guard(partition.leader_epoch)
             while len(self._guards) > GUARDS_MAX:
                 del self._guards[next(iter(self._guards))]
+        guard.asked += 1
         return guard
 
     def drop(self, tp: TopicPartition, producer_id: int, guard: Guard) -> None:
-        """The coordinator denied it."""
-        if self._guards.get((tp, producer_id)) is guard:
+        """The coordinator denied it; what others of the producer id asked for is not answered by that."""
+        guard.asked -= 1
+        if not guard.asked and not guard.confirmed and self._guards.get((tp, producer_id)) is guard:
             del self._guards[tp, producer_id]
 
     def confirm(self, tp: TopicPartition, producer_id: int, guard: Guard) -> None:
         """The coordinator's answer is worth nothing once a marker has come."""
+        guard.asked -= 1
         guard.confirmed = self._guards.get((tp, producer_id)) is guard
 
     def check(self, partition: Partition, header: BatchHeader) -> None:

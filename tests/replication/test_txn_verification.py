@@ -109,6 +109,20 @@ def test_a_denied_question_is_forgotten(verification: TxnVerification) -> None:
     assert begun(verification, partition) is not first
 
 
+def test_who_is_denied_takes_nothing_from_another_of_its_id(verification: TxnVerification) -> None:
+    """One that was fenced asks at the same time as the one that fenced it; whoever is answered first."""
+    partition = led()
+    for fenced_first in (True, False):
+        fenced, current = begun(verification, partition), begun(verification, partition)
+        if fenced_first:
+            verification.drop(TP, ME, fenced)
+        verification.confirm(TP, ME, current)
+        if not fenced_first:
+            verification.drop(TP, ME, fenced)
+        assert not refused(verification, partition)
+        verification.ended(TP, ME)
+
+
 def test_what_needs_no_question(verification: TxnVerification) -> None:
     """An open transaction, what is outside of any, markers, and where it is switched off."""
     assert verification.begin(led(is_open=True), ME) is None
