@@ -93,6 +93,7 @@ class Acts:
                 end()
             with contextlib.suppress(HighwaterError):
                 self._system.stop(DISK_OWNER)
+            self._system.disk.settle()
             self._system.start_all()
             self._brokers_back()
 

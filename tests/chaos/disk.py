@@ -14,6 +14,7 @@ IMAGE_BYTES = 2 << 30
 BELOW_BYTES = 3 << 30
 SPARE_BYTES = 1 << 16
 FAIL_TRIES = 50
+SETTLE_TRIES = 5
 
 
 class FlakyDisk:
@@ -61,9 +62,30 @@ class FlakyDisk:
     def mend(self) -> None:
         _run("mount", "-o", f"remount,size={BELOW_BYTES}", str(self._below))
 
+    def settle(self) -> None:
+        """Takes the errors that the kernel has not told anybody of yet: it keeps them for the next `fsync`, of whichever process."""
+        for _ in range(SETTLE_TRIES):
+            if not sum([_has_error(path) for path in self._mounted.rglob("*")]):
+                return
+        raise RuntimeError(f"{self._mounted} still fails after it was mended")
+
     def close(self) -> None:
         for command in (["umount", "--lazy", str(self._mounted)], ["losetup", "-d", self._device], ["umount", "--lazy", str(self._below)]):
             subprocess.run(command, capture_output=True, check=False)
+
+
+def _has_error(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _run(*command: str) -> str:
