@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from typing import Any, Protocol
 
 from aiokafka import AIOKafkaProducer
@@ -105,10 +106,12 @@ def _consumer_group(group_id: str) -> Any:
 
 
 class KafkaPython:
+    """Some of its calls have no end of their own: a request that is lost in it is waited for for ever."""
+
     def __init__(self, bootstrap: str, transactional_id: str) -> None:
         self._producer = KafkaProducer(bootstrap_servers=bootstrap, transactional_id=transactional_id, max_block_ms=PATIENCE_SECONDS * 1000)
         try:
-            self._producer.init_transactions()
+            _within_patience(self._producer.init_transactions)
         except BaseException:
             self.close()
             raise
@@ -119,16 +122,32 @@ class KafkaPython:
     def write(self, topic: str, value: bytes, offset: int) -> None:
         sent = [self._producer.send(topic, value, partition=partition) for partition in range(WRITTEN)]
         ends = {PythonPartition(topic, 0): OffsetAndMetadata(offset, "", -1)}
-        self._producer.send_offsets_to_transaction(ends, group_of(topic))
+        _within_patience(lambda: self._producer.send_offsets_to_transaction(ends, group_of(topic)))
         for one in sent:
             one.get(PATIENCE_SECONDS)
 
     def end(self, *, commit: bool) -> bool:
-        (self._producer.commit_transaction if commit else self._producer.abort_transaction)()
+        _within_patience(self._producer.commit_transaction if commit else self._producer.abort_transaction)
         return commit
 
     def close(self) -> None:
         self._producer.close(timeout=1)
+
+
+def _within_patience(call: Callable[[], object]) -> None:
+    """Raises what the call raises, or TimeoutError; it may go on then, in a thread of its own."""
+    ended: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            call()
+        except Exception as error:
+            ended.set_exception(error)
+        else:
+            ended.set_result(None)
+
+    threading.Thread(target=run, name="a call of kafka-python", daemon=True).start()
+    ended.result(PATIENCE_SECONDS)
 
 
 class Aiokafka:
