@@ -24,7 +24,12 @@ def planned(snapshot: Snapshot, topics: Sequence[str], partitions: Iterable[Plac
     """For all partitions of the topics and for those that are named; with neither for all of the brokers to be emptied, else of the
     cluster. `Invalid` names what is not there."""
     standing = {Place(now.topic, now.partition): now for now in _meant(snapshot, topics, list(partitions), goal)}
-    return plan(standing.values(), hosts_of(snapshot.brokers()), goal, ASSIGNMENTS_LIMIT)
+    hosts = hosts_of(snapshot.brokers())
+    if not goal.aims:
+        return plan(standing.values(), hosts, goal, ASSIGNMENTS_LIMIT)
+    from console.planning.balanced_plan import balanced_plan  # here: NumPy and a solver, only for who asks for a balance
+
+    return balanced_plan(standing.values(), hosts, goal, ASSIGNMENTS_LIMIT)
 
 
 def as_chosen(snapshot: Snapshot, assignments: Sequence[Mapping[str, Any]]) -> Plan:
@@ -44,6 +49,8 @@ def reassignment_json(moves: Iterable[Move]) -> dict[str, Any]:
 
 
 def hosts_of(brokers: Iterable[Broker]) -> list[Host]:
+    brokers = list(brokers)
+    disks = {broker.broker_id: _disk_of(broker) for broker in brokers}
     return [
         Host(
             broker_id=broker.broker_id,
@@ -51,9 +58,21 @@ def hosts_of(brokers: Iterable[Broker]) -> list[Host]:
             is_online=broker.state == "online",
             replicas=broker.replicas or 0,
             preferred=broker.preferred or 0,
+            log_bytes=broker.size_bytes,
+            disk_bytes=disks[broker.broker_id][0],
+            free_bytes=disks[broker.broker_id][1],
         )
         for broker in brokers
     ]
+
+
+def _disk_of(broker: Broker) -> tuple[int | None, int | None]:
+    """Bytes of its disks, and those that are free; folders that say the same of their disk are taken to be on one."""
+    folders = [folder for folder in (broker.log_dir, *broker.other_log_dirs) if folder is not None and folder.offline_since_ms is None]
+    disks = {
+        (folder.total_bytes, folder.free_bytes) for folder in folders if folder.total_bytes is not None and folder.free_bytes is not None
+    }
+    return (sum(total for total, _ in disks), sum(free for _, free in disks)) if disks else (None, None)
 
 
 def standing_at(snapshot: Snapshot, places: Sequence[Place]) -> list[Standing]:
@@ -96,9 +115,9 @@ def _named(snapshot: Snapshot, topics: Sequence[str], partitions: Iterable[Place
 
 
 def _of_goal(snapshot: Snapshot, goal: Goal) -> set[Place]:
-    """What a broker to be emptied has; without one the whole cluster, for leaders only: nobody moves all of it by an omission."""
-    if goal.away:
+    """What a broker to be emptied has; without one the whole cluster, for leaders or a balance: nobody moves all of it by an omission."""
+    if goal.away and not goal.aims:
         return {place for broker in goal.away for place in snapshot.hosted(broker)}
-    if goal.to or goal.replication_factor:
+    if (goal.to or goal.replication_factor) and not goal.aims:
         raise Invalid("topics", "Choose topics or partitions.")
     return {place for broker in snapshot.brokers() for place in snapshot.hosted(broker.broker_id)}

@@ -26,7 +26,8 @@ PLANNED = (
     Column("TO COPY", lambda m: say.size(m["copy_bytes"]), right=True),
     Column("WHY", lambda m: m["why"]),
 )
-GOALS = ("topics", "to", "rf", "away", "instead", "leaders")
+GOALS = ("topics", "to", "rf", "away", "instead", "leaders", "balance")
+AIMS = "racks,capacity,replicas,leaders,disk,traffic"
 
 
 def add(commands: Any) -> None:
@@ -42,6 +43,7 @@ def add(commands: Any) -> None:
     reassign.add_argument("--away", help="brokers with commas that are to be emptied; of all topics where none is named")
     reassign.add_argument("--instead", type=int, help="the broker that takes their places")
     reassign.add_argument("--leaders", action="store_true", help="spread the preferred leaders evenly")
+    reassign.add_argument("--balance", nargs="?", const=AIMS, help=f"balance the brokers, of all topics where none is named: by {AIMS}")
     instead = reassign.add_mutually_exclusive_group()
     instead.add_argument("--list", action="store_true", help="what is being moved, whoever began it; moves nothing")
     instead.add_argument("--verify", action="store_true", help="whether the file's partitions have what it wants; moves nothing")
@@ -61,7 +63,7 @@ def _reassign(shell: Shell) -> None:
         _look_or_end(shell, aims)
         return
     if bool(o.file) == bool(aims):
-        raise Usage("Give a file, or a goal: --topics with --to, --rf or --leaders, or --away.")
+        raise Usage("Give a file, or a goal: --topics with --to, --rf or --leaders, --away, or --balance.")
     if aims:
         _reach(shell)
         return
@@ -112,8 +114,16 @@ def _goal(shell: Shell) -> dict[str, Any]:
         "to": read.brokers(o.to),
         "away": read.brokers(o.away),
         "leaders": o.leaders,
+        "balance": _aims(o.balance),
     }
     return body | {name: value for name, value in (("replication_factor", o.rf), ("instead", o.instead)) if value is not None}
+
+
+def _aims(text: str | None) -> list[str]:
+    aims = [aim.strip() for aim in (text or "").split(",") if aim.strip()]
+    if unknown := [aim for aim in aims if aim not in AIMS.split(",")]:
+        raise Usage(f"--balance knows no {unknown[0]!r}: some of {AIMS}.")
+    return aims
 
 
 def _told(found: dict[str, Any]) -> str:

@@ -22,6 +22,12 @@ router = Router(tags=["jobs"])
 EXAMPLE: Any = {"topics": ["orders"], "replication_factor": 3, "to": [1, 2, 3]}
 
 
+BALANCE = (
+    "Bring every broker within 1.1 times its share, by these aims in the order of their priority, with the least copied. "
+    "Without topics: the whole cluster"
+)
+
+
 class PlannedPartition(Strict):
     topic: Name
     partition: Id
@@ -29,7 +35,7 @@ class PlannedPartition(Strict):
 
 class NewPlan(Strict):
     """What is to move, and what is wanted of it. Without `topics` and `partitions`: all that the brokers of `away` have, or, for `leaders`
-    alone, all of the cluster."""
+    alone or a `balance`, all of the cluster."""
 
     model_config = Strict.model_config | {"json_schema_extra": {"examples": [EXAMPLE]}}
 
@@ -40,10 +46,16 @@ class NewPlan(Strict):
     away: list[Id] = Field(default_factory=list, max_length=1_000, description="Brokers to be emptied")
     instead: Annotated[Id | None, Field(description="The broker that takes their places")] = None
     leaders: Annotated[bool, Field(strict=True, description="Spread the preferred leaders evenly")] = False
+    balance: list[model.Aim] = Field(default_factory=list, max_length=6, description=BALANCE)
 
     def goal(self) -> model.Goal:
         return model.Goal(
-            to=tuple(self.to), replication_factor=self.replication_factor, away=tuple(self.away), instead=self.instead, leaders=self.leaders
+            to=tuple(self.to),
+            replication_factor=self.replication_factor,
+            away=tuple(self.away),
+            instead=self.instead,
+            leaders=self.leaders,
+            aims=tuple(aim for aim in model.AIMS if aim in self.balance),
         )
 
 

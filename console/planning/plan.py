@@ -45,8 +45,8 @@ def plan(standing: Iterable[Standing], hosts: Iterable[Host], goal: Goal, most: 
 
 def check(goal: Goal, load: Load) -> None:
     """`Invalid` names the field of a goal that wants nothing, contradicts itself or names a broker that is not there."""
-    if not (goal.to or goal.away or goal.leaders or goal.replication_factor):
-        raise Invalid("goal", "Say what is wanted: brokers to move to, a broker to empty, how many replicas, or leaders spread.")
+    if not (goal.to or goal.away or goal.leaders or goal.replication_factor or goal.aims):
+        raise Invalid("goal", "Say what is wanted: brokers to move to, a broker to empty, how many replicas, leaders spread, or a balance.")
     instead = () if goal.instead is None else (goal.instead,)
     for field, brokers in (("to", goal.to), ("instead", instead)):
         if absent := [b for b in brokers if not load.is_online(b)]:
@@ -80,7 +80,7 @@ def told(wanted: Wanted, hosts: Iterable[Host], goal: Goal | None, *, skipped: S
         skipped=tuple(skipped),
         unchanged=len(wanted) - len(moves),
         left=left,
-        brokers=_tallies(hosts, moves),
+        brokers=_tallies(hosts, moves, {(now.topic, now.partition): now.size_bytes for now, _ in wanted}),
         copy_bytes=_sum(move.copy_bytes for move in moves),
     )
 
@@ -100,15 +100,16 @@ def _move(now: Standing, then: tuple[int, ...], goal: Goal | None, load: Load) -
     )
 
 
-def _tallies(hosts: Sequence[Host], moves: Sequence[Move]) -> tuple[Tally, ...]:
+def _tallies(hosts: Sequence[Host], moves: Sequence[Move], sizes: Mapping[tuple[str, int], int | None]) -> tuple[Tally, ...]:
     after = Load(hosts, ())
     for move in moves:
         after.shift(move.before, move.replicas)
-    copies = _copies(moves)
-    return tuple(_tally(host, after, copies) for host in after.hosts.values())
+    copies, dropped = _copies(moves), _dropped(moves, sizes)
+    return tuple(_tally(host, after, copies.get(host.broker_id, []), dropped.get(host.broker_id, [])) for host in after.hosts.values())
 
 
-def _tally(host: Host, after: Load, copies: Mapping[int, list[int | None]]) -> Tally:
+def _tally(host: Host, after: Load, copies: Sequence[int | None], dropped: Sequence[int | None]) -> Tally:
+    changed = _sum([*copies, *(None if size is None else -size for size in dropped)])
     return Tally(
         broker_id=host.broker_id,
         rack=host.rack,
@@ -117,8 +118,19 @@ def _tally(host: Host, after: Load, copies: Mapping[int, list[int | None]]) -> T
         replicas_after=after.replicas(host.broker_id),
         preferred_before=host.preferred,
         preferred_after=after.preferred(host.broker_id),
-        copy_bytes=_sum(copies.get(host.broker_id, ())),
+        copy_bytes=_sum(copies),
+        log_bytes_before=host.log_bytes,
+        log_bytes_after=None if host.log_bytes is None or changed is None else host.log_bytes + changed,
     )
+
+
+def _dropped(moves: Sequence[Move], sizes: Mapping[tuple[str, int], int | None]) -> dict[int, list[int | None]]:
+    """The sizes of what each broker loses."""
+    found: dict[int, list[int | None]] = {}
+    for move in moves:
+        for broker in move.removing:
+            found.setdefault(broker, []).append(sizes[move.topic, move.partition])
+    return found
 
 
 def _copies(moves: Sequence[Move]) -> dict[int, list[int | None]]:

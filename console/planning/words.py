@@ -47,7 +47,7 @@ def plan_words(plan: Plan) -> str:
 
 def _moving(plan: Plan) -> str:
     if not plan.moves:
-        return "Nothing would change." if plan.skipped else "Nothing would change: all is as it should be."
+        return "Nothing would change." if plan.skipped or plan.unmet else "Nothing would change: all is as it should be."
     rest = f", {whole(plan.unchanged)} {'is' if plan.unchanged == 1 else 'are'} as they should be" if plan.unchanged else ""
     return f"{counted(len(plan.moves), 'partition')} would change{rest}."
 
@@ -70,4 +70,7 @@ def _not_reached(plan: Plan) -> str:
         said.append(f"Left as it is: {one.topic}-{one.partition} ({one.why}){rest}.")
     if plan.left:
         said.append(f"Not looked at, as a job takes no more moves: {counted(plan.left, 'partition')}. Plan again when it is done.")
+    if plan.unmet:
+        more = f" And {counted(len(plan.unmet) - 1, 'more line')}." if len(plan.unmet) > 1 else ""
+        said.append(f"Not reached: {plan.unmet[0].why}{more}")
     return " ".join(said)

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from console.errors import Invalid
 from console.jobs.reassignment import Reassignment, parse_assignments
 from console.listing import Wanted, page_of_names
-from console.planning.model import Goal
+from console.planning.model import AIMS, Goal
 from console.snapshot.placed import Place
 from console.snapshot.read import Snapshot
 
-GOALS = ("to", "factor", "away", "leaders")
+GOALS = ("to", "factor", "away", "leaders", "balance")
 TOPICS_LIMIT = 5_000
 FILE_BYTES_LIMIT = 1_000_000
 Assignment = dict[str, Any]
@@ -37,6 +37,8 @@ class Chosen(NamedTuple):
     def goal(self) -> Goal:
         if self.kind == "leaders":
             return Goal(leaders=True)
+        if self.kind == "balance":
+            return Goal(aims=AIMS)
         if self.kind == "away":
             if self.away is None:
                 raise Invalid("away", "Choose the broker to be emptied.")

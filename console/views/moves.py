@@ -24,8 +24,8 @@ from console.snapshot.read import Snapshot
 from console.views import move_form as form
 from console.views.support import KNOWN, done, explain, is_htmx, number, page, show
 
-FOUND_ROWS, PLAN_ROWS, CHIPS, PARTITIONS_SHOWN = 10, 50, 20, 200
-"""Of the search, of the plan's table, of the chosen topics, and of a topic's partitions to pick from."""
+FOUND_ROWS, PLAN_ROWS, CHIPS, PARTITIONS_SHOWN, UNMET_SHOWN = 10, 50, 20, 200, 8
+"""Of the search, of the plan's table, of the chosen topics, of a topic's partitions to pick from, and of what a balance does not reach."""
 
 
 @page("GET", "POST", role=OPERATOR, doing="plan moves", query=("topic", "goal", "q", "page", "partition", "to", "away"))
@@ -116,6 +116,8 @@ def _shown_plan(request: Any, rows: list[form.Assignment]) -> dict[str, Any]:
         "struck_count": len(struck),
         "kept_count": len(kept.moves),
         "bars": _bars(kept),
+        "unmet": first.unmet[:UNMET_SHOWN],
+        "more_unmet": len(first.unmet) - UNMET_SHOWN,
         "page": page_number,
         "last": last,
         "least_s": _least_s(request, snapshot, kept),

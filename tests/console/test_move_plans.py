@@ -50,10 +50,24 @@ def test_a_broker_is_emptied_of_all_topics(tokens: dict[str, dict[str, str]]) ->
     assert len(found["plan"]["moves"]) > 3, "of more topics than one"
 
 
+def test_a_balance_of_the_cluster_says_what_each_move_is_for_and_what_it_does_not_reach(tokens: dict[str, dict[str, str]]) -> None:
+    found = ask(tokens["viewer"], {"balance": ["leaders", "replicas", "traffic"], "away": [3], "replication_factor": 2}).json()
+    plan = found["plan"]
+    reasons = {reason for move in plan["moves"] for reason in move["serves"]}
+    assert "the replication factor" in reasons
+    assert reasons <= {"a broker that is emptied", "the replication factor", "leaders", "replicas"}
+    assert all(3 not in move["replicas"] and len(move["replicas"]) == 2 for move in plan["moves"])
+    assert [each["aim"] for each in plan["unmet"]] == ["traffic"], "nobody tells it of a partition"
+    assert plan["unmet"][0]["why"] in found["sentence"]
+    assert {row["aim"] for row in plan["shares"]["1"]} == {"replicas", "leaders", "disk", "traffic"}
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
         ({}, "goal"),
+        ({"balance": ["beauty"]}, "balance.0"),
+        ({"balance": ["disk"], "away": [3], "instead": 2}, "instead"),
         ({"to": [1]}, "topics"),
         ({"topics": ["nothing"], "to": [1]}, "topics"),
         ({"partitions": [{"topic": "orders", "partition": 99}], "to": [1]}, "partitions"),

@@ -191,6 +191,10 @@ def _moves_by_a_goal(highwater: Commands, rest: Rest, topic: str) -> None:
     (move,) = highwater.json("reassign", "--topics", f"{topic}:0", "--away", "3", "--dry-run")["plan"]["moves"]
     assert (move["before"], move["replicas"], move["why"]) == ([2, 3], [2, 1], "3 goes: it is to be emptied. 1 comes.")
     assert "it is to be emptied" in highwater.said("reassign", "--topics", topic, "--away", "3", "--dry-run")
+    balance = highwater.json("reassign", "--topics", topic, "--balance", "racks,replicas", "--away", "3", "--dry-run")["plan"]
+    assert {each["aim"] for each in balance["unmet"]} <= {"racks", "replicas"}
+    assert all(3 not in move["replicas"] and "the broker is to be emptied" in move["why"] for move in balance["moves"])
+    assert highwater.run("reassign", "--balance", "beauty").returncode == 2
     assert highwater.json("reassign", "--topics", topic, "--away", "3", "--yes", "--watch")["state"] == "succeeded"
     eventually(lambda: rest.partitions(topic)[0]["assignment"] == [2, 1], 60, "the new replicas")
     assert "Nothing would change" in highwater.said("reassign", "--topics", topic, "--away", "3", "--yes")

@@ -1,0 +1,60 @@
+"""Replicas by kind, so that the flow counts kinds and not replicas: alike in size, in traffic and in where they may go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from console.planning.balance.arrangement import DISK, TRAFFIC, Arrangement
+from console.planning.balance.needs import Homeless
+
+RATIOS = (1.0, 1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 3.0, 5.0, 10.0, 100.0, 1e6)
+"""Of a kind the largest is at most so many times the smallest; the first ratio is taken with which the kinds are few enough."""
+PLACES_MOST = 20_000
+"""Kinds times brokers: variables of the linear program."""
+RACKS_MOST = 6
+"""With more racks there are so many sets of those that are left that the flow does not look at racks; the matching does."""
+
+Key = tuple[float, float, frozenset[int] | None]
+
+
+class Kinds(NamedTuple):
+    """`staying[kind][broker]` are the partitions with such a replica there, `homeless[kind]` those that need a place."""
+
+    racks: list[frozenset[int] | None]
+    staying: list[dict[int, list[int]]]
+    homeless: list[list[Homeless]]
+
+
+def kinds_of(arrangement: Arrangement, homeless: Sequence[Homeless], fixed: Iterable[int] = ()) -> Kinds:
+    """Of all replicas on brokers that take some, but those of `fixed` partitions."""
+    still = set(fixed)
+    places = [(p, b) for p, hosts in enumerate(arrangement.hosts) if p not in still for b in hosts if arrangement.takes[b]]
+    sees_racks = arrangement.has_racks and len(arrangement.racks_taking) <= RACKS_MOST
+    racks = [arrangement.allowed_racks(p, b) if sees_racks else None for p, b in places]
+    homeless_racks = [arrangement.allowed_racks(one.partition, None) if sees_racks else None for one in homeless]
+    weight = arrangement.weight
+    for ratio in RATIOS:
+        size, traffic = (_steps([float(w) for w in weight[:, figure]], ratio) for figure in (DISK, TRAFFIC))
+        number: dict[Key, int] = {}
+        keys = [(size[p], traffic[p], r) for (p, _), r in zip(places, racks, strict=True)]
+        of_places = [number.setdefault(key, len(number)) for key in keys]
+        keys = [(size[one.partition], traffic[one.partition], r) for one, r in zip(homeless, homeless_racks, strict=True)]
+        of_homeless = [number.setdefault(key, len(number)) for key in keys]
+        if len(number) * len(arrangement.nodes) <= PLACES_MOST:
+            break
+    found = Kinds([key[2] for key in number], [{} for _ in number], [[] for _ in number])
+    for (partition, broker), kind in zip(places, of_places, strict=True):
+        found.staying[kind].setdefault(broker, []).append(partition)
+    for one, kind in zip(homeless, of_homeless, strict=True):
+        found.homeless[kind].append(one)
+    return found
+
+
+def _steps(values: Sequence[float], ratio: float) -> list[float]:
+    """Equal for values that are within the ratio of each other, near enough."""
+    if ratio == 1.0:
+        return list(values)
+    width = math.log(ratio)
+    return [math.floor(math.log(value) / width) if value > 0 else -math.inf for value in values]
