@@ -84,6 +84,7 @@ class Job(models.Model):
     step = NameField(max_length=40, default="start")
     plan = AnyJSONField(default=dict)
     cancel_requested = models.BooleanField(default=False)
+    paused = models.BooleanField(default=False)
     done = models.BigIntegerField(default=0)
     total = models.BigIntegerField(default=0)
     unit = NameField(max_length=20, default="partitions")
@@ -474,7 +475,14 @@ def job_value(job: Job) -> JobValue:
         created_by=job.created_by,
         can_cancel=job.state in (Job.QUEUED, Job.RUNNING),
         cancel_means=KINDS[job.kind].cancel_means if job.kind in KINDS else "",
+        is_paused=job.paused and job.active,
+        can_pause=job.state in (Job.QUEUED, Job.RUNNING) and bool(_pause_means(job)),
+        pause_means=_pause_means(job),
     )
+
+
+def _pause_means(job: Job) -> str:
+    return KINDS[job.kind].pause_means if job.kind in KINDS else ""
 
 
 def event_value(event: Event) -> KeptEvent:

@@ -19,7 +19,7 @@ from console.views.group import group, group_delete, group_export, group_offsets
 from console.views.group_taken import group_forget, group_members
 from console.views.groups import groups
 from console.views.heat_map import heat_map
-from console.views.jobs import job, job_cancel, job_create, job_form, jobs
+from console.views.jobs import job, job_cancel, job_create, job_form, job_pause, jobs
 from console.views.lag import lag
 from console.views.masking import mask_rule, mask_rule_new, mask_rule_remove, masking
 from console.views.moves import moves
@@ -138,6 +138,7 @@ urlpatterns = [
     path("jobs/new/<slug:name>", job_form, name="job_form"),
     path("jobs/<int:job_id>", job, name="job"),
     path("jobs/<int:job_id>/cancel", job_cancel, name="job_cancel"),
+    path("jobs/<int:job_id>/pause", job_pause, name="job_pause"),
     path("analytics", analytics, name="analytics"),
     path("health", health, name="health"),
     path("health/run", health_run, name="health_run"),

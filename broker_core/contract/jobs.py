@@ -32,3 +32,6 @@ class Job(Struct, frozen=True, kw_only=True):
     created_by: str
     can_cancel: bool
     cancel_means: str
+    is_paused: bool
+    can_pause: bool
+    pause_means: str

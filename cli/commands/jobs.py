@@ -1,4 +1,4 @@
-"""`highwater jobs`: list, show, watch, cancel."""
+"""`highwater jobs`: list, show, watch, pause, resume, cancel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def add(commands: Any) -> None:
     show = verb(actions, "show", _show, "one job")
     follow = verb(actions, "watch", _watch, "follow a job to its end; exit status 1 where it does not succeed")
     cancel = verb(actions, "cancel", _cancel, "ask for a job's end", changes=True)
-    for parser in (show, follow, cancel):
+    pause = verb(actions, "pause", lambda shell: _pause(shell, "pause"), "have a job begin nothing more", changes=True)
+    resume = verb(actions, "resume", lambda shell: _pause(shell, "resume"), "have a paused job go on", changes=True)
+    for parser in (show, follow, pause, resume, cancel):
         parser.add_argument("id", type=int)
 
 
@@ -59,4 +61,13 @@ def _cancel(shell: Shell) -> None:
         return
     shell.confirm(str(job["id"]), f"{told(job)}\nCancelling means: {job['cancel_means']}")
     answer = shell.rest.change("DELETE", named("jobs", job["id"]))
+    shell.show(answer, lambda: told(answer))
+
+
+def _pause(shell: Shell, how: str) -> None:
+    job = _job(shell)
+    if shell.options.dry_run:
+        shell.show({"dry_run": True, "job": job}, f"{told(job)}\n{plain(job['pause_means'])}")
+        return
+    answer = shell.rest.change("POST", f"{named('jobs', job['id'])}/{how}")
     shell.show(answer, lambda: told(answer))

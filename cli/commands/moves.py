@@ -49,6 +49,7 @@ def add(commands: Any) -> None:
     instead.add_argument("--verify", action="store_true", help="whether the file's partitions have what it wants; moves nothing")
     instead.add_argument("--cancel", action="store_true", help="end the moves of the file's partitions (a job's: highwater jobs cancel)")
     reassign.add_argument("--throttle", help="bytes a second on each broker, as 10MiB")
+    reassign.add_argument("--at-once", type=int, help="partitions that a broker copies at a time (10); as one ends the next begins")
     elect = verb(commands, "elect", _elect, "preferred leaders of all topics, or of those that are named", changes=True)
     takes(elect, "topic", "--topic", action="append", default=[], help="may be given again")
     elect.add_argument("--unclean", action="store_true", help="for a topic's partitions without a leader; loses records")
@@ -135,6 +136,7 @@ def _move(shell: Shell, rows: list[dict[str, Any]]) -> None:
     o = shell.options
     body: dict[str, Any] = {"cluster": o.cluster, "kind": "reassignment", "assignments": rows}
     body |= {"throttle": read.bytes_a_second(o.throttle)} if o.throttle else {}
+    body |= {"at_once": o.at_once} if o.at_once is not None else {}
     who = "1 partition" if len(rows) == 1 else f"{len(rows)} partitions"
     shell.confirm(o.cluster, f"{who} of cluster {o.cluster} would get these replicas, which are copied first.")
     _begin(shell, body)

@@ -1,4 +1,4 @@
-"""Jobs: ask for one, cancel one. The worker does the rest (`workers/tasks/jobs.py`)."""
+"""Jobs: ask for one, pause one, cancel one. The worker does the rest (`workers/tasks/jobs.py`)."""
 
 from __future__ import annotations
 
@@ -119,5 +119,23 @@ def cancel_job(actor: Actor, job: Job) -> Job:
                 raise Conflict(f"Job {job.pk} has {fresh.state} already.")
             fresh.cancel_requested, fresh.state = True, Job.CANCELLING
             fresh.save(update_fields=["cancel_requested", "state"])
+            transaction.on_commit(lambda: _announce(fresh))
+        return fresh
+
+
+def pause_job(actor: Actor, job: Job, *, paused: bool) -> Job:
+    """Has it begin nothing more, or go on. `Conflict` when it is over, or of a kind that has no pause; the same again changes nothing."""
+    known = KINDS.get(job.kind)
+    named = f"{'pause' if paused else 'resume'} {job.kind}"[:60]
+    changes = known is None or known.changes_cluster
+    with audited(actor, OPERATOR, named, str(job.pk), cluster=job.cluster, changes_cluster=changes, before={"paused": job.paused}):
+        if known is None or not known.pause_means:
+            raise Conflict(f"A job of kind {job.kind} cannot be paused.")
+        with transaction.atomic():
+            fresh = Job.objects.select_for_update().get(pk=job.pk)
+            if fresh.state not in (Job.QUEUED, Job.RUNNING):
+                raise Conflict(f"Job {job.pk} is {fresh.state}: there is nothing to pause or resume.")
+            fresh.paused = paused
+            fresh.save(update_fields=["paused"])
             transaction.on_commit(lambda: _announce(fresh))
         return fresh

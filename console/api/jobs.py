@@ -1,4 +1,4 @@
-"""Jobs: ask, look, cancel."""
+"""Jobs: ask, look, pause, cancel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ninja import Router, Status
 
 from broker_core.contract.jobs import Job as JobValue
 from console import queries
-from console.actions.jobs import cancel_job, create_job
+from console.actions.jobs import cancel_job, create_job, pause_job
 from console.api.answers import Job as JobAnswer
 from console.api.answers import Listed
 from console.api.bearer import Bearer
@@ -58,3 +58,17 @@ def job(request: Any, job_id: int) -> JobValue:
 def cancel(request: Any, job_id: int) -> Status[Any]:
     """Asks for the end; the job is `cancelling` until the cluster has let go. 409 when it is over."""
     return Status(202, job_value(cancel_job(request.auth, queries.job_or_fail(job_id))))
+
+
+@router.post("/jobs/{int:job_id}/pause", auth=Bearer(OPERATOR, "pause a job"), response={202: Any})
+@answers(s202=JobAnswer)
+def pause(request: Any, job_id: int) -> Status[Any]:
+    """Has it begin nothing more; `pause_means` says what goes on. 409 when it is over or has no pause."""
+    return Status(202, job_value(pause_job(request.auth, queries.job_or_fail(job_id), paused=True)))
+
+
+@router.post("/jobs/{int:job_id}/resume", auth=Bearer(OPERATOR, "resume a job"), response={202: Any})
+@answers(s202=JobAnswer)
+def resume(request: Any, job_id: int) -> Status[Any]:
+    """Has a paused job go on."""
+    return Status(202, job_value(pause_job(request.auth, queries.job_or_fail(job_id), paused=False)))

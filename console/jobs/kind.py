@@ -36,6 +36,8 @@ class JobKind:
 
     name: ClassVar[str] = ""
     cancel_means: ClassVar[str]
+    pause_means: ClassVar[str] = ""
+    """What a pause means; empty where a job of the kind cannot be paused."""
     queue: ClassVar[str] = "jobs"
     """The workers' queue that takes its steps."""
     on_request: ClassVar[bool] = True

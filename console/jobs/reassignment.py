@@ -11,6 +11,7 @@ from pydantic import Field
 
 from console.errors import Invalid
 from console.jobs.kind import Form, Id, JobKind, Name, Parameters
+from console.rules.move_window import AT_ONCE, AT_ONCE_MOST
 from console.rules.words import counted, whole
 
 ASSIGNMENTS_LIMIT = 1_000
@@ -31,6 +32,10 @@ class ReassignmentParameters(Parameters):
     throttle: Annotated[int, Field(strict=True, ge=1, lt=2**63, description="Bytes a second on each broker, of a reassignment")] | None = (
         None
     )
+    at_once: Annotated[
+        int | None,
+        Field(strict=True, ge=1, le=AT_ONCE_MOST, description=f"Partitions that a broker copies at a time, of a reassignment; {AT_ONCE}"),
+    ] = None
 
 
 class Reassignment(JobKind):
@@ -38,18 +43,18 @@ class Reassignment(JobKind):
 
     name = "reassignment"
     cancel_means = "Replicas being added are dropped again and each partition keeps those it had; finished moves stay, a throttle goes."
+    pause_means = "Moves that are under way go on, no other begins; a throttle stays."
     parameters = ReassignmentParameters
     form = Form("move", "Type a reassignment…")
     names_brokers = True
 
     def checked(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        throttle = _throttle(params.get("throttle"))
-        return {"assignments": _assignments(params.get("assignments"))} | ({"throttle": throttle} if throttle else {})
+        checked = {"throttle": _throttle(params.get("throttle")), "at_once": _at_once(params.get("at_once"))}
+        return {"assignments": _assignments(params.get("assignments"))} | {name: value for name, value in checked.items() if value}
 
     def of_form(self, fields: Mapping[str, str]) -> dict[str, Any]:
         params = {"assignments": parse_assignments(fields.get("assignments", ""))}
-        rate = parse_rate(fields.get("throttle", ""))
-        return params if rate is None else {**params, "throttle": rate}
+        return params | of_pace(fields)
 
     def topics(self, params: Mapping[str, Any]) -> Collection[str]:
         return {row["topic"] for row in params["assignments"]}
@@ -72,6 +77,26 @@ class Reassignment(JobKind):
         wanted = {(row["topic"], row["partition"]) for row in params["assignments"]}
         taken = next((row for row in theirs["assignments"] if (row["topic"], row["partition"]) in wanted), None)
         return "" if taken is None else f"{taken['topic']}-{taken['partition']} is being moved by job {other}, which is {state}."
+
+
+def of_pace(fields: Mapping[str, str]) -> dict[str, int]:
+    """What a form says of how fast it goes."""
+    found = {"throttle": parse_rate(fields.get("throttle", "")), "at_once": _typed_at_once(fields.get("at_once", ""))}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _typed_at_once(text: str) -> int | None:
+    """As typed: what is no number is said to be none later on."""
+    text = text.strip()
+    return None if not text else int(text) if WHOLE.fullmatch(text) else 0
+
+
+def _at_once(count: Any) -> int | None:
+    if count is None:
+        return None
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= AT_ONCE_MOST:
+        raise Invalid("at_once", f"Give how many partitions a broker copies at a time, from 1 to {whole(AT_ONCE_MOST)}, or nothing.")
+    return count
 
 
 def _throttle(rate: Any) -> int | None:

@@ -1,4 +1,4 @@
-"""Jobs: the list, asking for one, one, and cancelling it."""
+"""Jobs: the list, asking for one, one, pausing and cancelling it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console import queries
-from console.actions.jobs import cancel_job, create_job, refuse_unknown
+from console.actions.jobs import cancel_job, create_job, pause_job, refuse_unknown
 from console.actions.throttle import preview_throttle
 from console.context import live_needs
 from console.errors import Invalid
@@ -135,3 +135,15 @@ def job_cancel(request: Any, job_id: int) -> HttpResponse:
         status, shown = explain(error)
         return show(request, "job", {**_job_context(request, found), "form_error": shown}, status)
     return done(request, reverse("job", args=[job_id]), f"Job {job_id} is being cancelled.")
+
+
+@page("POST", role=OPERATOR, doing="pause a job")
+def job_pause(request: Any, job_id: int) -> HttpResponse:
+    """`paused=1` pauses it, anything else has it go on."""
+    found, paused = queries.job_or_fail(job_id, request.cluster), request.POST.get("paused") == "1"
+    try:
+        pause_job(actor_of(request), found, paused=paused)
+    except KNOWN as error:
+        status, shown = explain(error)
+        return show(request, "job", {**_job_context(request, found), "form_error": shown}, status)
+    return done(request, reverse("job", args=[job_id]), f"Job {job_id} {'is paused' if paused else 'goes on'}.")

@@ -11,7 +11,7 @@ from django.urls import reverse
 from console.actions.jobs import create_job
 from console.context import live_needs
 from console.errors import Invalid
-from console.jobs.reassignment import ASSIGNMENTS_LIMIT, parse_rate
+from console.jobs.reassignment import ASSIGNMENTS_LIMIT, of_pace, parse_rate
 from console.listing import Wanted, page_of_names
 from console.move_plans import as_chosen, planned, reassignment_json, standing_at
 from console.planning.model import Move, Plan
@@ -82,9 +82,7 @@ def _kept(request: Any, rows: list[form.Assignment]) -> list[form.Assignment]:
 
 
 def _start(request: Any, rows: list[form.Assignment]) -> HttpResponse:
-    rate = parse_rate(request.POST.get("throttle", ""))
-    params = {"assignments": rows} | ({} if rate is None else {"throttle": rate})
-    made = create_job(actor_of(request), request.cluster, "reassignment", params)
+    made = create_job(actor_of(request), request.cluster, "reassignment", {"assignments": rows} | of_pace(request.POST))
     return done(request, reverse("job", args=[made.pk]), f"Job {made.pk} is queued.")
 
 
@@ -179,6 +177,7 @@ def _picking(request: Any, chosen: form.Chosen) -> dict[str, Any]:
         "brokers": snapshot.brokers(),
         "limit": ASSIGNMENTS_LIMIT,
         "typed_throttle": sent.get("throttle", ""),
+        "typed_at_once": sent.get("at_once", ""),
         "pasted": sent.get("assignments", ""),
     }
 

@@ -164,6 +164,10 @@ def test_a_job_has_designs_shape_and_clashes(tokens: dict[str, dict[str, str]]) 
     other = {**body, "assignments": [{"topic": "orders", "partition": 1, "replicas": [3, 1, 2]}]}
     assert ask(tokens["operator"], "POST", "/api/v1/jobs", other).status_code == 202
     assert json.loads(ask(tokens["viewer"], "GET", f"/api/v1/jobs/{job['id']}").content)["state"] == "queued"
+    for how, paused in (("pause", True), ("resume", False)):
+        assert_problem(ask(tokens["viewer"], "POST", f"/api/v1/jobs/{job['id']}/{how}"), 403)
+        answer = ask(tokens["operator"], "POST", f"/api/v1/jobs/{job['id']}/{how}")
+        assert (answer.status_code, json.loads(answer.content)["is_paused"]) == (202, paused)
     assert_problem(ask(tokens["viewer"], "DELETE", f"/api/v1/jobs/{job['id']}"), 403)
     cancelled = ask(tokens["operator"], "DELETE", f"/api/v1/jobs/{job['id']}")
     assert (cancelled.status_code, json.loads(cancelled.content)["state"]) == (202, "cancelling")

@@ -207,6 +207,12 @@ def test_a_job_is_queued_and_can_be_cancelled(
     assert answer.headers["Location"] == f"/jobs/{job.pk}"
     assert sent == [(job.pk, "reassignment")]
     assert job.params["assignments"][1] == {"topic": "orders", "partition": 1, "replicas": [3, 1, 2]}
+    assert people["viewer"].post(f"/jobs/{job.pk}/pause", {"paused": "1"}).status_code == 403
+    for sent_as, paused, button in (("1", True, "Go on"), ("0", False, "Pause")):
+        assert people["operator"].post(f"/jobs/{job.pk}/pause", {"paused": sent_as}).status_code == 303
+        job.refresh_from_db()
+        assert job.paused is paused
+        assert f">{button}</button>" in people["operator"].get(f"/jobs/{job.pk}").text
     assert people["viewer"].post(f"/jobs/{job.pk}/cancel").status_code == 403
     assert people["operator"].post(f"/jobs/{job.pk}/cancel", {"confirm": "yes"}).status_code == 303
     job.refresh_from_db()

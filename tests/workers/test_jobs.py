@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from msgspec.structs import replace
 
-from console.actions.jobs import cancel_job, create_job
+from console.actions.jobs import cancel_job, create_job, pause_job
 from console.errors import Conflict, Invalid
 from console.jobs.kind import JobKind
 from console.jobs.registry import KINDS
@@ -240,6 +240,61 @@ def test_cancelling_takes_back_what_is_under_way(local: Cluster, kafka: FakeKafk
     job = finish(job)
     assert (job.state, job.result) == ("cancelled", {"partitions": 2, "moved": 1})
     assert [row["state"] for row in job.plan["detail"]] == ["cancelled", "done"]
+
+
+def test_a_move_begins_as_another_ends(local: Cluster, kafka: FakeKafka) -> None:
+    wanted = moves((0, [1, 2, 4]), (1, [1, 2, 4]), (2, [2, 1, 3]))
+    kafka.online = {1, 2, 3, 4}
+    job = step(make(local, "reassignment", assignments=wanted, at_once=1), 2)
+    assert set(kafka.moving) == {("orders", 0), ("orders", 2)}, "what copies nothing needs no room"
+    kafka.finish("orders", 2)
+    job = step(job)
+    assert (set(kafka.moving), job.message) == ({("orders", 0)}, "1 of 3 partitions is moving, 1 waits for room.")
+    kafka.finish("orders", 0)
+    job = step(job)
+    assert set(kafka.moving) == {("orders", 1)}
+    kafka.finish("orders", 1)
+    assert finish(job).result == {"partitions": 3, "moved": 3}
+
+
+def test_a_pause_begins_nothing_and_is_resumed(local: Cluster, kafka: FakeKafka) -> None:
+    kafka.online = {1, 2, 3, 4}
+    job = step(make(local, "reassignment", assignments=moves((0, [1, 2, 4]), (1, [1, 2, 4])), at_once=1), 2)
+    pause_job(ACTOR, job, paused=True)
+    kafka.finish("orders", 0)
+    job = step(job, 3)
+    assert (kafka.moving, job.state, job_value(job).is_paused) == ({}, "running", True)
+    assert job.message == "0 of 2 partitions are moving, 1 waits as the job is paused."
+    pause_job(ACTOR, job, paused=False)
+    step(job)
+    assert set(kafka.moving) == {("orders", 1)}
+    kafka.finish("orders", 1)
+    job = finish(job)
+    assert job.state == "succeeded"
+    with pytest.raises(Conflict, match="nothing to pause"):
+        pause_job(ACTOR, job, paused=True)
+    with pytest.raises(Conflict, match="cannot be paused"):
+        pause_job(ACTOR, make(local, "preferred_leader_election"), paused=True)
+
+
+def test_a_worker_that_died_as_it_asked_for_more_does_nothing_twice(local: Cluster, kafka: FakeKafka) -> None:
+    """The row still waits where the move is under way: it is taken over, and by a cancel taken back."""
+    kafka.online = {1, 2, 3, 4}
+    job = step(make(local, "reassignment", assignments=moves((0, [1, 2, 4]), (1, [1, 2, 4])), at_once=1), 2)
+    kafka.finish("orders", 0)
+    dead = runner._take(job.pk, "dead")
+    assert dead is not None
+    reassignment.advance(dead)
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert set(kafka.moving) == {("orders", 1)}
+    asked = len(kafka.changes("reassign"))
+    job = step(job)
+    assert [row["state"] for row in job.plan["detail"]] == ["done", "moving"]
+    assert len(kafka.changes("reassign")) == asked
+    Job.objects.update(plan={**job.plan, "detail": [job.plan["detail"][0], {**job.plan["detail"][1], "state": "waiting"}]})
+    cancel_job(ACTOR, job)
+    job = finish(job)
+    assert (kafka.moving, job.result) == ({}, {"partitions": 2, "moved": 1})
 
 
 def test_cancelling_before_it_began_changes_nothing(local: Cluster, kafka: FakeKafka) -> None:

@@ -1,4 +1,5 @@
-"""Moving replicas: check, ask the controller, watch until each move is over, and undo what is under way when cancelled.
+"""Moving replicas: check, ask the controller for some, watch until each is over, ask for more as there is room, and undo what is under way
+when cancelled.
 
 A row of the plan is {topic, partition, from, to, state: waiting | moving | done | failed | cancelled, done, total (records), message}.
 Steps: start → submit → watch, and cancel → cancelled; with a throttle start → throttle → submit → watch and, however it ends, release,
@@ -17,6 +18,7 @@ from broker_core.contract.partitions import Partition
 from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
 from console.models import Job
+from console.rules.move_window import AT_ONCE, next_moves
 from console.rules.moves import progress, settle
 from console.rules.partitions import brokers
 from console.rules.throttle import RATES
@@ -119,19 +121,28 @@ def _tp(row: Row) -> TopicPartition:
 
 def _submit(job: Job, kafka: KafkaCluster) -> Step:
     rows = job.plan["detail"]
-    moves = kafka.reassignments()
+    begun = 0 if job.paused else _begin(job, kafka, kafka.reassignments())
+    if all(row["state"] == "failed" for row in rows):
+        return _ended(job, rows, Job.FAILED)
+    said = f"The controller has taken {counted(begun, 'move')}." if begun else "Paused before a move began."
+    return Step("watch", {**job.plan, "detail": rows}, 0, len(rows), message=said, said=said)
+
+
+def _begin(job: Job, kafka: KafkaCluster, moves: Mapping[TopicPartition, Mapping[str, Any]]) -> int:
+    """Asks for those that have room, and takes over what a worker that died, or somebody else, has begun to the same end."""
+    rows = job.plan["detail"]
     for row in rows:
-        if _tp(row) in moves and not _leads_to(moves[_tp(row)], row):
-            row.update(state="failed", message="it is being moved to other brokers by somebody else")
-    ask = [row for row in rows if row["state"] == "waiting"]
+        if row["state"] == "waiting" and _tp(row) in moves and _leads_to(moves[_tp(row)], row):
+            row["state"] = "moving"
+    ask = next_moves(rows, job.params.get("at_once") or AT_ONCE)
+    for row in [row for row in ask if _tp(row) in moves]:
+        row.update(state="failed", message="it is being moved to other brokers by somebody else")
+    ask = [row for row in ask if row["state"] == "waiting"]
     answers = kafka.reassign({_tp(row): row["to"] for row in ask}) if ask else {}
     for row in ask:
         error = answers.get(_tp(row))
         row.update(state="failed", message=error) if error else row.update(state="moving")
-    if all(row["state"] == "failed" for row in rows):
-        return _ended(job, rows, Job.FAILED)
-    said = f"The controller has taken {counted(sum(row['state'] == 'moving' for row in rows), 'move')}."
-    return Step("watch", {**job.plan, "detail": rows}, 0, len(rows), message=said, said=said)
+    return sum(row["state"] == "moving" for row in ask)
 
 
 def _leads_to(move: Mapping[str, Any], row: Row) -> bool:
@@ -147,19 +158,21 @@ def _watch(job: Job, kafka: KafkaCluster) -> Step:
     for row in moving:
         row.update(settle(row, _tp(row) in moves, now.get(_tp(row))))
     _measure(job.cluster_id, rows)
-    if not any(row["state"] == "moving" for row in rows):
+    if not job.paused and any(row["state"] == "waiting" for row in rows):
+        _begin(job, kafka, moves)
+    if not any(row["state"] in ("moving", "waiting") for row in rows):
         failed = any(row["state"] == "failed" for row in rows)
         return _ended(job, rows, Job.FAILED if failed else Job.SUCCEEDED)
     done, total, unit = progress(rows)
-    left = sum(row["state"] == "moving" for row in rows)
-    return Step(
-        "watch",
-        {**job.plan, "detail": rows},
-        done,
-        total,
-        unit,
-        message=f"{whole(left)} of {counted(len(rows), 'partition')} {'is' if left == 1 else 'are'} still moving.",
-    )
+    return Step("watch", {**job.plan, "detail": rows}, done, total, unit, message=_going_on(rows, paused=job.paused))
+
+
+def _going_on(rows: list[Row], *, paused: bool) -> str:
+    moving, waiting = (sum(row["state"] == state for row in rows) for state in ("moving", "waiting"))
+    said = f"{whole(moving)} of {counted(len(rows), 'partition')} {'is' if moving == 1 else 'are'} moving"
+    if waiting:
+        said += f", {whole(waiting)} {'waits' if waiting == 1 else 'wait'}{' as the job is paused' if paused else ' for room'}"
+    return f"{said}."
 
 
 def _measure(cluster_id: str, rows: list[Row]) -> None:
@@ -195,20 +208,17 @@ def _ended(job: Job, rows: list[Row], state: str) -> Step:
 def cancel(job: Job) -> Step:
     """Takes back what is under way (null replicas), then waits until the controller lists none of it.
 
-    In `submit` a worker may have asked for the moves and died before it could write that down.
+    A row that waits may be under way: a worker may have asked for it and died before it could write that down.
     """
     if job.step == RELEASE:
         return _release(job, KafkaCluster(connection_of(job.cluster)))
     rows = job.plan.get("detail") or []
-    maybe = ("moving", "waiting") if job.step == "submit" else ("moving",)
-    moving = [row for row in rows if row["state"] in maybe]
+    moving = [row for row in rows if row["state"] in ("moving", "waiting")]
     if job.step in ("start", "throttle", "submit") and not moving:
         return _cancelled(job, rows)
     kafka = KafkaCluster(connection_of(job.cluster))
     moves = kafka.reassignments()
-    if job.step == "submit":
-        moves = {_tp(row): moves[_tp(row)] for row in moving if _tp(row) in moves and _leads_to(moves[_tp(row)], row)}
-    open_moves = [row for row in moving if _tp(row) in moves]
+    open_moves = [row for row in moving if _tp(row) in moves and (row["state"] == "moving" or _leads_to(moves[_tp(row)], row))]
     if open_moves:
         for row in open_moves:
             row["state"] = "moving"
@@ -219,7 +229,7 @@ def cancel(job: Job) -> Step:
         return Step("cancel", {**job.plan, "detail": rows}, job.done, job.total, job.unit, message, said)
     now = _replicas(kafka, sorted({row["topic"] for row in moving})) if moving else {}
     for row in moving:
-        row["state"] = "done" if now.get(_tp(row)) == row["to"] else "cancelled"
+        row["state"] = "done" if now.get(_tp(row)) == row["to"] and row["from"] != row["to"] else "cancelled"
     return _cancelled(job, rows)
 
 
