@@ -28,6 +28,7 @@ from tests.chaos import checks, hostile
 from tests.chaos.acts import Acts
 from tests.chaos.load import PARTITIONS, Writer
 from tests.chaos.plan import Episode, episodes
+from tests.chaos.stillness import Stillness
 from tests.chaos.system import ChaosSystem
 from tests.chaos.transactional import (
     LIBRARIES,
@@ -37,7 +38,7 @@ from tests.chaos.transactional import (
     committed_offset,
     transaction_violations,
 )
-from tests.chaos.witness import LOOK_SECONDS, Witness
+from tests.chaos.witness import Witness
 from tests.support.cluster import eventually
 from tests.support.rest import Rest
 
@@ -60,7 +61,7 @@ def main() -> int:
         parser.error("run it as root: it mounts a small disk of its own")
     for number in (signal.SIGINT, signal.SIGTERM):  # in the background too: neither processes nor the mount may stay behind
         signal.signal(number, signal.default_int_handler)
-    for name in ("aiokafka", "kafka"):
+    for name in ("aiokafka", "kafka", "kazoo"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of each send on the connections that brokers hang up on
     base = Path(tempfile.mkdtemp(prefix="highwater-chaos-"))
@@ -87,6 +88,7 @@ def _run(system: ChaosSystem, options: argparse.Namespace) -> list[str]:
     for made in admin.create_topics(topics).values():
         made.result(60)
     rest = system.rest()
+    stillness = Stillness(admin, f"127.0.0.1:{system.layout.zookeeper_port}")
     witness = Witness(system, rest)
     writers = [Writer(system.bootstrap_servers, name, idempotent=idempotent) for name, idempotent in WRITERS.items()]
     transactional = [TransactionalWriter(system.bootstrap_servers, *each) for each in TRANSACTIONAL.items()]
@@ -97,13 +99,14 @@ def _run(system: ChaosSystem, options: argparse.Namespace) -> list[str]:
         for one in busy:
             one.start()
         try:
-            violations += _befall(system, witness, admin, options)
+            violations += _befall(system, witness, stillness, options)
         finally:
             for one in busy:
                 one.finish()
-        violations += _final(system, admin, rest, writers)
+        violations += _final(system, admin, rest, writers, stillness)
         for each in transactional:
             violations += _of_transactions(system, admin, each, readers[each.topic])
+    stillness.close()
     for writer in writers:
         failed = f"{len(writer.failed)} failed ({writer.failed[0]})" if writer.failed else "none failed"
         print(f"{writer.topic}: {len(writer.acknowledged)} acknowledged, {failed}, longest wait {writer.gap_seconds:.1f} s", flush=True)
@@ -114,7 +117,7 @@ def _run(system: ChaosSystem, options: argparse.Namespace) -> list[str]:
     return violations + witness.lost + witness.lies
 
 
-def _befall(system: ChaosSystem, witness: Witness, admin: AdminClient, options: argparse.Namespace) -> list[str]:
+def _befall(system: ChaosSystem, witness: Witness, stillness: Stillness, options: argparse.Namespace) -> list[str]:
     """Episodes until the time is over; stops at the first that the cluster does not recover from."""
     acts = Acts(system, witness, options.partitions)
     began = time.monotonic()
@@ -126,7 +129,7 @@ def _befall(system: ChaosSystem, witness: Witness, admin: AdminClient, options: 
         beside.start()
         try:
             acts.befall(episode)
-            eventually(lambda: _whole(admin), WHOLE_SECONDS, "every partition whole again")
+            eventually(stillness.holds, WHOLE_SECONDS, "every partition whole again")
         except (AssertionError, HighwaterError, KafkaException, OSError) as error:
             return [f"{episode}: {type(error).__name__}: {error}"]
         finally:
@@ -150,21 +153,11 @@ class _Beside(threading.Thread):
             self.outcome[kind] = asyncio.run(hostile.attack(kind, self._ports))
 
 
-def _whole(admin: AdminClient) -> bool:
-    time.sleep(LOOK_SECONDS)
-    try:
-        found = admin.list_topics(timeout=10)
-    except KafkaException:
-        return False
-    partitions = [p for topic in found.topics.values() for p in topic.partitions.values()]
-    return len(found.brokers) == len(BROKER_IDS) and all(p.leader > 0 and set(p.isrs) == set(p.replicas) for p in partitions)
-
-
-def _final(system: ChaosSystem, admin: AdminClient, rest: Rest, writers: list[Writer]) -> list[str]:
+def _final(system: ChaosSystem, admin: AdminClient, rest: Rest, writers: list[Writer], stillness: Stillness) -> list[str]:
     """The writers are done, nothing moves any more."""
     violations: list[str] = []
     try:
-        eventually(lambda: _whole(admin), WHOLE_SECONDS, "every partition whole at the end")
+        eventually(stillness.holds, WHOLE_SECONDS, "every partition whole at the end")
     except AssertionError as error:
         return [str(error)]
     marks = _high_watermarks(admin, [writer.topic for writer in writers])
