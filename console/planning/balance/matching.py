@@ -6,6 +6,9 @@ it says goes where it makes the least of a difference, or stays.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Mapping
+
 import numpy as np
 
 from console.planning.balance.arrangement import Arrangement
@@ -18,10 +21,10 @@ from console.planning.balance.needs import Homeless
 def match(arrangement: Arrangement, kinds: Kinds, wanted: Flow, bounds: Bounds) -> list[Homeless]:
     """Carries it out; those homeless that no broker can take."""
     unplaced: list[Homeless] = []
-    rooms = [dict(into) for into in wanted.into]
+    rooms = [_Rooms(into) for into in wanted.into]
     for homeless, room in zip(kinds.homeless, rooms, strict=True):
         for one in homeless:
-            target = _room_for(arrangement, one.partition, None, room)
+            target = room.taken(arrangement, one.partition, None)
             if target is None:
                 unplaced.append(one)
             else:
@@ -32,11 +35,11 @@ def match(arrangement: Arrangement, kinds: Kinds, wanted: Flow, bounds: Bounds) 
     return [one for one in unplaced if not _placed(arrangement, one, bounds)]
 
 
-def _move_some(arrangement: Arrangement, partitions: list[int], broker: int, count: int, room: dict[int, int]) -> None:
+def _move_some(arrangement: Arrangement, partitions: list[int], broker: int, count: int, room: _Rooms) -> None:
     for partition in sorted(partitions, key=lambda partition: _order(arrangement, partition, broker)):
-        if not count or not room:
+        if not count or not room.left:
             return
-        target = _room_for(arrangement, partition, broker, room)
+        target = room.taken(arrangement, partition, broker)
         if target is not None:
             arrangement.move(partition, broker, target)
             count -= 1
@@ -47,14 +50,28 @@ def _order(arrangement: Arrangement, partition: int, broker: int) -> tuple[bool,
     return arrangement.hosts[partition][:1] == [broker], float(arrangement.weight[partition, 1]), partition
 
 
-def _room_for(arrangement: Arrangement, partition: int, source: int | None, room: dict[int, int]) -> int | None:
-    for target in sorted(room, key=lambda broker: (-room[broker], broker)):
-        if arrangement.fits(partition, source, target):
-            room[target] -= 1
-            if not room[target]:
-                del room[target]
-            return target
-    return None
+class _Rooms:
+    """For how many of a kind each broker has room; those with the most come first, and one after the other."""
+
+    def __init__(self, into: Mapping[int, int]) -> None:
+        self.left = dict(into)
+        self._order = deque(sorted(into, key=lambda broker: (-into[broker], broker)))
+
+    def taken(self, arrangement: Arrangement, partition: int, source: int | None) -> int | None:
+        """The broker that the replica goes to; None where none that has room can have it."""
+        for place, target in enumerate(self._order):
+            if arrangement.fits(partition, source, target):
+                self._take(place, target)
+                return target
+        return None
+
+    def _take(self, place: int, target: int) -> None:
+        del self._order[place]
+        self.left[target] -= 1
+        if self.left[target]:
+            self._order.append(target)
+        else:
+            del self.left[target]
 
 
 def _placed(arrangement: Arrangement, one: Homeless, bounds: Bounds) -> bool:

@@ -14,6 +14,8 @@ from console.planning.model import Aim, Goal, Share, Unmet
 from console.rules.words import counted, size, whole
 
 OUTSIDE_LEAST = 1e-6
+EXPLAINED = 50
+"""So many brokers' partitions are looked at for why they stay outside."""
 LEADERS = "leaders"
 FULL = round(100 * FULL_SHARE)
 
@@ -90,11 +92,16 @@ def shares(arrangement: Arrangement, bounds: Bounds, before: Loads, after: Loads
 def unmet(arrangement: Arrangement, found: Mapping[int, Sequence[Share]], goal: Goal) -> tuple[Unmet, ...]:
     said = [*_unmet_racks(arrangement, goal), *_unmet_capacity(arrangement, goal), *_not_known(arrangement, goal)]
     for number, node in enumerate(arrangement.nodes):
-        for share in found[node.broker_id] if arrangement.takes[number] else ():
-            over, under = share.after > share.most * (1 + OUTSIDE_LEAST), share.after < share.least * (1 - OUTSIDE_LEAST)
-            if share.aim in goal.aims and (over or under):
-                said.append(Unmet(share.aim, node.broker_id, _why(arrangement, number, share, over=over)))
+        outside = (
+            [share for share in found[node.broker_id] if share.aim in goal.aims and _is_outside(share)] if arrangement.takes[number] else []
+        )
+        mine = [p for p, hosts in enumerate(arrangement.hosts) if number in hosts] if outside and len(said) < EXPLAINED else None
+        said += [Unmet(share.aim, node.broker_id, _why(arrangement, node.broker_id, mine, share)) for share in outside]
     return tuple(said)
+
+
+def _is_outside(share: Share) -> bool:
+    return share.after > share.most * (1 + OUTSIDE_LEAST) or share.after < share.least * (1 - OUTSIDE_LEAST)
 
 
 def _unmet_racks(arrangement: Arrangement, goal: Goal) -> list[Unmet]:
@@ -135,16 +142,18 @@ _TOLD: Mapping[Aim, tuple[int, Callable[[float], str]]] = {
 }
 
 
-def _why(arrangement: Arrangement, number: int, share: Share, *, over: bool) -> str:
-    broker = arrangement.nodes[number].broker_id
+def _why(arrangement: Arrangement, broker: int, mine: Sequence[int] | None, share: Share) -> str:
+    """`mine` are its partitions; where they were not looked at, no more is said than the figures."""
+    over = share.after > share.most
     if share.aim == "leaders":
         return f"Broker {broker} would lead {whole(round(share.after))}: no order of the replicas that it has is more even."
     figure, told = _TOLD[share.aim]
-    mine = [p for p, hosts in enumerate(arrangement.hosts) if number in hosts]
-    largest = max(mine, key=lambda p: (arrangement.weight[p, figure], -p), default=None)
-    movable = float(arrangement.weight[mine, figure].sum())
     limit = f"more than {told(share.most)}" if over else f"less than {told(share.least)}"
     end = f"Broker {broker} would carry {told(share.after)}, {limit}"
+    if mine is None:
+        return f"{end}."
+    largest = max(mine, key=lambda p: (arrangement.weight[p, figure], -p), default=None)
+    movable = sum(float(arrangement.weight[p, figure]) for p in mine)
     if over and share.after - movable > share.most:
         return f"{end}: {told(share.after - movable)} are of partitions that are not to be moved."
     if over and largest is not None and arrangement.weight[largest, figure] > share.most / 2:

@@ -11,6 +11,7 @@ from console.planning.balance.bounds import Bounds
 
 LOOKED_AT = 48
 """Replicas of a broker that are tried at a time."""
+TARGETS = 64
 PARTNERS = 16
 TRIED_MOVES = 16
 STEPS_PER_BROKER = 40
@@ -55,11 +56,16 @@ class Polish:
         arrangement, bounds = self._arrangement, self._bounds
         figure = self._outside(broker)
         if arrangement.load[broker, figure] > bounds.most[broker, figure] or arrangement.load[broker, DISK] > bounds.capacity[broker]:
-            return self._sends(broker, figure, np.flatnonzero(arrangement.takes)) or self._swaps(broker, figure)
+            return self._sends(broker, figure, self._lightest(figure)) or self._swaps(broker, figure)
         donors = np.argsort(-arrangement.load[:, figure], kind="stable")
         return any(self._sends(int(donor), figure, np.array([broker])) for donor in donors[:PARTNERS] if donor != broker) or self._swaps(
             broker, figure
         )
+
+    def _lightest(self, figure: int) -> np.ndarray:
+        """Those brokers that carry the least of it, as many as are tried at a time."""
+        takes = np.flatnonzero(self._arrangement.takes)
+        return takes[np.argsort(self._arrangement.load[takes, figure], kind="stable")[:TARGETS]]
 
     def _outside(self, broker: int) -> int:
         distances = self._bounds.distances(self._arrangement.load[broker], broker) * self._bounds.weights
