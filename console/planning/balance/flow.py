@@ -7,6 +7,7 @@ on the number of brokers. Its figures are rounded to whole replicas, kind by kin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ MOVE = 1e-4
 PARTED_MOST = 5_000
 """Partitions times brokers, up to which it also knows that no broker has two replicas of one."""
 WHOLE_MOST = 2_000
-"""Up to so many variables are asked for in whole numbers at once."""
+"""Up to so many variables all are asked for in whole numbers."""
 GAP = 0.005
 NODES_MOST = 200
 
@@ -76,7 +77,7 @@ class _Program:
         self._row_of = {broker: self._figure_rows(broker) for broker in self._takes}
         for kind in range(len(kinds.racks)):
             self._flows(kind)
-        self._whole = len(self._cost)
+        self._flows_end = len(self._cost)
         if len(arrangement.copies) * len(self._takes) <= PARTED_MOST:
             self._one_of_each()
         for broker in self._takes:
@@ -121,11 +122,13 @@ class _Program:
             self.outs[-1].append((broker, column))
             self._loads(kind, 1.0, broker, column, -here / share)
         mean = world.weight[partitions].mean(axis=0) / share
-        excluded = set(world.hosts[partitions[0]]) if len(set(partitions)) == 1 else set()
+        distinct = set(partitions)
+        have = Counter(broker for partition in distinct for broker in world.hosts[partition])
         self.intos.append([])
         for broker in self._takes:
-            if broker not in excluded and (racks is None or world.racks[broker] in racks):
-                column = self._column(0.0)
+            lack = len(distinct) - have[broker]
+            if lack and (racks is None or world.racks[broker] in racks):
+                column = self._column(0.0, lack)
                 self.intos[-1].append((broker, column))
                 self._loads(kind, -1.0, broker, column, mean)
 
@@ -165,6 +168,13 @@ class _Program:
             row = self._row(-np.inf, most)
             self._entries += [(row, column, 1.0) for column in coming] + [(row, column, -1.0) for column in leaving]
 
+    def _whole_columns(self) -> set[int]:
+        """All flows where they are few, else those of kinds that are alone: of one of many it does not matter."""
+        if self._flows_end <= WHOLE_MOST:
+            return set(range(self._flows_end))
+        flows = zip(self._kinds.alone, self.outs, self.intos, strict=True)
+        return {column for alone, outs, intos in flows if alone for _, column in (*outs, *intos)}
+
     def solved(self) -> np.ndarray:
         columns = len(self._cost)
         rows, places, values = (np.array(each) for each in zip(*self._entries, strict=True))
@@ -181,9 +191,10 @@ class _Program:
         program.a_matrix_.start_ = np.searchsorted(places[order], np.arange(columns + 1)).astype(np.int32)
         program.a_matrix_.index_ = rows[order].astype(np.int32)
         program.a_matrix_.value_ = values[order].astype(float)
-        if self._whole <= WHOLE_MOST:
-            kinds = [highspy.HighsVarType.kInteger] * self._whole + [highspy.HighsVarType.kContinuous] * (columns - self._whole)
-            program.integrality_ = kinds
+        whole = self._whole_columns()
+        program.integrality_ = [
+            highspy.HighsVarType.kInteger if column in whole else highspy.HighsVarType.kContinuous for column in range(columns)
+        ]
         solver = highspy.Highs()  # type: ignore[no-untyped-call]
         for option, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", GAP), ("mip_max_nodes", NODES_MOST)):
             solver.setOptionValue(option, value)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from console.planning.balance.arrangement import Arrangement
+from console.planning.balance.arrangement import DISK, Arrangement
 from console.planning.balance.bounds import Bounds
 from console.planning.balance.flow import Flow
 from console.planning.balance.kinds import Kinds
@@ -36,7 +36,8 @@ def match(arrangement: Arrangement, kinds: Kinds, wanted: Flow, bounds: Bounds) 
 
 
 def _move_some(arrangement: Arrangement, partitions: list[int], broker: int, count: int, room: _Rooms) -> None:
-    for partition in sorted(partitions, key=lambda partition: _order(arrangement, partition, broker)):
+    mean = float(arrangement.weight[partitions, DISK].mean())
+    for partition in sorted(partitions, key=lambda partition: _order(arrangement, partition, broker, mean)):
         if not count or not room.left:
             return
         target = room.taken(arrangement, partition, broker)
@@ -45,9 +46,9 @@ def _move_some(arrangement: Arrangement, partitions: list[int], broker: int, cou
             count -= 1
 
 
-def _order(arrangement: Arrangement, partition: int, broker: int) -> tuple[bool, float, int]:
-    """Followers before leaders, small before large."""
-    return arrangement.hosts[partition][:1] == [broker], float(arrangement.weight[partition, 1]), partition
+def _order(arrangement: Arrangement, partition: int, broker: int, mean: float) -> tuple[float, bool, int]:
+    """Those that weigh what the flow took them for, and followers before leaders."""
+    return abs(float(arrangement.weight[partition, DISK]) - mean), arrangement.hosts[partition][:1] == [broker], partition
 
 
 class _Rooms:
@@ -56,17 +57,34 @@ class _Rooms:
     def __init__(self, into: Mapping[int, int]) -> None:
         self.left = dict(into)
         self._order = deque(sorted(into, key=lambda broker: (-into[broker], broker)))
+        self._taken: list[tuple[int, int]] = []
 
     def taken(self, arrangement: Arrangement, partition: int, source: int | None) -> int | None:
-        """The broker that the replica goes to; None where none that has room can have it."""
-        for place, target in enumerate(self._order):
-            if arrangement.fits(partition, source, target):
-                self._take(place, target)
-                return target
+        """The broker that the replica is to go to; None where none that has room can have it, nor gets room by another that goes on."""
+        target = self._first(arrangement, partition, source)
+        if target is None:
+            target = self._handed_on(arrangement, partition, source)
+        else:
+            self._take(target)
+        if target is not None:
+            self._taken.append((partition, target))
+        return target
+
+    def _first(self, arrangement: Arrangement, partition: int, source: int | None) -> int | None:
+        return next((target for target in self._order if arrangement.fits(partition, source, target)), None)
+
+    def _handed_on(self, arrangement: Arrangement, partition: int, source: int | None) -> int | None:
+        """The place of one that has come already and can go on to where there is room."""
+        for number, (other, place) in enumerate(self._taken):
+            if arrangement.fits(partition, source, place) and (target := self._first(arrangement, other, place)) is not None:
+                arrangement.move(other, place, target)
+                self._take(target)
+                self._taken[number] = other, target
+                return place
         return None
 
-    def _take(self, place: int, target: int) -> None:
-        del self._order[place]
+    def _take(self, target: int) -> None:
+        self._order.remove(target)
         self.left[target] -= 1
         if self.left[target]:
             self._order.append(target)
