@@ -20,7 +20,8 @@ def least_copied(nodes: Sequence[Host], copies: Sequence[Standing], away: Sequen
     bounds = Bounds(world, homeless, AIMS)
     model = highspy.Highs()
     model.setOptionValue("output_flag", False)
-    model.setOptionValue("mip_rel_gap", 0.001)
+    model.setOptionValue("threads", 1)
+    model.setOptionValue("mip_rel_gap", 0.01)
     brokers = [b for b, takes in enumerate(world.takes) if takes]
     has = {(p, b): model.addBinary() for p, b in product(range(len(copies)), brokers)}
     for partition, hosts in enumerate(world.hosts):

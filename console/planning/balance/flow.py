@@ -26,8 +26,8 @@ PARTED_MOST = 5_000
 """Partitions times brokers, up to which it also knows that no broker has two replicas of one."""
 WHOLE_MOST = 2_000
 """Up to so many variables all are asked for in whole numbers."""
-GAP = 0.005
-NODES_MOST = 200
+GAP = 0.01
+NODES_MOST = 1_000
 
 
 class Flow(NamedTuple):
@@ -200,4 +200,6 @@ class _Program:
             solver.setOptionValue(option, value)
         solver.passModel(program)
         solver.run()
-        return np.array(solver.getSolution().col_value)
+        values = np.array(solver.getSolution().col_value)
+        assert len(values) == columns, f"HiGHS has no solution: {solver.modelStatusToString(solver.getModelStatus())}"
+        return values
