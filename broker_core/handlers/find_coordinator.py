@@ -1,10 +1,15 @@
 """FindCoordinator v0–6: which broker coordinates a group (spec G2) or a transactional id (spec G5). One key before v4, any number since.
 
 The first request creates the topic that keeps their state. Share groups (key type 2) have no coordinator here.
+
+While nobody leads the partition the answer waits a little for an election, or for the topic's creation. Kafka says
+COORDINATOR_NOT_AVAILABLE at once; librdkafka then asks twice more within half a second, and after that only when a connection to some
+broker comes or goes: a transaction stood still for ten minutes where its group's coordinator moved.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +22,8 @@ from broker_core.protocol.codec import field
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 SHARE_SINCE_VERSION = 6
 LIST_SINCE_VERSION = 4
+PATIENCE_MS = 1_000
+"""What a client sent behind it on the same connection waits as long."""
 
 
 def _needs(request: Request) -> Iterable[Action]:
@@ -28,8 +35,31 @@ def _needs(request: Request) -> Iterable[Action]:
 
 @handler(ApiKey.FIND_COORDINATOR, versions=range(0, 7), needs=_needs)
 async def handle(request: Request) -> Answer:
-    rows = [_row(request, key) for key in _keys(request)]
+    rows = await _settled(request)
     return {"coordinators": rows} | (rows[0] if rows else {})
+
+
+async def _settled(request: Request) -> list[dict[str, Any]]:
+    """As soon as each key has a coordinator, or another error; at last as it is after `PATIENCE_MS`."""
+    clock = request.broker.node.clock
+    until_ms = clock.monotonic_ms() + PATIENCE_MS
+    changed = asyncio.Event()
+    rows = [_row(request, key) for key in _keys(request)]
+    with request.broker.metadata.watched(changed.set):
+        while not _is_settled(request, rows):
+            try:
+                await clock.wait_for(changed.wait(), max(0.0, until_ms - clock.monotonic_ms()))
+            except TimeoutError:
+                break
+            changed.clear()
+            rows = [_row(request, key) for key in _keys(request)]
+    return rows
+
+
+def _is_settled(request: Request, rows: Iterable[dict[str, Any]]) -> bool:
+    """Nothing that an election or a creation would change; a share group never has a coordinator here."""
+    is_kept = field(request.body, "key_type", GROUP) in (GROUP, TRANSACTION)
+    return not (is_kept and any(row["error_code"] == ErrorCode.COORDINATOR_NOT_AVAILABLE for row in rows))
 
 
 def _keys(request: Request) -> Iterable[str]:

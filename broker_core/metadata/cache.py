@@ -8,6 +8,7 @@ do not keep them across an `await`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -74,6 +75,15 @@ class MetadataCache:
     def on_change(self, listener: Callable[[], None]) -> None:
         """Calls `listener` after every update."""
         self._listeners.append(listener)
+
+    @contextmanager
+    def watched(self, look: Callable[[], None]) -> Iterator[None]:
+        """Calls `look` after every update while this lasts."""
+        self._listeners.append(look)
+        try:
+            yield
+        finally:
+            self._listeners.remove(look)
 
     def on_deletion(self, listener: Callable[[list[TopicPartition]], None]) -> None:
         """Calls `listener` with the partitions that an update deleted, after that update."""

@@ -27,6 +27,9 @@ BY_KEY: dict[ApiKey, tuple[str, ...]] = {
         "For 1.2 s at most no leader is named where it was a broker whose port has begun to refuse, as librdkafka keeps to an old name.",
         "A topic without a name and an id is refused with INVALID_REQUEST, as Kafka fails inside or tells of authorization.",
     ),
+    ApiKey.FIND_COORDINATOR: (
+        "For 1 s at most it is waited for a leader, as librdkafka, told that there is none, soon asks no more until a connection changes.",
+    ),
     ApiKey.DESCRIBE_GROUPS: ("A group named again is described once, as an answer must not grow by repetition.",),
     ApiKey.OFFSET_FETCH: ("A group or partition named again is answered once, as an answer must not grow by repetition.",),
     ApiKey.CREATE_TOPICS: (

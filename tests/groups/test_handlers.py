@@ -381,20 +381,44 @@ def test_find_coordinator_of_other_kinds(version):
 
 @pytest.mark.spec("G3")
 def test_first_request_creates_the_offsets_topic_once():
-    """Until the topic has leaders clients are told to ask again."""
+    """The answer waits for it: librdkafka asks three times and then no more."""
 
     async def scenario(cluster):
         cluster.describe({}, deleted=tuple(TopicPartition(CONSUMER_OFFSETS, index) for index in range(4)))
         client = client_of(cluster)
-        for _ in range(3):
-            answer = await client.call(find_coordinator.handle, 6, key_type=0, coordinator_keys=["g", "h"])
-            assert [row.error_code for row in answer.coordinators] == [E.COORDINATOR_NOT_AVAILABLE] * 2
-        await cluster.settle()
+        asked = [client.call(find_coordinator.handle, 6, key_type=0, coordinator_keys=["g", "h"]) for _ in range(3)]
+        for answer in [await cluster.node.spawn(one, name="asks") for one in asked]:
+            assert [row.error_code for row in answer.coordinators] == [E.NONE] * 2
         assert client.broker.admin.created == [CONSUMER_OFFSETS]
-        answer = await client.call(find_coordinator.handle, 6, key_type=0, coordinator_keys=["g"])
-        assert answer.coordinators[0].error_code == E.NONE
 
     simulate(scenario, **{"offsets.topic.replication.factor": "2"})
+
+
+@pytest.mark.spec("G2")
+@pytest.mark.parametrize("elected_after_ms", [300, None])
+def test_an_answer_waits_for_an_election_but_not_for_ever(elected_after_ms):
+    """librdkafka, told that there is none, asks twice within half a second and then waits for a connection to come or go."""
+
+    async def scenario(cluster):
+        partition = TopicPartition(CONSUMER_OFFSETS, cluster.brokers[1].topic.partition_for("g"))
+        clock, metadata = cluster.node.clock, cluster.metadata
+        cluster.describe({}, brokers=())
+        began_ms, watching = clock.monotonic_ms(), len(metadata._listeners)
+        asks = cluster.node.spawn(client_of(cluster).call(find_coordinator.handle, 4, key_type=0, coordinator_keys=["g"]), name="asks")
+        if elected_after_ms is not None:
+            await clock.sleep(elected_after_ms)
+            cluster.describe({}, brokers=(1, 2, 3))
+        answer = await asks
+        code, waited_ms = answer.coordinators[0].error_code, clock.monotonic_ms() - began_ms
+        if elected_after_ms is None:
+            assert code == E.COORDINATOR_NOT_AVAILABLE
+            assert waited_ms == pytest.approx(find_coordinator.PATIENCE_MS, abs=1)
+        else:
+            assert (code, answer.coordinators[0].node_id) == (E.NONE, metadata.partition(partition).leader)
+            assert waited_ms < find_coordinator.PATIENCE_MS
+        assert len(metadata._listeners) == watching, "nothing stays behind"
+
+    simulate(scenario)
 
 
 def test_offsets_topic_waits_for_enough_brokers():

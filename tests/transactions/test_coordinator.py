@@ -403,6 +403,7 @@ def test_offsets_count_from_the_commit_on(cluster: BrokerCluster, client: Client
 def test_offsets_of_a_transaction_that_does_not_have_them_are_refused(cluster: BrokerCluster, client: Client) -> None:
     group_coordinator(cluster, "g")
     cluster.until(lambda: cluster.leads("__consumer_offsets"))
+    cluster.world.run_for(1_000)  # the leader may be found before it knows that it is one
     producer_id, epoch = client.producer
     row = {"partition_index": 0, "committed_offset": 5, "committed_leader_epoch": -1, "committed_metadata": ""}
     asked = {
