@@ -28,6 +28,8 @@ PLANNED = (
 )
 GOALS = ("topics", "to", "rf", "away", "instead", "leaders", "balance")
 AIMS = "racks,capacity,replicas,leaders,disk,traffic"
+BALANCED = "racks,capacity,replicas,leaders,disk"
+"""Without what no broker tells of a partition yet."""
 
 
 def add(commands: Any) -> None:
@@ -43,7 +45,9 @@ def add(commands: Any) -> None:
     reassign.add_argument("--away", help="brokers with commas that are to be emptied; of all topics where none is named")
     reassign.add_argument("--instead", type=int, help="the broker that takes their places")
     reassign.add_argument("--leaders", action="store_true", help="spread the preferred leaders evenly")
-    reassign.add_argument("--balance", nargs="?", const=AIMS, help=f"balance the brokers, of all topics where none is named: by {AIMS}")
+    reassign.add_argument(
+        "--balance", nargs="?", const=BALANCED, help=f"balance the brokers, of all topics where none is named; some of {AIMS}"
+    )
     instead = reassign.add_mutually_exclusive_group()
     instead.add_argument("--list", action="store_true", help="what is being moved, whoever began it; moves nothing")
     instead.add_argument("--verify", action="store_true", help="whether the file's partitions have what it wants; moves nothing")

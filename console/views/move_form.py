@@ -38,7 +38,7 @@ class Chosen(NamedTuple):
         if self.kind == "leaders":
             return Goal(leaders=True)
         if self.kind == "balance":
-            return Goal(aims=AIMS)
+            return Goal(aims=tuple(aim for aim in AIMS if aim != "traffic"))  # of which no partition's is known
         if self.kind == "away":
             if self.away is None:
                 raise Invalid("away", "Choose the broker to be emptied.")
