@@ -16,6 +16,8 @@ RATIOS = (1.0, 1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 3.0, 5.0, 10.0, 100.0, 1e6)
 PLACES_MOST = 5_000
 """Kinds times brokers, where each partition is a kind of its own: variables of the linear program."""
 ALONE_PLACES_MOST = 2_000
+ALONE_LEAST = 20
+"""For fewer no program in whole numbers is worth its time, as it has many brokers then."""
 ALONE_SHARE = 0.02
 """A partition that weighs more than so much of a broker's share is alone in its kind: it moves as a whole or not at all."""
 SHARED_PLACES_MOST = 20_000
@@ -71,7 +73,10 @@ def _alone(arrangement: Arrangement) -> list[int]:
     """The largest, as many as there is room for."""
     sizes, brokers = arrangement.weight[:, DISK], len(arrangement.nodes)
     share = arrangement.load[arrangement.takes, DISK].sum() / max(1, arrangement.takes.sum())
-    large = [int(p) for p in np.argsort(-sizes, kind="stable")[: ALONE_PLACES_MOST // brokers]]
+    most = ALONE_PLACES_MOST // brokers
+    if most < ALONE_LEAST:
+        return []
+    large = [int(p) for p in np.argsort(-sizes, kind="stable")[:most]]
     return [p for p in large if sizes[p] > ALONE_SHARE * share]
 
 

@@ -12,7 +12,9 @@ from console.planning.balance.bounds import Bounds
 LOOKED_AT = 48
 """Replicas of a broker that are tried at a time."""
 TARGETS = 64
-PARTNERS = 16
+PARTNERS, PARTNERS_LEAST = 16, 4
+PARTNERS_IN_ALL = 800
+"""Other brokers that are tried for each: fewer where there are many, of which some fit better anyway."""
 TRIED_MOVES = 16
 STEPS_PER_BROKER = 40
 LEAST_GAIN = 1e-7
@@ -30,6 +32,7 @@ class Polish:
             if partition not in self._fixed:
                 for broker in hosts:
                     self._on[broker].add(partition)
+        self._partners = max(PARTNERS_LEAST, min(PARTNERS, PARTNERS_IN_ALL // len(arrangement.nodes)))
         sizes = arrangement.weight[:, DISK]
         self._mean_size = float(sizes.mean()) + 1.0 if len(sizes) else 1.0
 
@@ -58,9 +61,9 @@ class Polish:
         if arrangement.load[broker, figure] > bounds.most[broker, figure] or arrangement.load[broker, DISK] > bounds.capacity[broker]:
             return self._sends(broker, figure, self._lightest(figure)) or self._swaps(broker, figure)
         donors = np.argsort(-arrangement.load[:, figure], kind="stable")
-        return any(self._sends(int(donor), figure, np.array([broker])) for donor in donors[:PARTNERS] if donor != broker) or self._swaps(
-            broker, figure
-        )
+        return any(
+            self._sends(int(donor), figure, np.array([broker])) for donor in donors[: self._partners] if donor != broker
+        ) or self._swaps(broker, figure)
 
     def _lightest(self, figure: int) -> np.ndarray:
         """Those brokers that carry the least of it, as many as are tried at a time."""
@@ -95,7 +98,7 @@ class Polish:
         arrangement, bounds = self._arrangement, self._bounds
         order = np.argsort(arrangement.load[:, figure], kind="stable")
         over = arrangement.load[broker, figure] > bounds.share[figure]
-        partners = [int(b) for b in (order if over else order[::-1]) if arrangement.takes[b] and b != broker][:PARTNERS]
+        partners = [int(b) for b in (order if over else order[::-1]) if arrangement.takes[b] and b != broker][: self._partners]
         return any(self._swapped(broker, partner, figure) for partner in partners)
 
     def _swapped(self, broker: int, partner: int, figure: int) -> bool:
