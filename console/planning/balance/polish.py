@@ -60,10 +60,8 @@ class Polish:
         figure = self._outside(broker)
         if arrangement.load[broker, figure] > bounds.most[broker, figure] or arrangement.load[broker, DISK] > bounds.capacity[broker]:
             return self._sends(broker, figure, self._lightest(figure)) or self._swaps(broker, figure)
-        donors = np.argsort(-arrangement.load[:, figure], kind="stable")
-        return any(
-            self._sends(int(donor), figure, np.array([broker])) for donor in donors[: self._partners] if donor != broker
-        ) or self._swaps(broker, figure)
+        donors = [int(donor) for donor in np.argsort(-arrangement.load[:, figure], kind="stable") if donor != broker][: self._partners]
+        return any(self._sends(donor, figure, np.array([broker])) for donor in donors) or self._swaps(broker, figure)
 
     def _lightest(self, figure: int) -> np.ndarray:
         """Those brokers that carry the least of it, as many as are tried at a time."""
