@@ -10,8 +10,9 @@ import os
 import subprocess
 from pathlib import Path
 
-IMAGE_BYTES = 2 << 30
-BELOW_BYTES = 3 << 30
+IMAGE_BYTES = 6 << 30
+BELOW_BYTES = 7 << 30
+"""An hour of the writers is some 2 GB on a fast machine; memory is taken as it is written."""
 SPARE_BYTES = 1 << 16
 FAIL_TRIES = 50
 CORRECTED, REBOOT = 1, 2
