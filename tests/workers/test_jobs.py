@@ -297,6 +297,14 @@ def test_a_worker_that_died_as_it_asked_for_more_does_nothing_twice(local: Clust
     assert (kafka.moving, job.result) == ({}, {"partitions": 2, "moved": 1})
 
 
+def test_moves_that_a_dead_worker_began_are_told_as_taken(local: Cluster, kafka: FakeKafka) -> None:
+    """Its successor asks for none itself, and nobody has paused the job."""
+    job = step(make(local, "reassignment", assignments=moves((0, [3, 1, 2]))))
+    kafka.moving = {("orders", 0): [3, 1, 2]}
+    assert (job.step, job.plan["detail"][0]["state"]) == ("submit", "waiting")
+    assert step(job).log[-1]["text"] == "The controller has taken 1 move."
+
+
 def test_cancelling_before_it_began_changes_nothing(local: Cluster, kafka: FakeKafka) -> None:
     job = make(local, "reassignment", assignments=moves((0, [3, 1, 2])))
     cancel_job(ACTOR, job)

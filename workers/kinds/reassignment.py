@@ -121,14 +121,16 @@ def _tp(row: Row) -> TopicPartition:
 
 def _submit(job: Job, kafka: KafkaCluster) -> Step:
     rows = job.plan["detail"]
-    begun = 0 if job.paused else _begin(job, kafka, kafka.reassignments())
+    if not job.paused:
+        _begin(job, kafka, kafka.reassignments())
     if all(row["state"] == "failed" for row in rows):
         return _ended(job, rows, Job.FAILED)
-    said = f"The controller has taken {counted(begun, 'move')}." if begun else "Paused before a move began."
+    moving = sum(row["state"] == "moving" for row in rows)
+    said = "Paused before a move began." if job.paused else f"The controller has taken {counted(moving, 'move')}."
     return Step("watch", {**job.plan, "detail": rows}, 0, len(rows), message=said, said=said)
 
 
-def _begin(job: Job, kafka: KafkaCluster, moves: Mapping[TopicPartition, Mapping[str, Any]]) -> int:
+def _begin(job: Job, kafka: KafkaCluster, moves: Mapping[TopicPartition, Mapping[str, Any]]) -> None:
     """Asks for those that have room, and takes over what a worker that died, or somebody else, has begun to the same end."""
     rows = job.plan["detail"]
     for row in rows:
@@ -142,7 +144,6 @@ def _begin(job: Job, kafka: KafkaCluster, moves: Mapping[TopicPartition, Mapping
     for row in ask:
         error = answers.get(_tp(row))
         row.update(state="failed", message=error) if error else row.update(state="moving")
-    return sum(row["state"] == "moving" for row in ask)
 
 
 def _leads_to(move: Mapping[str, Any], row: Row) -> bool:
