@@ -10,7 +10,7 @@ broker comes or goes: a transaction stood still for ten minutes where its group'
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from broker_core.errors import ErrorCode, KafkaError
@@ -22,6 +22,7 @@ from broker_core.protocol.codec import field
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 SHARE_SINCE_VERSION = 6
 LIST_SINCE_VERSION = 4
+AWAITED_KEYS = 100
 PATIENCE_MS = 1_000
 """What a client sent behind it on the same connection waits as long."""
 
@@ -56,10 +57,10 @@ async def _settled(request: Request) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_settled(request: Request, rows: Iterable[dict[str, Any]]) -> bool:
-    """Nothing that an election or a creation would change; a share group never has a coordinator here."""
+def _is_settled(request: Request, rows: Sequence[dict[str, Any]]) -> bool:
+    """Nothing that is awaited: a share group never has a coordinator here, and many keys would all be looked at after every update."""
     is_kept = field(request.body, "key_type", GROUP) in (GROUP, TRANSACTION)
-    return not (is_kept and any(row["error_code"] == ErrorCode.COORDINATOR_NOT_AVAILABLE for row in rows))
+    return len(rows) > AWAITED_KEYS or not (is_kept and any(row["error_code"] == ErrorCode.COORDINATOR_NOT_AVAILABLE for row in rows))
 
 
 def _keys(request: Request) -> Iterable[str]:

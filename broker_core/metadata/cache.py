@@ -45,6 +45,8 @@ class MetadataCache:
         self._names: dict[UUID, str] = {}
         self._doubted: dict[int, BrokerInfo | None] = {}
         self._listeners: list[Callable[[], None]] = []
+        self._watchers: dict[Callable[[], None], None] = {}
+        """In the order in which they came; any of thousands goes at the cost of one."""
         self._deletion_listeners: list[Callable[[list[TopicPartition]], None]] = []
 
     def update(self, request: Any, now_ms: int) -> list[TopicPartition]:
@@ -60,7 +62,7 @@ class MetadataCache:
             self._set_topic_id(topic.topic_name, field(topic, "topic_id", None))
         deleted = [TopicPartition(name, state.partition_index) for name, state in _states(request) if not self._set_partition(name, state)]
         self.version += 1
-        for listener in tuple(self._listeners):
+        for listener in (*self._listeners, *self._watchers):
             listener()
         for deletion_listener in self._deletion_listeners if deleted else ():
             deletion_listener(deleted)
@@ -79,11 +81,11 @@ class MetadataCache:
     @contextmanager
     def watched(self, look: Callable[[], None]) -> Iterator[None]:
         """Calls `look` after every update while this lasts."""
-        self._listeners.append(look)
+        self._watchers[look] = None
         try:
             yield
         finally:
-            self._listeners.remove(look)
+            del self._watchers[look]
 
     def on_deletion(self, listener: Callable[[list[TopicPartition]], None]) -> None:
         """Calls `listener` with the partitions that an update deleted, after that update."""

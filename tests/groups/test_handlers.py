@@ -403,7 +403,7 @@ def test_an_answer_waits_for_an_election_but_not_for_ever(elected_after_ms):
         partition = TopicPartition(CONSUMER_OFFSETS, cluster.brokers[1].topic.partition_for("g"))
         clock, metadata = cluster.node.clock, cluster.metadata
         cluster.describe({}, brokers=())
-        began_ms, watching = clock.monotonic_ms(), len(metadata._listeners)
+        began_ms, watching = clock.monotonic_ms(), len(metadata._watchers)
         asks = cluster.node.spawn(client_of(cluster).call(find_coordinator.handle, 4, key_type=0, coordinator_keys=["g"]), name="asks")
         if elected_after_ms is not None:
             await clock.sleep(elected_after_ms)
@@ -416,7 +416,21 @@ def test_an_answer_waits_for_an_election_but_not_for_ever(elected_after_ms):
         else:
             assert (code, answer.coordinators[0].node_id) == (E.NONE, metadata.partition(partition).leader)
             assert waited_ms < find_coordinator.PATIENCE_MS
-        assert len(metadata._listeners) == watching, "nothing stays behind"
+        assert len(metadata._watchers) == watching, "nothing stays behind"
+
+    simulate(scenario)
+
+
+def test_many_keys_are_answered_at_once():
+    """All would be looked at again after every update: hostile ones are 131 072."""
+
+    async def scenario(cluster):
+        cluster.describe({}, brokers=())
+        keys = [f"g{number}" for number in range(find_coordinator.AWAITED_KEYS + 1)]
+        began_ms = cluster.node.clock.monotonic_ms()
+        answer = await client_of(cluster).call(find_coordinator.handle, 4, key_type=0, coordinator_keys=keys)
+        assert {row.error_code for row in answer.coordinators} == {E.COORDINATOR_NOT_AVAILABLE}
+        assert cluster.node.clock.monotonic_ms() - began_ms < find_coordinator.PATIENCE_MS / 2
 
     simulate(scenario)
 
