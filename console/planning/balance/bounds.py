@@ -17,6 +17,7 @@ from console.planning.model import Aim, Host
 WEIGHTS: dict[Aim, float] = {"capacity": 1e6, "replicas": 1e4, "disk": 1e2, "traffic": 1.0}
 Numbers = NDArray[np.intp]
 OF_FIGURES: tuple[Aim, ...] = ("replicas", "disk", "traffic")
+ROUNDING = 1e-9
 CAPACITY = len(FIGURES)
 """The column of `distances` behind those of the figures."""
 
@@ -34,9 +35,7 @@ class Bounds:
         self.share = np.maximum(total / max(1, takes.sum()), 1e-9)
         shares = parts * total
         self.most, self.least = shares * WITHIN, shares / WITHIN
-        whole, rest = np.floor(shares[:, REPLICAS] + 1e-9), np.ceil(shares[:, REPLICAS] - 1e-9)
-        self.most[:, REPLICAS] = np.maximum(rest, np.floor(self.most[:, REPLICAS] + 1e-9))
-        self.least[:, REPLICAS] = np.minimum(whole, np.ceil(self.least[:, REPLICAS] - 1e-9))
+        self.least[:, REPLICAS], self.most[:, REPLICAS] = whole_bounds(shares[:, REPLICAS])
         self.capacity = np.array([room_of(node) for node in arrangement.nodes])
         self.weights = np.array([WEIGHTS[aim] if aim in aims else 0.0 for aim in (*OF_FIGURES, "capacity")])
         self.takes = takes
@@ -53,6 +52,13 @@ class Bounds:
         """The weighted distance of each of these brokers."""
         weighted: Loads = self.distances(load, brokers) @ self.weights
         return weighted
+
+
+def whole_bounds(shares: Loads | float) -> tuple[Loads, Loads]:
+    """The least and the most of what is counted in whole ones: a share that is none may be rounded either way."""
+    least = np.minimum(np.floor(shares + ROUNDING), np.ceil(shares / WITHIN - ROUNDING))
+    most = np.maximum(np.ceil(shares - ROUNDING), np.floor(shares * WITHIN + ROUNDING))
+    return least, most
 
 
 def room_of(node: Host) -> float:

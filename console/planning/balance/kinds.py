@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,10 +40,9 @@ class Kinds(NamedTuple):
     homeless: list[list[Homeless]]
 
 
-def kinds_of(arrangement: Arrangement, homeless: Sequence[Homeless], fixed: Iterable[int] = ()) -> Kinds:
-    """Of all replicas on brokers that take some, but those of `fixed` partitions."""
-    still = set(fixed)
-    places = [(p, b) for p, hosts in enumerate(arrangement.hosts) if p not in still for b in hosts if arrangement.takes[b]]
+def kinds_of(arrangement: Arrangement, homeless: Sequence[Homeless]) -> Kinds:
+    """Of all replicas on brokers that take some."""
+    places = [(p, b) for p, hosts in enumerate(arrangement.hosts) for b in hosts if arrangement.takes[b]]
     sees_racks = arrangement.has_racks and len(arrangement.racks_taking) <= RACKS_MOST
     racks = [arrangement.allowed_racks(p, b) if sees_racks else None for p, b in places]
     homeless_racks = [arrangement.allowed_racks(one.partition, None) if sees_racks else None for one in homeless]

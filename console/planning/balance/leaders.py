@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from console.planning.balance.model import WITHIN
+from console.planning.balance.bounds import whole_bounds
 
 
 def spread(hosts: Sequence[list[int]], fixed: np.ndarray, takes: np.ndarray) -> None:
@@ -21,8 +21,8 @@ def spread(hosts: Sequence[list[int]], fixed: np.ndarray, takes: np.ndarray) -> 
         if brokers and not takes[brokers[0]] and any(takes[b] for b in brokers):
             lead.give(partition, min((b for b in brokers if takes[b]), key=lambda b: (lead.counts[b], b)))
     share = lead.counts[takes].sum() / max(1, takes.sum())
-    most, least = max(np.ceil(share), np.floor(share * WITHIN)), min(np.floor(share), np.ceil(share / WITHIN))
-    lead.even(most, least)
+    least, most = whole_bounds(share)
+    lead.even(float(most), float(least))
 
 
 class _Leads:

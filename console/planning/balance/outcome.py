@@ -8,8 +8,8 @@ import numpy as np
 
 from console.planning.balance import needs
 from console.planning.balance.arrangement import DISK, REPLICAS, TRAFFIC, Arrangement, Loads
-from console.planning.balance.bounds import CAPACITY, OF_FIGURES, Bounds, Numbers, room_of
-from console.planning.balance.model import FULL_SHARE, WITHIN, Change
+from console.planning.balance.bounds import CAPACITY, OF_FIGURES, Bounds, Numbers, room_of, whole_bounds
+from console.planning.balance.model import FULL_SHARE, Change
 from console.planning.model import Aim, Goal, Share, Unmet
 from console.rules.words import counted, size, whole
 
@@ -82,7 +82,7 @@ def shares(arrangement: Arrangement, bounds: Bounds, before: Loads, after: Loads
             )
             for figure, aim in enumerate(OF_FIGURES)
         ]
-        least, most = min(np.floor(led), np.ceil(led / WITHIN)), max(np.ceil(led), np.floor(led * WITHIN))
+        least, most = whole_bounds(led)
         ends = (float(least), float(most)) if takes[number] else (0.0, 0.0)
         rows.insert(1, Share(aim="leaders", before=float(before[number, 3]), after=float(after[number, 3]), least=ends[0], most=ends[1]))
         found[node.broker_id] = tuple(rows)
