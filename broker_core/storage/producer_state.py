@@ -127,9 +127,12 @@ class ProducerStateManager:
         self.end_offset = max(self.end_offset, end_offset)
 
     def stable_offset_after(self, completed: CompletedTxn) -> int:
-        """The last stable offset once this transaction is complete (for the transaction index)."""
+        """The last stable offset once this transaction is complete (for the transaction index).
+
+        One append may bring the end of a transaction and the begin of others after it (a follower's does): those hold back nothing yet.
+        """
         others = (first for first, producer_id in self.ongoing.items() if producer_id != completed.producer_id)
-        return next(others, completed.last_offset + 1)
+        return min(next(others, completed.last_offset + 1), completed.last_offset + 1)
 
     def complete(self, completed: CompletedTxn) -> None:
         """Ends a transaction; it stays unstable until the high watermark passes its marker."""

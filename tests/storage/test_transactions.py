@@ -8,6 +8,7 @@ import pytest
 
 from broker_core.records.batch import Record, build_batch
 from broker_core.storage.log import AppendOrigin, PartitionLog
+from broker_core.storage.segments.transaction_index import AbortedTxn
 from tests.support.log_world import FOLDER, START_MS, World, all_bytes, batch
 
 pytestmark = pytest.mark.spec("G5")
@@ -61,6 +62,39 @@ async def test_interleaved_transactions() -> None:
     assert log.read(0, 10_000, 6).aborted == [(1, 0), (3, 3)]
     assert log.read(0, 10_000, 3).aborted == [(1, 0)]
     assert log.read(3, 10_000, 6).aborted == [(3, 3)]
+
+
+async def one_producer_aborts_twice_and_another_begins() -> PartitionLog:
+    """Offsets 0 and 1, 2 and 3, then 4, which stays open."""
+    log = await World().open()
+    for sequence in (0, 1):
+        data(log, 1, sequence)
+        end(log, 1, commit=False)
+    data(log, 3, 0)
+    log.update_high_watermark(5)
+    return log
+
+
+async def test_a_follower_that_takes_in_several_transactions_at_once_knows_all_that_were_aborted() -> None:
+    """A transaction that begins after a marker, in the same append, is none that this marker's end still waited for: a reader up to
+    offset 4 was let read the second aborted one."""
+    leader = await one_producer_aborts_twice_and_another_begins()
+    follower = await World().open()
+    follower.append_as_follower(all_bytes(leader), START_MS)
+    follower.update_high_watermark(5)
+    for log in (leader, follower):
+        assert log.last_stable_offset == 4
+        assert log.read(0, 10_000, 4).aborted == [(1, 0), (1, 2)]
+
+
+async def test_an_index_that_says_more_is_stable_than_can_be_hides_nothing() -> None:
+    """As Apache Kafka's followers write it, and ours did."""
+    log = await one_producer_aborts_twice_and_another_begins()
+    index = log.segments.active.txn_index
+    index.reset()
+    for first in (0, 2):
+        index.append(AbortedTxn(1, first, first + 1, 4))
+    assert log.read(0, 10_000, 4).aborted == [(1, 0), (1, 2)]
 
 
 async def test_an_aborted_transaction_over_many_segments() -> None:

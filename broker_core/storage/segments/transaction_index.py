@@ -80,14 +80,15 @@ class TransactionIndex:
     def collect(self, fetch_offset: int, upper_bound: int, into: list[tuple[int, int]]) -> bool:
         """Adds (producer id, first offset) of the transactions that touch [fetch_offset, upper_bound).
 
-        True once no later segment can have one: its last stable offset has passed the upper bound.
+        True once no later segment can have one: its last stable offset has passed the upper bound. That offset is at most the one after
+        the marker, whatever the entry says: Kafka's followers, and ours before, took in transactions that began after it.
         """
         if self.is_empty:
             return False
         for aborted in self.entries():
             if aborted.last_offset >= fetch_offset and aborted.first_offset < upper_bound:
                 into.append((aborted.producer_id, aborted.first_offset))
-            if aborted.last_stable_offset >= upper_bound:
+            if min(aborted.last_stable_offset, aborted.last_offset + 1) >= upper_bound:
                 return True
         return False
 
