@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 ADVANCE = "workers.tasks.jobs.advance_job"
+PREFIX = "highwater-queue:"
+"""Of the queues' keys in Redis, which are lists of this and the queue's name."""
+QUEUES = tuple(sorted({kind.queue for kind in KINDS.values()}))
+UNACKNOWLEDGED = f"{PREFIX}unacked"
+"""The hash of what workers have taken and not begun."""
 
 
 @cache
@@ -28,7 +33,7 @@ def queue() -> Celery:
     app.conf.update(
         broker_url=settings.REDIS_URL,
         broker_connection_retry_on_startup=True,
-        broker_transport_options={"global_keyprefix": "highwater-queue:", "socket_timeout": 5, "socket_connect_timeout": 3},
+        broker_transport_options={"global_keyprefix": PREFIX, "socket_timeout": 5, "socket_connect_timeout": 3},
         task_serializer="json",
         accept_content=["json"],
         task_ignore_result=True,

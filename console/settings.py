@@ -52,6 +52,7 @@ INSTALLED_APPS = [
     "console.apps.ConsoleConfig",
 ]
 MIDDLEWARE = [
+    "console.tally.counted",
     "django.middleware.security.SecurityMiddleware",
     "console.addressing.within_cluster",
     "console.looking_back.at_moment",

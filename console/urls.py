@@ -6,7 +6,8 @@ from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
 from console.api import api
-from console.api.probes import healthz, metrics
+from console.api.metrics import metrics
+from console.api.probes import healthz
 from console.views.broker import broker, broker_if_stopped
 from console.views.brokers import broker_action, brokers
 from console.views.changes import changes

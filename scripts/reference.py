@@ -1,12 +1,16 @@
-"""Makes the tables of docs/settings.md (settings of brokers and topics) and docs/protocol.md from the code: `python scripts/reference.py`.
+"""Makes the tables of docs/settings.md (settings of brokers and topics), docs/protocol.md and docs/metrics.md from the code:
+`python scripts/reference.py`.
 
 `--check` only says, by its status, whether the pages are as they would be made. What stands in docs/settings.md above the mark is kept.
 """
 
 from __future__ import annotations
 
+import ast
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,8 +22,13 @@ from broker_core.config.idle import only_value, why_without_effect  # noqa: E402
 from broker_core.handlers.registry import full_registry  # noqa: E402
 from broker_core.protocol.api import MAX_VERSION_3_9, OF_ZOOKEEPER_BROKERS, VENDOR_KEY_MIN, ApiKey  # noqa: E402
 from broker_core.protocol.departures import BY_KEY, NOT_SERVED, OF_ALL_KEYS  # noqa: E402
+from broker_core.telemetry.metrics import BrokerMetrics  # noqa: E402
+from broker_core.telemetry.prometheus import PREFIX, render  # noqa: E402
+from console.rules.metrics.defined import SECTIONS, Metric, unit_of  # noqa: E402
 
-SETTINGS, PROTOCOL = ROOT / "docs" / "settings.md", ROOT / "docs" / "protocol.md"
+SETTINGS, PROTOCOL, METRICS = (ROOT / "docs" / f"{name}.md" for name in ("settings", "protocol", "metrics"))
+OF_BROKERS_GAUGES = ("broker_core/server/broker.py", "broker_core/server/main.py")
+"""Where brokers name what they export beside their counters."""
 MARK = "<!-- made by scripts/reference.py: what follows is not written by hand -->"
 
 
@@ -113,13 +122,78 @@ def _name(key: ApiKey) -> str:
     return "".join(part.capitalize() for part in key.name.split("_"))
 
 
+def metrics_page() -> str:
+    return "\n".join([*_metrics(), ""])
+
+
+def _metrics() -> Iterable[str]:
+    yield "# All metrics"
+    yield ""
+    yield MARK
+    yield ""
+    yield (
+        "What brokers and the console export for Prometheus. What is unknown is left out. The dashboard and the alert rules in\n"
+        "`docker/` ask for these names, and how Prometheus gets at them is told under\n"
+        "[Day by day](tasks/daily.md#in-a-script-or-a-monitor). A histogram has rows `_bucket` (by `le`, the upper bound), `_sum` and\n"
+        "`_count`. Some figures of a broker have one name with itself and with the console, where they have the label `cluster` too: in a\n"
+        "query `job` says which is meant."
+    )
+    yield ""
+    yield "## A broker"
+    yield ""
+    yield (
+        "Each broker has its own page (`highwater.metrics.port`), with the label `broker`, its id. Those named after the controller are\n"
+        "on the controller's page only; those of a disk only where it is known."
+    )
+    yield ""
+    yield from _table(_of_brokers())
+    for title, metrics in SECTIONS.items():
+        yield ""
+        yield f"## {title}"
+        yield ""
+        yield from _table(metrics)
+
+
+def _table(metrics: Iterable[Metric]) -> Iterable[str]:
+    yield "| Metric | Type | Labels | Unit | What it means |"
+    yield "|---|---|---|---|---|"
+    for metric in metrics:
+        labels = ", ".join(f"`{label}`" for label in metric.labels) or "none"
+        yield f"| `{metric.name}` | {metric.kind} | {labels} | {unit_of(metric.name) or 'count'} | {_cell(metric.text)} |"
+
+
+def _of_brokers() -> Iterator[Metric]:
+    """Those of a page with a request on it, and the gauges that the server's modules name with a text."""
+    metrics = BrokerMetrics(idle_percent=50.0)
+    metrics.api("Fetch").latency.observe(1.0)
+    metrics.api("Fetch").stages.observe(1.0, 1.0, 1.0, 1.0)
+    page = render(metrics, 1)
+    for name, text, kind in re.findall(r"# HELP (\S+) (.+)\n# TYPE \1 (\w+)", page):
+        row = re.search(rf"^{name}(?:_bucket)?\{{(.*)\}} ", page, re.MULTILINE)
+        labels = [label for label in re.findall(r'(\w+)="', row[1] if row else "") if label != "le"]
+        yield Metric(name, text, tuple(labels), kind)
+    for path in OF_BROKERS_GAUGES:
+        for name, text in _named(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+            yield Metric(PREFIX + name, text, ("broker",), "counter" if name.endswith("_total") else "gauge")
+
+
+def _named(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """(name, sentence) of the tuples in which these two stand side by side, in the order of the source."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Tuple)]
+    for node in sorted(found, key=lambda node: (node.lineno, node.col_offset)):
+        texts = [each.value if isinstance(each, ast.Constant) else None for each in node.elts]
+        for name, text in pairwise(texts):
+            if isinstance(name, str) and isinstance(text, str) and re.fullmatch("[a-z_]+", name) and text.endswith("."):
+                yield name, text
+
+
 def _cell(text: str) -> str:
     """Within a table: no bar ends the cell, and a long value without blanks may be broken."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 
 def main(arguments: list[str]) -> int:
-    pages = {SETTINGS: settings_page(SETTINGS.read_text(encoding="utf-8")), PROTOCOL: protocol_page()}
+    pages = {SETTINGS: settings_page(SETTINGS.read_text(encoding="utf-8")), PROTOCOL: protocol_page(), METRICS: metrics_page()}
     stale = [page for page, text in pages.items() if not page.exists() or page.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         for page in stale:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from importlib import import_module
@@ -23,6 +24,7 @@ from console.models import Job, job_value
 from console.snapshot.asking import ask_now
 from console.snapshot.jobs import publish_job
 from console.snapshot.read import SnapshotUnavailable
+from console.snapshot.steps import note_step
 from workers.kinds.step import Step
 
 log = logging.getLogger(__name__)
@@ -46,7 +48,9 @@ def advance(job_id: int) -> bool:
     job = _take(job_id, owner)
     if job is None:
         return False
+    begun = time.perf_counter()
     step = _step(job)
+    note_step(job.kind, _outcome(step), time.perf_counter() - begun)
     _write(job, step, owner)
     return step.again and not step.state
 
@@ -69,6 +73,10 @@ def _step(job: Job) -> Step:
         log.exception("job %d failed", job.pk)
         said = f"An error of ours: {type(error).__name__}: {error}"
         return _failed(job, kind, said)
+
+
+def _outcome(step: Step) -> str:
+    return step.state or ("waiting" if AWAY_SINCE in step.plan else "unfinished")
 
 
 def _failed(job: Job, kind: ModuleType, said: str) -> Step:

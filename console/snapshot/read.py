@@ -22,7 +22,7 @@ from console.snapshot.freshness import STALE_MS, as_of, read_age, read_cluster
 from console.snapshot.moments import time_of
 from console.snapshot.ordered import ALL, Mark, slice_after, slice_from
 from console.snapshot.placed import Place, hosted, place_of
-from console.snapshot.sorting import NAME, Kind, index_of
+from console.snapshot.sorting import NAME, UNKNOWN, Kind, index_of
 
 T = TypeVar("T")
 
@@ -149,6 +149,18 @@ class Snapshot:
         """The names whose score in the column's index lies between these, both included."""
         return set(self._ask("zrangebyscore", self._name(index_of(kind, column)), low, high))
 
+    def scores(self, kind: Kind, columns: Sequence[str], names: Sequence[str]) -> list[tuple[float | None, ...]]:
+        """Of each name its figures in these columns, as lists are sorted by them: none of the values is read for it."""
+        pipe = self._redis.pipeline(transaction=False)
+        for name in names:
+            for column in columns:
+                pipe.zscore(self._name(index_of(kind, column)), name)
+        try:
+            found = [None if score is None or score == UNKNOWN else score for score in pipe.execute()]
+        except redis.RedisError as error:
+            raise SnapshotUnavailable(f"Redis does not answer: {error}") from error
+        return list(zip(*(found[at :: len(columns)] for at in range(len(columns))), strict=True))
+
     def topics(self, names: Iterable[str]) -> list[Topic]:
         return self._many([keys.topic(name) for name in names], Topic)
 
@@ -161,6 +173,11 @@ class Snapshot:
 
     def groups(self, names: Iterable[str]) -> list[Group]:
         return self._many([keys.group(name) for name in names], Group)
+
+    def group_lag(self) -> int | None:
+        """The sum over all groups whose lag is known."""
+        text = self._ask("get", self._name("group_lag"))
+        return int(text) if text else None
 
     def groups_behind(self, count: int) -> list[str]:
         """Those with the most lag, the longest behind in time first."""

@@ -129,6 +129,11 @@ def put_series(pipe: Any, cluster_id: str, point: Point) -> None:
     pipe.ltrim(name, 0, SERIES_KEPT - 1)
 
 
+def put_group_lag(pipe: Any, cluster_id: str, lag: int) -> None:
+    """The sum over all groups, so that nobody has to read all of them for it."""
+    pipe.set(keys.named(cluster_id, "group_lag"), lag)
+
+
 def beat(pipe: Any, cluster_id: str, now_ms: int, oldest_ms: int, due_ms: int | None = None) -> None:
     """The owner lives, all that it wrote was true at `oldest_ms`, and the first part of it is stale after `due_ms`."""
     told = {"beat": now_ms, "oldest": oldest_ms, "due": oldest_ms + STALE_MS if due_ms is None else due_ms}

@@ -13,11 +13,11 @@ from urllib.request import urlopen
 REQUEST_S_MAX = 30
 
 
-def questions(board: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(title of the panel, PromQL) of all that a dashboard asks."""
+def questions(board: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """(title of a panel, its PromQL) of all that a dashboard asks; the titles of its rows ask nothing."""
     for panel in board["panels"]:
-        for target in panel["targets"]:
-            yield panel["title"], target["expr"]
+        if panel["type"] != "row":
+            yield panel["title"], [target["expr"] for target in panel["targets"]]
 
 
 def series(prometheus: str, query: str) -> list[Any]:
@@ -31,8 +31,8 @@ def main(prometheus: str, *paths: str) -> int:
     """0 where every panel shows something."""
     empty = 0
     for path in paths:
-        for title, query in questions(json.loads(Path(path).read_text())):
-            found = series(prometheus, query)
+        for title, queries in questions(json.loads(Path(path).read_text())):
+            found = [row for query in queries for row in series(prometheus, query)]
             sys.stdout.write(f"{title}: {len(found)} series, e.g. {found[0]['value'][1] if found else 'none'}\n")
             empty += not found
     return min(empty, 1)

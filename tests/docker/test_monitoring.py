@@ -1,4 +1,8 @@
-"""Prometheus's and Grafana's files ask for what is exported, and for nothing else; `docker/prove.sh` runs them with the real Prometheus."""
+"""Prometheus's and Grafana's files ask for what is exported, and for nothing else; `docker/prove.sh` runs them with the real Prometheus.
+
+What is exported says docs/metrics.md. That it says what is so show `tests/console/test_metrics.py`, for the console, and
+`tests/system/test_metrics.py`, for real brokers and the whole system.
+"""
 
 from __future__ import annotations
 
@@ -10,81 +14,123 @@ from typing import Any
 import pytest
 import yaml
 
-from broker_core.telemetry.metrics import BrokerMetrics
-from broker_core.telemetry.prometheus import PREFIX, render
-from console.api import probes
+from tests.support.metrics import described
+from tests.support.promql import grouped_by, selectors
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCKER = ROOT / "docker"
 COMPOSE = yaml.safe_load((DOCKER / "compose.yaml").read_text())
 SERVICES: dict[str, Any] = COMPOSE["services"]
 CONFIG = yaml.safe_load((DOCKER / "prometheus/prometheus.yml").read_text())
-RULES = [rule for group in yaml.safe_load((DOCKER / "prometheus/rules.yml").read_text())["groups"] for rule in group["rules"]]
+GROUPS = yaml.safe_load((DOCKER / "prometheus/rules.yml").read_text())["groups"]
+ALERTS = [rule for group in GROUPS for rule in group["rules"] if "alert" in rule]
+RECORDED = [rule for group in GROUPS for rule in group["rules"] if "record" in rule]
 RULE_TESTS = yaml.safe_load((DOCKER / "prometheus/rules_test.yml").read_text())["tests"]
 BOARDS = [json.loads(path.read_text()) for path in sorted((DOCKER / "grafana/dashboards").glob("*.json"))]
-GAUGE_ROW = re.compile(r'\("(\w+)", "[^"]+\.", ')
-ASKED = re.compile(r"(highwater_\w+)(?:\{([^}]*)\})?")
+BROKERS, CONSOLE = described()
+JOBS = {"brokers": BROKERS, "console": CONSOLE}
+OF_PROMETHEUS = {"up": frozenset[str](), "ALERTS": frozenset({"alertname", "alertstate", "severity"})}
+ADDED = {"job", "instance"}
+"""Labels that Prometheus gives to all that it scrapes."""
 
 
-def by_brokers() -> set[str]:
-    """Every metric of a broker: those of an empty page and one request, and the gauges that its modules name with a help text."""
-    metrics = BrokerMetrics(idle_percent=50.0)
-    metrics.api("Fetch").latency.observe(1.0)
-    metrics.api("Fetch").stages.observe(1.0, 1.0, 1.0, 1.0)
-    page = {re.split(r"[ {]", line)[0] for line in render(metrics, 1).splitlines() if not line.startswith("#")}
-    sources = [(ROOT / "broker_core/server" / name).read_text() for name in ("broker.py", "main.py")]
-    return page | {f"{PREFIX}{name}" for text in sources for name in GAUGE_ROW.findall(text)}
+def names_of(job: str | None) -> dict[str, frozenset[str]]:
+    """{name as a query has it: its labels} of what a job exports, of both without one; rows that rules record belong to neither."""
+    found = dict(OF_PROMETHEUS)
+    for name, exports in JOBS.items():
+        for metric, (kind, labels) in exports.items() if job in (None, name) else ():
+            parts = {"_bucket": {"le"}, "_sum": set(), "_count": set()} if kind == "histogram" else {"": set()}
+            for part, more in parts.items():
+                found[metric + part] = found.get(metric + part, frozenset()) | labels | more | ADDED
+    if job is None:
+        found |= {rule["record"]: _recorded_labels(rule["expr"]) for rule in RECORDED}
+    return found
 
 
-def by_console() -> set[str]:
-    """Every metric of the console."""
-    tables = {
-        "cluster": probes.CLUSTER_GAUGES,
-        "broker": probes.BROKER_GAUGES,
-        "broker_log_dir": probes.LOG_DIR_GAUGES,
-        "topic": probes.TOPIC_GAUGES,
-    }
-    whole = set(re.findall(r'"(highwater_\w+)"', Path(probes.__file__).read_text()))
-    return whole | {f"highwater_{what}_{name}" for what, names in tables.items() for name in names}
-
-
-EXPORTED = {"brokers": by_brokers(), "console": by_console()}
+def _recorded_labels(query: str) -> frozenset[str]:
+    """What is left by the outermost `by`, which each recorded row has."""
+    outer = re.search(r"\bby \(([^)]*)\)", query)
+    assert outer, query
+    return frozenset(re.split(r",\s*", outer[1]))
 
 
 def unknown(query: str) -> list[str]:
-    """What a query asks for that nobody exports, or not the job that it names."""
-    missing = []
-    for metric, labels in ASKED.findall(query):
-        job = re.search(r'job="(\w+)"', labels)
-        exported = EXPORTED[job[1]] if job else EXPORTED["brokers"] | EXPORTED["console"]
-        if metric not in exported:
-            missing.append(metric)
-    return missing
+    """What a query asks for that nobody exports, or not the job that it names: names of metrics, and `metric{label}`."""
+    missing: list[str] = []
+    labels_of_all: set[str] = set()
+    for selector in selectors(query):
+        names = names_of(selector.labels.get("job"))
+        if selector.metric not in names:
+            missing.append(selector.metric)
+            continue
+        labels_of_all |= names[selector.metric] | ADDED
+        missing += [f"{selector.metric}{{{label}}}" for label in sorted(selector.labels.keys() - names[selector.metric] - ADDED)]
+    return missing + [f"by ({label})" for label in sorted(grouped_by(query) - labels_of_all)]
 
 
-def test_a_metric_that_nobody_exports_is_noticed() -> None:
+def test_what_nobody_exports_is_noticed() -> None:
     assert unknown("highwater_group_lags") == ["highwater_group_lags"]
     assert unknown('highwater_cluster_under_min_isr{job="brokers"}') == ["highwater_cluster_under_min_isr"]
     assert unknown("rate(highwater_broker_api_stage_seconds_bucket[1m])") == []
+    assert unknown("rate(highwater_broker_api_stage_seconds[1m])") == ["highwater_broker_api_stage_seconds"]
+    assert unknown('highwater_group_lag{topic="orders"}') == ["highwater_group_lag{topic}"]
+    assert unknown('max by (cluster, broker) (highwater_group_lag{group=~"a|b"})') == ["by (broker)"]
+    assert unknown('1 - on (le) group_left (x) highwater_redis_up offset 5m or vector(0) > bool 1e3 # "a{b}"') == ["by (le)"]
 
 
 def test_panels_ask_for_metrics_that_exist() -> None:
-    panels = [panel for board in BOARDS for panel in board["panels"]]
+    panels = [panel for board in BOARDS for panel in board["panels"] if panel["type"] != "row"]
     assert panels
     for panel in panels:
         for target in panel["targets"]:
-            assert ASKED.search(target["expr"]), panel["title"]
-            assert unknown(target["expr"]) == []
+            assert selectors(target["expr"]), panel["title"]
+            assert unknown(target["expr"]) == [], panel["title"]
+            legend = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+            assert legend <= grouped_by(target["expr"]) | selectors_labels(target["expr"]), panel["title"]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=[rule["alert"] for rule in RULES])
-def test_rules_ask_for_metrics_that_exist_and_are_tried_out(rule: dict[str, Any]) -> None:
+def selectors_labels(query: str) -> set[str]:
+    """Those that a row of the answer has where nothing is summed up."""
+    whole = selectors(query)
+    return set() if grouped_by(query) or len(whole) != 1 else set(names_of(whole[0].labels.get("job"))[whole[0].metric])
+
+
+def test_panels_say_their_unit_what_they_mean_and_where_they_stand() -> None:
+    for board in BOARDS:
+        rows = [panel["title"] for panel in board["panels"] if panel["type"] == "row"]
+        assert rows == ["Cluster health", "Throughput", "Latency", "Replication", "Controller", "Groups", "Console and workers"]
+        assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+        taken: set[tuple[int, int]] = set()
+        for panel in board["panels"]:
+            at = panel["gridPos"]
+            places = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+            assert max(x for x, _ in places) < 24
+            assert not places & taken, panel["title"]
+            taken |= places
+            if panel["type"] != "row":
+                assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+                assert panel["description"].endswith("."), panel["title"]
+
+
+@pytest.mark.parametrize("rule", ALERTS, ids=[rule["alert"] for rule in ALERTS])
+def test_alerts_ask_for_metrics_that_exist_and_are_tried_out(rule: dict[str, Any]) -> None:
     assert unknown(rule["expr"]) == []
-    assert set(re.findall(r'job="(\w+)"', rule["expr"])) <= {job["job_name"] for job in CONFIG["scrape_configs"]}
+    assert {s.labels["job"] for s in selectors(rule["expr"]) if "job" in s.labels} <= {job["job_name"] for job in CONFIG["scrape_configs"]}
     assert rule["annotations"]["summary"].endswith(".")
+    assert rule["annotations"]["runbook"].endswith("."), "what to do, in a sentence"
     assert rule["labels"]["severity"] in ("warning", "critical")
+    told = set(re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values())))
+    assert told <= ADDED | {label for s in selectors(rule["expr"]) for label in names_of(s.labels.get("job"))[s.metric]}
     tried = [case for test in RULE_TESTS for case in test["alert_rule_test"] if case["alertname"] == rule["alert"]]
     assert any(case["exp_alerts"] for case in tried), "no test in rules_test.yml in which it fires"
+    assert any(not case["exp_alerts"] for case in tried), "no test in rules_test.yml in which it does not"
+
+
+@pytest.mark.parametrize("rule", RECORDED, ids=[rule["record"] for rule in RECORDED])
+def test_what_is_recorded_is_made_of_metrics_that_exist_and_is_asked_for(rule: dict[str, Any]) -> None:
+    assert unknown(rule["expr"]) == []
+    asked = [target["expr"] for board in BOARDS for panel in board["panels"] for target in panel.get("targets", ())]
+    assert any(rule["record"] in query for query in [*asked, *(alert["expr"] for alert in ALERTS)])
 
 
 def test_rules_are_tried_with_metrics_that_exist() -> None:
@@ -108,6 +154,6 @@ def test_prometheus_reads_files_and_asks_hosts_that_are_there() -> None:
 def test_grafana_finds_its_source_and_its_dashboards() -> None:
     source = yaml.safe_load((DOCKER / "grafana/provisioning/datasources/prometheus.yaml").read_text())["datasources"][0]
     assert source["url"] == "http://prometheus:9090"
-    assert {panel["datasource"]["uid"] for board in BOARDS for panel in board["panels"]} == {source["uid"]}
+    assert {panel["datasource"]["uid"] for board in BOARDS for panel in board["panels"] if panel["type"] != "row"} == {source["uid"]}
     provider = yaml.safe_load((DOCKER / "grafana/provisioning/dashboards/highwater.yaml").read_text())["providers"][0]
     assert f"./grafana/dashboards:{provider['options']['path']}:ro" in SERVICES["grafana"]["volumes"]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 from msgspec.structs import replace
+from redis import Redis
 
 from console.actions.jobs import cancel_job, create_job, pause_job
 from console.errors import Conflict, Invalid
@@ -16,6 +17,7 @@ from console.jobs.kind import JobKind
 from console.jobs.registry import KINDS
 from console.models import Cluster, HealthReport, Job, job_value
 from console.roles import Actor
+from console.snapshot.steps import read_steps
 from tests.support.console_world import FakeKafka
 from workers import runner
 from workers.kinds import election, reassignment
@@ -382,6 +384,26 @@ def test_a_refusal_ends_the_job(local: Cluster, kafka: FakeKafka) -> None:
 def test_an_error_of_ours_ends_the_job_with_a_word(local: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(election, "advance", lambda job: 1 / 0)
     assert step(make(local, "preferred_leader_election")).message == "An error of ours: ZeroDivisionError: division by zero"
+
+
+def test_steps_are_counted_by_how_they_ended(local: Cluster, kafka: FakeKafka) -> None:
+    """In Redis, where the console finds them: workers come and go."""
+    assert not any(read_steps(KINDS)["preferred_leader_election"].outcomes.values())
+    kafka.away = True
+    job = step(make(local, "preferred_leader_election"), 2)
+    kafka.away = False
+    finish(job)
+    kafka.refuse = (31, "Cluster authorization failed.")
+    step(make(local, "preferred_leader_election"))
+    counted = read_steps(KINDS)["preferred_leader_election"]
+    some = {name: count for name, count in counted.outcomes.items() if name != "unfinished"}
+    assert some == {"waiting": 2, "succeeded": 1, "failed": 1, "cancelled": 0}
+    assert sum(counted.times.counts) == sum(counted.outcomes.values())
+
+
+def test_a_step_is_taken_whether_or_not_it_can_be_counted(local: Cluster, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("console.snapshot.steps.sync_client", lambda: Redis(port=1))
+    assert finish(make(local, "preferred_leader_election")).state == "succeeded"
 
 
 # --- health

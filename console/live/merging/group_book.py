@@ -72,6 +72,8 @@ class GroupBook:
         self.unknown: set[str] = set()
         """Groups of which nobody knows now how far behind they are."""
         self.unread = Unread()
+        self.lag = 0
+        """The sum over all groups whose lag is known, kept by difference."""
         self._moves: list[Happened] = []
 
     def take(self, claim: feed.Group, coordinator: int, now_ms: int, ends: Mapping[TopicPartition, int] | None = None) -> None:
@@ -172,7 +174,7 @@ class GroupBook:
     def take_changes(self, now_ms: int) -> Iterator[Change]:
         """A gone group gives None for itself and each of its rows."""
         for group in self._gone:
-            self.values.pop(group, None)
+            self._replace(group, None)
             self._note_unknown(group, is_unknown=False)
             self._note_untimed(group, {})
             before = self._reading.pop(group, {})
@@ -195,7 +197,8 @@ class GroupBook:
         after = group_value(facts, list(rows.values()), now_ms, unknown=len(unknown), is_told=is_told)
         self._note_unknown(group, is_unknown=bool(unknown) or not is_told)
         self._note_untimed(group, rows)
-        self.rows[group], self.values[group] = rows, after
+        self.rows[group] = rows
+        self._replace(group, after)
         yield from self._reader_changes(group, by_topic(group, rows, unknown))
         for tp in before_rows.keys() - rows.keys():
             yield keys.lag(group, *tp), None, None
@@ -203,6 +206,12 @@ class GroupBook:
             if row != before_rows.get(tp):
                 yield keys.lag(group, *tp), row, None
         yield keys.group(group), after, events.group_event(before, after) if before else None
+
+    def _replace(self, group: str, after: Group | None) -> None:
+        before = self.values.pop(group, None)
+        self.lag += ((after and after.lag) or 0) - ((before and before.lag) or 0)
+        if after is not None:
+            self.values[group] = after
 
     def take_moves(self) -> list[Happened]:
         """Events of offsets that somebody moved."""

@@ -191,6 +191,7 @@ class Publisher:
         at_ms = now_ms()
         oldest_ms = min(self._state.oldest_ms(at_ms), self._settled_ms)
         write.beat(pipe, self._state.cluster_id, at_ms, oldest_ms, min(self._state.due_ms(at_ms), self._settled_ms + STALE_MS))
+        write.put_group_lag(pipe, self._state.cluster_id, self._state.groups.lag)
 
     async def add_point(self, point: Point) -> None:
         try:

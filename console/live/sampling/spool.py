@@ -20,6 +20,22 @@ PIECE_BYTES = 256 * 1024
 ENDING = ".samples"
 
 
+def folder_of(console: Path, cluster_id: str) -> Path:
+    """Where a cluster's samples wait, below the console's own folder."""
+    return console / "spool" / f"{cluster_id}.samples"
+
+
+def waiting_bytes(folder: Path) -> int | None:
+    """Seen from another process, which may find a piece gone that it has just seen; None where there is no such folder."""
+    if not folder.is_dir():
+        return None
+    size = 0
+    for piece in folder.glob(f"*{ENDING}"):
+        with contextlib.suppress(FileNotFoundError):
+            size += piece.stat().st_size
+    return size
+
+
 class Spool:
     def __init__(self, folder: Path, limit_bytes: int = LIMIT_BYTES, piece_bytes: int = PIECE_BYTES) -> None:
         """`folder` may be a file of before there were pieces: it is cut into some."""

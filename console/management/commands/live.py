@@ -31,7 +31,7 @@ from console.live.owner.predecessor import kept_rhythms, predecessor
 from console.live.owner.publisher import Publisher
 from console.live.sampling.sampler import Sampler
 from console.live.sampling.samples import SAMPLES_CONFIG, SAMPLES_PARTITIONS, SAMPLES_TOPIC
-from console.live.sampling.spool import Spool
+from console.live.sampling.spool import Spool, folder_of
 from console.models import Cluster
 from console.snapshot.connect import async_client
 
@@ -81,7 +81,7 @@ async def _own(cluster: Cluster, lease: Lease, state: ClusterState) -> None:
     store = open_store(cluster.zookeeper)
     view = ZooKeeperView(store, owner, lambda: owner.broker_defaults)
     open_sink = partial(SampleTopic, cluster.bootstrap_servers, SAMPLES_TOPIC, SAMPLES_PARTITIONS, SAMPLES_CONFIG)
-    sampler = Sampler(owner.take_samples, open_sink, Spool(settings.CONSOLE_DIR / "spool" / f"{cluster.pk}.samples"))
+    sampler = Sampler(owner.take_samples, open_sink, Spool(folder_of(settings.CONSOLE_DIR, cluster.pk)))
     work = [
         lease.keep(),
         view.run(),
