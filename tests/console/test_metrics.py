@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -137,6 +137,16 @@ def test_without_redis_it_says_so_and_tells_the_rest(local: Cluster, redis: Any,
     told = figures(scrape())
     assert (told["highwater_database_up"], told["highwater_redis_up"]) == (1, 0)
     assert not any(row.startswith("highwater_cluster_") for row in told)
+
+
+def test_without_the_database_it_says_so_and_tells_the_rest(local: Cluster, redis: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_names: str) -> None:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(Job.objects, "values_list", refuse)
+    told = figures(scrape())
+    assert (told["highwater_database_up"], told["highwater_redis_up"]) == (0, 1)
+    assert told['highwater_queue_length{queue="jobs"}'] == 0
 
 
 def test_a_spool_that_this_process_cannot_see_is_not_told_as_empty(shown: Any, local: Cluster, settings: Any, tmp_path: Any) -> None:
