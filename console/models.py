@@ -501,3 +501,75 @@ def event_value(event: Event) -> KeptEvent:
 
 def _iso(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Schedule(models.Model):
+    """A job that is begun again and again: when (`cron` in `zone`, see `console/rules/schedules/timetable.py`), of which kind, and with
+    which parameters (`console/jobs/scheduled.py`).
+
+    `next_at` is the first due time of which nothing was decided yet, None while it is paused or where none comes. Whoever decides takes
+    the row until `lease_until`; what was decided stands in a `ScheduleRun`, written in one transaction with the next `next_at` and the job.
+    """
+
+    MOST = 100
+    """Of a cluster."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    name = NameField(max_length=100)
+    kind = NameField(max_length=40)
+    params = AnyJSONField(default=dict)
+    cron = NameField(max_length=200)
+    zone = NameField(max_length=64, default="UTC")
+    paused = models.BooleanField(default=False)
+    next_at = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    created_by = NameField(max_length=150)
+    created_at = models.DateTimeField(default=timezone.now)
+    changed_by = NameField(max_length=150, blank=True)
+    changed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["cluster", "name"], name="schedule_name")]
+        indexes: ClassVar = [models.Index(fields=["next_at"])]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ScheduleRun(models.Model):
+    """What became of one due time of a schedule, or of asking for it by hand. The job may be kept no longer than this row."""
+
+    KEEP = 200
+    """Of a schedule."""
+    BEGUN, NOTHING, SKIPPED, MISSED, REFUSED = "begun", "nothing_to_do", "skipped", "missed", "refused"
+    OUTCOMES = (BEGUN, NOTHING, SKIPPED, MISSED, REFUSED)
+
+    schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE)
+    due_at = models.DateTimeField()
+    at = models.DateTimeField(default=timezone.now)
+    by = NameField(max_length=150)
+    outcome = NameField(max_length=14)
+    said = NameField(max_length=1000, blank=True)
+    job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["schedule", "due_at"], name="one_run_a_due_time")]
+        indexes: ClassVar = [models.Index(fields=["schedule", "-id"])]
+
+    def __str__(self) -> str:
+        return f"{self.schedule_id} {self.due_at:%Y-%m-%d %H:%M} {self.outcome}"
+
+
+class ReturnElection(models.Model):
+    """Whether the leaders of a broker that has returned are elected by themselves. `seen_event` is the last event that was looked at,
+    `waiting` has the brokers that are back and whose copies are not all in sync yet: `{broker: since when, ms since 1970}`."""
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, primary_key=True)
+    is_on = models.BooleanField(default=False)
+    seen_event = models.BigIntegerField(default=0)
+    waiting = AnyJSONField(default=dict)
+    set_by = NameField(max_length=150)
+    set_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"elections after a return of {self.cluster_id} are {'on' if self.is_on else 'off'}"

@@ -20,16 +20,16 @@ LOOKED_AT_LIMIT = 20_000
 TOPICS_AT_ONCE = 500
 
 
-def planned(snapshot: Snapshot, topics: Sequence[str], partitions: Iterable[Place], goal: Goal) -> Plan:
+def planned(snapshot: Snapshot, topics: Sequence[str], partitions: Iterable[Place], goal: Goal, moves_max: int = ASSIGNMENTS_LIMIT) -> Plan:
     """For all partitions of the topics and for those that are named; with neither for all of the brokers to be emptied, else of the
     cluster. `Invalid` names what is not there."""
     standing = {Place(now.topic, now.partition): now for now in _meant(snapshot, topics, list(partitions), goal)}
     hosts = hosts_of(snapshot.brokers())
     if not goal.aims:
-        return plan(standing.values(), hosts, goal, ASSIGNMENTS_LIMIT)
+        return plan(standing.values(), hosts, goal, moves_max)
     from console.planning.balanced_plan import balanced_plan  # here: NumPy and a solver, only for who asks for a balance
 
-    return balanced_plan(standing.values(), hosts, goal, ASSIGNMENTS_LIMIT)
+    return balanced_plan(standing.values(), hosts, goal, moves_max)
 
 
 def as_chosen(snapshot: Snapshot, assignments: Sequence[Mapping[str, Any]]) -> Plan:

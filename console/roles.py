@@ -32,6 +32,10 @@ class Actor:
             raise Refused(f"{what} needs the role {role}; {self.name} has {self.role}.")
 
 
+BEAT = Actor("beat", OPERATOR, "job")
+"""What is done by itself, when its time has come."""
+
+
 def role_of(user: Any) -> str:
     """The strongest role among a user's groups; a user without one may only look."""
     if user.is_superuser:

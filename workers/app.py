@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import os
 
-from celery.schedules import crontab
-
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 import django
 
 django.setup()
 
-from django.conf import settings  # noqa: E402
-
 from console.queue import queue  # noqa: E402
 
 ADVANCE_EVERY_S = 2.0
 LOOK_EVERY_S = 60.0
+SCHEDULES_EVERY_S = 5.0
+RETURNS_EVERY_S = 10.0
 
 app = queue()
 app.conf.update(
@@ -33,12 +31,22 @@ app.conf.update(
     worker_max_tasks_per_child=500,
     timezone="UTC",
     enable_utc=True,
-    imports=("workers.tasks.jobs", "workers.tasks.health", "workers.tasks.analytics", "workers.tasks.wanted"),
+    imports=("workers.tasks.jobs", "workers.tasks.schedules", "workers.tasks.analytics", "workers.tasks.wanted"),
     beat_schedule={
         "advance unfinished jobs": {
             "task": "workers.tasks.jobs.advance_unfinished",
             "schedule": ADVANCE_EVERY_S,
             "options": {"queue": "jobs", "expires": ADVANCE_EVERY_S},
+        },
+        "schedules": {
+            "task": "workers.tasks.schedules.look",
+            "schedule": SCHEDULES_EVERY_S,
+            "options": {"queue": "health", "expires": SCHEDULES_EVERY_S},
+        },
+        "brokers that have returned": {
+            "task": "workers.tasks.schedules.look_for_returned_brokers",
+            "schedule": RETURNS_EVERY_S,
+            "options": {"queue": "health", "expires": RETURNS_EVERY_S},
         },
         "drift": {
             "task": "workers.tasks.wanted.look_for_drift",
@@ -52,9 +60,3 @@ app.conf.update(
         },
     },
 )
-if settings.REPORT_HOUR is not None:
-    app.conf.beat_schedule["daily health report"] = {
-        "task": "workers.tasks.health.daily",
-        "schedule": crontab(hour=settings.REPORT_HOUR, minute=0),
-        "options": {"queue": "health"},
-    }

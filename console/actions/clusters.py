@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import transaction
 
 from console.actions.audit import audited
+from console.actions.schedules import first_schedules
 from console.errors import Conflict, Invalid, Unconfirmed
 from console.gateway.connection import Connection, connection_of, tls_context
 from console.gateway.sealing import SecretsUnreadable, seal, unseal
@@ -52,7 +53,9 @@ def register(actor: Actor, cluster_id: str, given: Values) -> Cluster:
             _refuse_taken(cluster_id, values["name"])
             if Cluster.objects.count() >= Cluster.LIMIT:
                 raise Conflict(f"There are {Cluster.LIMIT} clusters: delete one first.")
-            return Cluster.objects.create(pk=cluster_id, **_columns(values))
+            made = Cluster.objects.create(pk=cluster_id, **_columns(values))
+            first_schedules(made)
+            return made
 
 
 def change(actor: Actor, cluster: Cluster, given: Values) -> Cluster:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
 from console.actions.audit import audited
 from console.actions.masking import rules_for, would_show
@@ -22,14 +23,18 @@ from console.snapshot.jobs import publish_job
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 
 
-def create_job(actor: Actor, cluster: Cluster, kind: str, params: Mapping[str, Any]) -> Job:
-    """The queued row; `Conflict` where another active job stands in its way, as its kind sees it."""
+def create_job(
+    actor: Actor, cluster: Cluster, kind: str, params: Mapping[str, Any], *, why: str = "", beside: Callable[[Job], None] | None = None
+) -> Job:
+    """The queued row; `Conflict` where another active job stands in its way, as its kind sees it. `why` is what its log and the audit
+    say of who did not ask for it by hand. `beside` is called in the job's transaction: what it raises leaves no job."""
     changes = kind not in KINDS or KINDS[kind].changes_cluster
     with audited(actor, OPERATOR, f"start {kind}"[:60], cluster.pk, cluster=cluster, changes_cluster=changes, after=dict(params)) as entry:
         asked = asked_for(kind)
         if asked.of_own_cluster and cluster.pk != settings.LOCAL_CLUSTER:
             raise Invalid("cluster", f"This is not available from {cluster.name}: samples are taken of this system's own cluster only.")
-        checked = entry.after = asked.checked(params)
+        checked = asked.checked(params)
+        entry.after = checked | ({"why": why} if why else {})
         refuse_hidden(actor, cluster, asked, checked)
         refuse_unknown(cluster, asked, checked)
         shown, private = asked.parted(checked)
@@ -37,7 +42,10 @@ def create_job(actor: Actor, cluster: Cluster, kind: str, params: Mapping[str, A
             _one_at_a_time(cluster)
             _refuse_clash(cluster, asked, checked)
             words = "Waiting for a worker."
-            job = Job.objects.create(cluster=cluster, kind=kind, params=shown, plan=private, created_by=actor.name, message=words)
+            log = [{"at": timezone.now().isoformat(timespec="seconds"), "text": why}] if why else []
+            job = Job.objects.create(cluster=cluster, kind=kind, params=shown, plan=private, created_by=actor.name, message=words, log=log)
+            if beside is not None:
+                beside(job)
             trim(Job.objects.exclude(state__in=Job.ACTIVE), Job.KEEP)
             transaction.on_commit(lambda: _announce(job))
         return job
@@ -85,9 +93,9 @@ def refuse_hidden(actor: Actor, cluster: Cluster, kind: JobKind, params: Mapping
 def refuse_unknown(cluster: Cluster, kind: JobKind, params: Mapping[str, Any]) -> None:
     """`Invalid` where a topic, a partition or a broker that is named is not there. What the snapshot does not know the cluster is asked."""
     names = sorted(set(kind.topics(params)))
-    if names and kind.absent(params, *_seen(cluster, names)):
+    if (names or kind.names_brokers) and kind.absent(params, *_seen(cluster, names)):
         kafka = KafkaCluster(connection_of(cluster))
-        sizes = {topic["name"]: len(topic["partitions"]) for topic in kafka.topics(names)}
+        sizes = {topic["name"]: len(topic["partitions"]) for topic in kafka.topics(names)} if names else {}
         if wrong := kind.absent(params, sizes, kafka.brokers() if kind.names_brokers else ()):
             raise wrong
 

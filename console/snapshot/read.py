@@ -224,6 +224,11 @@ class Snapshot:
         """The partitions that a broker has a replica of, or leads, the worst first, then by name."""
         return [place_of(member) for member in self._ask("zrange", self._name(hosted(broker_id, leads=leads)), 0, -1)]
 
+    def worst_hosted(self, broker_id: int) -> Partition | None:
+        """Of all partitions that a broker has a replica of, the one that is the least safe; None where it has none."""
+        found = self._ask("zrange", self._name(hosted(broker_id)), 0, 0)
+        return self.partition(*place_of(found[0])) if found else None
+
     def partitions_at(self, places: Sequence[Place]) -> list[Partition]:
         """In this order, without those that are gone."""
         numbers: dict[str, list[int]] = {}

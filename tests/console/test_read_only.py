@@ -61,6 +61,7 @@ ARGUMENTS: dict[str, Any] = {
     "confirm": "orders",
     "levels": {"root": "INFO"},
     "places": [("orders", 0)],
+    "is_on": True,
     "change": OffsetChange(group="billing", rows={"orders": [[0, 1, 2]]}),
 }
 """What actions are asked with. Of what is not named here None: it is refused before it is looked at."""

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from celery.schedules import crontab
-
 from broker_core.cli.system import programs
 from broker_core.local.layout import Layout
 from console.jobs.registry import KINDS
-from console.models import Cluster, Job
-from workers.app import ADVANCE_EVERY_S, app
-from workers.tasks.health import daily
+from workers.app import ADVANCE_EVERY_S, SCHEDULES_EVERY_S, app
+from workers.tasks.schedules import look
 
 SCHEDULE: dict[str, Any] = app.conf.beat_schedule
 
 
-def test_a_health_report_is_asked_for_each_day(local: Cluster, redis: Any) -> None:
-    entry = next(e for e in SCHEDULE.values() if e["task"] == daily.name)
-    assert isinstance(entry["schedule"], crontab)
-    assert (entry["schedule"].hour, entry["schedule"].minute) == ({6}, {0})
-    assert len(entry["schedule"].day_of_week) == 7
-    for _ in range(2):
-        daily()
-    assert [(job.kind, job.created_by) for job in Job.objects.all()] == [("health_report", "beat")]
+def test_schedules_are_looked_at_often() -> None:
+    entry = next(e for e in SCHEDULE.values() if e["task"] == look.name)
+    assert entry["schedule"] == SCHEDULES_EVERY_S <= 10.0
 
 
 def test_unfinished_jobs_are_looked_at_often() -> None:

@@ -22,7 +22,7 @@ def advance(job: Job) -> Step:
 
 
 def _plan(job: Job, kafka: KafkaCluster) -> Step:
-    topics = job.params.get("topics")
+    topics, broker = job.params.get("topics"), job.params.get("broker")
     found = kafka.topics(topics)
     missing = sorted(set(topics or ()) - {t["name"] for t in found})
     if missing:
@@ -31,14 +31,13 @@ def _plan(job: Job, kafka: KafkaCluster) -> Step:
         [t["name"], p["partition_index"]]
         for t in found
         for p in t["partitions"]
-        if p["leader_id"] >= 0 and not_preferred(p["leader_id"], p["replica_nodes"])
+        if p["leader_id"] >= 0 and not_preferred(p["leader_id"], p["replica_nodes"]) and broker in (None, p["replica_nodes"][0])
     ]
     plan = {"todo": away, "elected": 0, "not_needed": 0, "failed": []}
     said = f"{counted(len(away), 'partition')} {'is not led by its' if len(away) == 1 else 'are not led by their'} preferred replica."
     if not away:
-        return Step(
-            "end", plan, state=Job.SUCCEEDED, message="Every partition is led by its preferred replica.", said=said, result=_result(plan)
-        )
+        message = "Every partition is led by its preferred replica." if broker is None else f"Broker {broker} leads all that it is to lead."
+        return Step("end", plan, state=Job.SUCCEEDED, message=message, said=said, result=_result(plan))
     return Step("elect", plan, 0, len(away), message=said, said=said, again=True)
 
 

@@ -15,9 +15,9 @@ from console.errors import Conflict
 from console.gateway import spark
 from console.models import Cluster, Job
 from console.queries import analytics_due
+from console.roles import BEAT
 from workers.app import app
 from workers.kinds.analytics import cannot_run
-from workers.tasks.health import BEAT
 
 log = logging.getLogger(__name__)
 

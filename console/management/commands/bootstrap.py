@@ -10,8 +10,10 @@ from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
+from django.db import transaction
 
 from console import env
+from console.actions.schedules import first_schedules
 from console.models import Cluster
 from console.roles import ROLES
 
@@ -27,15 +29,18 @@ class Command(BaseCommand):
         call_command("clearsessions")
         for role in ROLES:
             Group.objects.get_or_create(name=role)
-        Cluster.objects.update_or_create(
-            pk=settings.LOCAL_CLUSTER,
-            defaults={
-                "name": "local",
-                "bootstrap_servers": settings.BOOTSTRAP_SERVERS,
-                "zookeeper": settings.ZOOKEEPER,
-                "is_local": settings.LOCAL_PROCESSES,
-            },
-        )
+        with transaction.atomic():
+            cluster, is_new = Cluster.objects.update_or_create(
+                pk=settings.LOCAL_CLUSTER,
+                defaults={
+                    "name": "local",
+                    "bootstrap_servers": settings.BOOTSTRAP_SERVERS,
+                    "zookeeper": settings.ZOOKEEPER,
+                    "is_local": settings.LOCAL_PROCESSES,
+                },
+            )
+            if is_new:
+                first_schedules(cluster)
         self._first_admin()
 
     def _first_admin(self) -> None:
