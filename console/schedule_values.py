@@ -79,9 +79,13 @@ def schedule_or_fail(cluster: Cluster, schedule_id: int) -> Schedule:
 def schedules_of(cluster: Cluster, now: datetime) -> list[ScheduleSeen]:
     """By name, all of a cluster: they are few."""
     newest = ScheduleRun.objects.filter(schedule=OuterRef("pk")).order_by("-id").values("id")[:1]
-    rows = list(Schedule.objects.filter(cluster=cluster).order_by("name").annotate(newest=Subquery(newest)))
+    rows = list(Schedule.objects.filter(cluster=cluster).annotate(newest=Subquery(newest)))
     last = ScheduleRun.objects.select_related("job").in_bulk([row.newest for row in rows if row.newest is not None])
-    return [schedule_value(row, now, last.get(row.newest)) for row in rows]
+    return [schedule_value(row, now, last.get(row.newest)) for row in sorted(rows, key=lambda row: row.name)]
+
+
+def last_run_of(row: Schedule) -> ScheduleRun | None:
+    return ScheduleRun.objects.select_related("job").filter(schedule=row).order_by("-id").first()
 
 
 def schedule_value(row: Schedule, now: datetime, last: ScheduleRun | None) -> ScheduleSeen:

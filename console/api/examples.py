@@ -30,6 +30,10 @@ TEXTS = {
     "cluster_id": "local",
     "code": "topic-exists",
     "created_by": "ci",
+    "cron": "0 2 * * 1-5",
+    "does": "Elect the preferred leaders of all topics.",
+    "local": "Sat 2026-01-31 13:00",
+    "next_words": "in 3 h (Sat 13:00 Europe/Berlin)",
     "format": "text",
     "group": "billing",
     "host": "127.0.0.1",
@@ -54,6 +58,7 @@ TEXTS = {
     "url": "https://registry.example.org",
     "value": "604800000",
     "via": "api",
+    "zone": "Europe/Berlin",
     "zookeeper": "127.0.0.1:2181",
 }
 NUMBERS = {
@@ -103,8 +108,11 @@ OF_SHAPES: Mapping[str, Mapping[str, Any]] = {
     "DecodingPart": {"text": "order-17", "size": 8},
     "Job": {"kind": "analytics", "progress": {"done": 1, "total": 1, "unit": "analysis"}},
     "MaskRule": {"topics": "orders*", "part": "field", "expression": "$.card.number", "below": "admin"},
+    "AfterReturn": {"is_on": True, "waiting": [], "sentence": "On."},
     "ProblemKind": {"title": TOPIC_EXISTS.title, "advice": TOPIC_EXISTS.advice},
     "RegistryTrial": {"ok": True},
+    "Run": {"by": "beat", "sentence": "1 leader moved to its preferred replica.", "job": 12, "lasted_s": 2.0},
+    "ScheduleSeen": {"name": "Leaders at night", "params": {}, "changed_by": None},
     "SearchState": {"id": "b7c1", "found": 1, "sentence": "1 record found."},
     "Setting": {
         "name": "retention.ms",
@@ -114,6 +122,7 @@ OF_SHAPES: Mapping[str, Mapping[str, Any]] = {
         "type": "long",
         "group": "retention",
     },
+    "Time": {"offset": "UTC+01:00"},
     "Token": {"name": "ci"},
     "Topic": {"sentence": "All 3 partitions are safe: every copy is in sync.", "groups": 1},
     "TopicWithConfigs": {"sentence": "All 3 partitions are safe: every copy is in sync.", "groups": 1},

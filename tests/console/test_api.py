@@ -54,6 +54,8 @@ WRITES: dict[tuple[str, str], tuple[Any, str, int]] = {
     ("POST", "/api/v1/clusters"): ({"id": "south", "name": "South", "bootstrap_servers": "127.0.0.1:1"}, "admin", 201),
     ("POST", "/api/v1/clusters/test"): ({"bootstrap_servers": "127.0.0.1:1"}, "admin", 200),
     ("POST", f"{BASE}/mask-rules"): ({"topics": "orders", "part": "key", "below": "admin"}, "admin", 201),
+    ("POST", f"{BASE}/schedules"): ({"name": "At night", "kind": "preferred_leader_election", "cron": "0 2 * * *"}, "operator", 201),
+    ("PUT", f"{BASE}/election-after-return"): ({"is_on": True}, "operator", 200),
     ("POST", f"{BASE}/wanted/mend"): ({"object": "topic/orders"}, "operator", 200),
     ("PUT", f"{BASE}/wanted"): ({"files": {"a.yaml": "topics: {orders: {}}"}}, "operator", 200),
     ("DELETE", f"{BASE}/wanted"): (None, "operator", 204),
@@ -443,9 +445,10 @@ PLACES = {
     "number": "0",
     "offset": "0",
     "change_id": "1",
+    "schedule_id": "1",
     "transactional_id": "writer",
 }
-NEEDED = {f"{BASE}/figures": "kind=group&name=billing&"}
+NEEDED = {f"{BASE}/figures": "kind=group&name=billing&", f"{BASE}/schedules/preview": "cron=0+2+*+*+*&"}
 """Of a query, what a route does not do without."""
 
 
