@@ -27,6 +27,7 @@ from cli.commands import (
     jobs,
     moves,
     records,
+    schedules,
     settings,
     topics,
     transactions,
@@ -36,7 +37,22 @@ from cli.errors import REFUSED, USAGE, Stopped
 from cli.table import plain
 
 INTERRUPTED, NOBODY_READS = 130, 141
-ASKING_REST = (topics, groups, transactions, brokers, clusters, configs, wanted, jobs, moves, records, copies, settings, completion)
+ASKING_REST = (
+    topics,
+    groups,
+    transactions,
+    brokers,
+    clusters,
+    configs,
+    wanted,
+    jobs,
+    moves,
+    schedules,
+    records,
+    copies,
+    settings,
+    completion,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -54,8 +54,9 @@ def add(commands: Any) -> None:
     instead.add_argument("--cancel", action="store_true", help="end the moves of the file's partitions (a job's: highwater jobs cancel)")
     reassign.add_argument("--throttle", help="bytes a second on each broker, as 10MiB")
     reassign.add_argument("--at-once", type=int, help="partitions that a broker copies at a time (10); as one ends the next begins")
-    elect = verb(commands, "elect", _elect, "preferred leaders of all topics, or of those that are named", changes=True)
+    elect = verb(commands, "elect", _elect, "preferred leaders of all topics, of those that are named, or of a broker", changes=True)
     takes(elect, "topic", "--topic", action="append", default=[], help="may be given again")
+    elect.add_argument("--broker", type=int, help="only partitions whose preferred leader is this broker")
     elect.add_argument("--unclean", action="store_true", help="for a topic's partitions without a leader; loses records")
     for parser in (reassign, elect):
         parser.add_argument("--watch", action="store_true", help="follow the job to its end")
@@ -166,18 +167,24 @@ def _elect(shell: Shell) -> None:
     if o.unclean:
         _elect_unclean(shell)
         return
-    what = ", ".join(o.topic) or "all topics"
+    if o.topic and o.broker is not None:
+        raise Usage("Name topics or a broker: an election is of one or the other, or of all.")
+    what = ", ".join(o.topic) or ("all topics" if o.broker is None else f"broker {o.broker}")
     if o.dry_run:
         found = shell.rest.get(shell.at())
         words = f"Preferred leaders of {what}: {say.number(found['not_preferred'])} partitions of the cluster have another leader now."
         shell.show({"dry_run": True, "not_preferred": found["not_preferred"]}, words)
         return
-    _begin(shell, {"cluster": o.cluster, "kind": "preferred_leader_election"} | ({"topics": o.topic} if o.topic else {}))
+    _begin(shell, {"cluster": o.cluster, "kind": "preferred_leader_election"} | _of(o.topic, o.broker))
+
+
+def _of(topics: list[str], broker: int | None) -> dict[str, Any]:
+    return {"topics": topics} if topics else {} if broker is None else {"broker": broker}
 
 
 def _elect_unclean(shell: Shell) -> None:
     o = shell.options
-    if len(o.topic) != 1:
+    if len(o.topic) != 1 or o.broker is not None:
         raise Usage("An unclean election is of one topic: name it by --topic.")
     if o.dry_run or o.watch:
         raise Usage("An unclean election has no dry run and no job: without --yes it tells what would be lost, and asks.")
