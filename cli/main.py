@@ -38,20 +38,8 @@ from cli.table import plain
 
 INTERRUPTED, NOBODY_READS = 130, 141
 ASKING_REST = (
-    topics,
-    groups,
-    transactions,
-    brokers,
-    clusters,
-    configs,
-    wanted,
-    jobs,
-    moves,
-    schedules,
-    records,
-    copies,
-    settings,
-    completion,
+    *(topics, groups, transactions, brokers, clusters, configs, wanted),
+    *(jobs, moves, schedules, records, copies, settings, completion),
 )
 
 

@@ -161,7 +161,8 @@ def after_return_of(cluster: Cluster) -> AfterReturn:
     said = "On: once a broker is back and no partition that it hosts lacks a copy, the leaders that it is preferred for are elected."
     if waiting:
         some = ", ".join(map(str, waiting[:20]))
-        said += f" Broker {some} {'is' if len(waiting) == 1 else 'are'} back; some partitions there lack a copy still."
+        one = len(waiting) == 1
+        said += f" Broker {some} {'has' if one else 'have'} returned: {'its' if one else 'their'} election comes once no copy is lacking."
     if cluster.read_only:
         said += " This cluster is read-only here: nothing is elected until an admin allows changes."
     return AfterReturn(is_on=True, waiting=waiting, sentence=said)

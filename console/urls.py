@@ -35,6 +35,17 @@ from console.views.record_deletion import topic_records_delete
 from console.views.record_export import topic_records_export, topic_records_export_file
 from console.views.records import audit, events
 from console.views.reports import analytics, health, health_run
+from console.views.schedules import (
+    schedule,
+    schedule_change,
+    schedule_delete,
+    schedule_new,
+    schedule_pause,
+    schedule_preview,
+    schedule_run,
+    schedules,
+    schedules_after_return,
+)
 from console.views.schemas import schema, schema_registry, schema_registry_remove
 from console.views.session import login, logout
 from console.views.settings import settings, token_create, token_revoke
@@ -140,6 +151,15 @@ urlpatterns = [
     path("jobs/<int:job_id>", job, name="job"),
     path("jobs/<int:job_id>/cancel", job_cancel, name="job_cancel"),
     path("jobs/<int:job_id>/pause", job_pause, name="job_pause"),
+    path("schedules", schedules, name="schedules"),
+    path("schedules/new", schedule_new, name="schedule_new"),
+    path("schedules/preview", schedule_preview, name="schedule_preview"),
+    path("schedules/after-return", schedules_after_return, name="schedules_after_return"),
+    path("schedules/<int:schedule_id>", schedule, name="schedule"),
+    path("schedules/<int:schedule_id>/change", schedule_change, name="schedule_change"),
+    path("schedules/<int:schedule_id>/pause", schedule_pause, name="schedule_pause"),
+    path("schedules/<int:schedule_id>/run", schedule_run, name="schedule_run"),
+    path("schedules/<int:schedule_id>/delete", schedule_delete, name="schedule_delete"),
     path("analytics", analytics, name="analytics"),
     path("health", health, name="health"),
     path("health/run", health_run, name="health_run"),

@@ -150,7 +150,7 @@ LIMITS = (
 
 
 def _moves(params: Mapping[str, Any]) -> str:
-    limits = "".join(f", {limit.words(params[limit.field])}" for limit in LIMITS if params.get(limit.field) is not None)
+    limits = "".join(f"; {limit.words(params[limit.field])}" for limit in LIMITS if params.get(limit.field) is not None)
     return f"{_aim(goal_of(params), _names(params))}{limits}."
 
 

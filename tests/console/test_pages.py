@@ -42,6 +42,7 @@ PAGES = (
     "/transactions",
     "/hanging-transactions",
     "/jobs",
+    "/schedules",
     "/analytics",
     "/health",
     "/wanted",

@@ -148,3 +148,238 @@ def test_the_election_after_a_return_is_set_by_rest(operator: Asked, viewer: Ask
     assert operator("PUT", "/election-after-return", {"is_on": True})["is_on"] is True
     assert ReturnElection.objects.get().set_by == "operator"
     assert operator("PUT", "/election-after-return", {"is_on": False})["is_on"] is False
+
+
+# --- pages
+
+FORM = {"name": "Leaders at night", "kind": "preferred_leader_election", "cron": "0 2 * * *", "zone": "Europe/Berlin", "scope": "all"}
+
+
+def sent_form(browser: Client, path: str = "/schedules/new", **fields: Any) -> Any:
+    return browser.post(path, {**FORM, **fields})
+
+
+def test_a_schedule_is_made_looked_at_changed_and_deleted_on_pages(people: dict[str, Client]) -> None:
+    operator = people["operator"]
+    made = sent_form(operator, scope="broker", broker="2")
+    row = Schedule.objects.get()
+    assert (made.status_code, made.headers["Location"]) == (303, f"/schedules/{row.pk}")
+    assert (row.params, row.zone, row.created_by) == ({"broker": 2}, "Europe/Berlin", "operator")
+    page = people["viewer"].get(f"/schedules/{row.pk}").content.decode()
+    assert "Elect broker 2 where it is the preferred leader." in page
+    assert "It was never due yet." in page
+    assert len(re.findall(r"<time datetime=", page)) == 5
+    listed = people["viewer"].get("/schedules").content.decode()
+    assert f'href="/schedules/{row.pk}">Leaders at night' in listed
+    assert "02:00 Europe/Berlin)" in listed
+    form = operator.get(f"/schedules/{row.pk}/change").content.decode()
+    assert '<option value="2" selected>' in form
+    assert (
+        sent_form(operator, f"/schedules/{row.pk}/change", name="Mornings", cron="0 6 * * *", scope="topics", topics="orders").status_code
+        == 303
+    )
+    row.refresh_from_db()
+    assert (row.name, row.cron, row.params) == ("Mornings", "0 6 * * *", {"topics": ["orders"]})
+    asked = operator.post(f"/schedules/{row.pk}/delete").content.decode()
+    assert "Delete “Mornings”?" in asked
+    assert Schedule.objects.exists()
+    assert operator.post(f"/schedules/{row.pk}/delete", {"confirm": "yes"}).status_code == 303
+    assert not Schedule.objects.exists()
+
+
+def test_one_is_paused_and_run_on_its_page(people: dict[str, Client]) -> None:
+    operator = people["operator"]
+    sent_form(operator)
+    row = Schedule.objects.get()
+    operator.post(f"/schedules/{row.pk}/pause", {"paused": "1"})
+    assert "It begins nothing while it is paused." in operator.get(f"/schedules/{row.pk}").content.decode()
+    assert "It begins now, beside its times" in operator.post(f"/schedules/{row.pk}/run").content.decode()
+    assert not Job.objects.exists()
+    job = operator.post(f"/schedules/{row.pk}/run", {"confirm": "yes"})
+    number = Job.objects.get().pk
+    assert job.headers["Location"] == f"/jobs/{number}"
+    page = operator.get(f"/schedules/{row.pk}").content.decode()
+    assert f'href="/jobs/{number}">#{number}' in page
+    assert "queued" in page
+    again = operator.post(f"/schedules/{row.pk}/run", {"confirm": "yes"})
+    assert again.status_code == 409
+    assert "is queued still" in again.content.decode()
+    operator.post(f"/schedules/{row.pk}/pause", {"paused": "0"})
+    row.refresh_from_db()
+    assert row.next_at is not None
+
+
+def test_a_report_is_run_without_asking_back(people: dict[str, Client]) -> None:
+    sent_form(people["operator"], kind="health_report")
+    people["operator"].post(f"/schedules/{Schedule.objects.get().pk}/run")
+    assert Job.objects.get().kind == "health_report"
+
+
+MOVES = {"kind": "reassignment", "goal": "balance", "aims": "racks, replicas", "moved": "", "moves_max": "20", "throttle": "10 MiB"}
+
+
+def test_moves_are_scheduled_with_their_limits_and_come_back_into_the_form(people: dict[str, Client]) -> None:
+    operator = people["operator"]
+    sent_form(operator, **MOVES, copy_bytes_max="2 GiB", at_once="3", leaders="1")
+    row = Schedule.objects.get()
+    assert row.params == {
+        "goal": {"balance": ["racks", "replicas"], "leaders": True},
+        "throttle": 10 * 2**20,
+        "at_once": 3,
+        "moves_max": 20,
+        "copy_bytes_max": 2 * 2**30,
+    }
+    before = dict(row.params)
+    values = operator.get(f"/schedules/{row.pk}/change").context["values"]
+    fields = {name: value for name, value in values.items() if name not in ("leaders", "paused")} | {"leaders": "1"}
+    assert operator.post(f"/schedules/{row.pk}/change", fields).status_code == 303
+    row.refresh_from_db()
+    assert row.params == before
+
+
+@pytest.mark.parametrize(
+    ("goal", "kept"),
+    [
+        ({"goal": "leaders"}, {"leaders": True}),
+        ({"goal": "away", "away": "3", "instead": "1"}, {"away": [3], "instead": 1}),
+        ({"goal": "factor", "rf": "2", "moved": "orders", "to": ["1", "2"]}, {"replication_factor": 2, "to": [1, 2]}),
+        ({"goal": "to", "moved": "orders", "to": ["1"]}, {"to": [1]}),
+    ],
+)
+def test_every_goal_can_be_typed_and_changed(people: dict[str, Client], goal: dict[str, Any], kept: dict[str, Any]) -> None:
+    sent_form(people["operator"], **{**MOVES, **goal})
+    row = Schedule.objects.get()
+    assert row.params["goal"] == kept
+    assert people["operator"].get(f"/schedules/{row.pk}/change").context["says_all"] is True
+
+
+def test_a_goal_that_the_form_cannot_hold_stays_as_it_is(people: dict[str, Client], operator: Asked) -> None:
+    goal = {"away": [3], "balance": ["replicas"]}
+    made = operator("POST", "/schedules", {**NIGHTLY, "kind": "reassignment", "params": {"goal": goal}}, 201)
+    path = f"/schedules/{made['id']}/change"
+    page = people["operator"].get(path).content.decode()
+    assert "says more than this form can" in page
+    assert 'name="goal"' not in page
+    sent_form(people["operator"], path, name="Renamed", kind="health_report")
+    row = Schedule.objects.get()
+    assert (row.name, row.kind, row.params["goal"]) == ("Renamed", "reassignment", goal)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"cron": "0 0 31 2 *"}, "cron"),
+        ({"zone": "Europe/Atlantis"}, "zone"),
+        ({"name": " "}, "name"),
+        ({"kind": "record_copy"}, "kind"),
+        ({"scope": "topics"}, "topics"),
+        ({"scope": "topics", "topics": "nothing"}, "topics"),
+        ({"scope": "broker"}, "broker"),
+        ({"scope": "broker", "broker": "x"}, "broker"),
+        ({**MOVES, "goal": "none"}, "goal"),
+        ({**MOVES, "goal": "to"}, "goal"),
+        ({**MOVES, "goal": "away"}, "goal"),
+        ({**MOVES, "goal": "away", "away": "x"}, "away"),
+        ({**MOVES, "aims": "racks, beauty"}, "goal"),
+        ({**MOVES, "moves_max": "many"}, "moves_max"),
+        ({**MOVES, "throttle": "fast"}, "throttle"),
+        ({**MOVES, "copy_bytes_max": "much"}, "copy_bytes_max"),
+        ({**MOVES, "at_once": "0"}, "at_once"),
+        ({**MOVES, "goal": "factor", "rf": "2"}, "topics"),
+    ],
+)
+def test_the_form_says_at_the_field_what_is_wrong(people: dict[str, Client], wrong: dict[str, str], field: str) -> None:
+    """With all that was typed."""
+    answer = sent_form(people["operator"], **wrong)
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert page.count(f'id="wrong-schedule-{field}"') == 1
+    assert 'value="Leaders at night"' in page or "name" in wrong
+    assert not Schedule.objects.exists()
+
+
+def test_the_times_are_shown_while_they_are_typed(people: dict[str, Client]) -> None:
+    viewer, ask = people["viewer"], {"HX-Request": "true"}
+    part = viewer.get("/schedules/preview?cron=30+2+*+*+*&zone=Europe/Berlin", headers=ask).content.decode()
+    assert part.count("<time ") == 5
+    assert "<html" not in part
+    assert "would never be due" in viewer.get("/schedules/preview?cron=0+0+31+2+*&zone=UTC", headers=ask).content.decode()
+    assert "No time zone" in viewer.get("/schedules/preview?cron=0+0+*+*+*&zone=Mars", headers=ask).content.decode()
+    assert "<html" in viewer.get("/schedules/preview?cron=0+0+*+*+*").content.decode()
+
+
+def test_viewers_are_offered_no_change_and_make_none(people: dict[str, Client], local: Cluster) -> None:
+    sent_form(people["operator"])
+    row, viewer = Schedule.objects.get(), people["viewer"]
+    for path in ("/schedules", f"/schedules/{row.pk}"):
+        assert re.findall(r'method="post" action="/schedules[^"]*"', viewer.get(path).content.decode()) == []
+    assert [viewer.get(path).status_code for path in ("/schedules/new", f"/schedules/{row.pk}/change")] == [403, 403]
+    for path in (
+        "/schedules/new",
+        "/schedules/after-return",
+        *(f"/schedules/{row.pk}/{how}" for how in ("change", "pause", "run", "delete")),
+    ):
+        assert viewer.post(path, {**FORM, "confirm": "yes", "paused": "1", "on": "1"}).status_code == 403
+    row.refresh_from_db()
+    assert (row.paused, Job.objects.count(), ReturnElection.objects.count()) == (False, 0, 0)
+
+
+def test_a_read_only_cluster_s_pages_offer_what_only_looks(people: dict[str, Client], local: Cluster) -> None:
+    first_schedules(local)
+    sent_form(people["operator"])
+    Cluster.objects.update(read_only=True)
+    report, election = Schedule.objects.order_by("id")
+    operator = people["operator"]
+    posts = {
+        row.pk: set(re.findall(rf'action="/schedules/{row.pk}/(\w+)"', operator.get(f"/schedules/{row.pk}").content.decode()))
+        for row in (report, election)
+    }
+    assert posts == {report.pk: {"run", "pause", "delete"}, election.pk: {"pause", "delete"}}
+    assert "after-return" not in operator.get("/schedules").content.decode()
+    refused = sent_form(operator, name="another")
+    assert refused.status_code == 409
+    assert "is read-only here" in refused.content.decode()
+
+
+def test_the_election_after_a_return_is_set_on_the_page(people: dict[str, Client]) -> None:
+    operator = people["operator"]
+    assert "Off: leaders stay where they are" in operator.get("/schedules").content.decode()
+    assert operator.post("/schedules/after-return", {"on": "1"}).status_code == 303
+    assert ReturnElection.objects.get().is_on
+    assert "On: once a broker is back" in people["viewer"].get("/schedules").content.decode()
+    operator.post("/schedules/after-return", {"on": "0"})
+    assert not ReturnElection.objects.get().is_on
+
+
+def test_what_became_of_each_time_is_said_in_words(people: dict[str, Client], local: Cluster) -> None:
+    sent_form(people["operator"])
+    row = Schedule.objects.get()
+    for hour, outcome in enumerate(ScheduleRun.OUTCOMES):
+        due = datetime(2026, 1, 1, hour, tzinfo=UTC)
+        ScheduleRun.objects.create(schedule=row, due_at=due, by="beat", outcome=outcome, said="<b>why</b>")
+    page = people["viewer"].get(f"/schedules/{row.pk}").content.decode()
+    for words in ("unknown", "nothing to do", "skipped", "missed", "not begun"):
+        assert f">{words}</span>" in page
+    assert "<b>why" not in page
+    assert "2026-01-01 04:00:00" in page
+
+
+def test_a_long_history_goes_page_by_page(people: dict[str, Client], local: Cluster) -> None:
+    sent_form(people["operator"])
+    row = Schedule.objects.get()
+    rows = [ScheduleRun(schedule=row, due_at=datetime(2026, 1, 1, 0, n, tzinfo=UTC), by="beat", outcome="missed") for n in range(30)]
+    ScheduleRun.objects.bulk_create(rows)
+    first = people["viewer"].get(f"/schedules/{row.pk}")
+    older = people["viewer"].get(f"/schedules/{row.pk}?before={first.context['older']}")
+    assert [len(page.context["runs"]) for page in (first, older)] == [25, 5]
+    assert older.context["older"] is None
+
+
+def test_an_election_of_one_broker_is_asked_for_on_the_page_of_jobs(people: dict[str, Client]) -> None:
+    operator, form = people["operator"], {"kind": "preferred_leader_election", "broker": "2"}
+    assert "whose preferred leader is broker 2" in operator.post("/jobs/new", form).content.decode()
+    assert operator.post("/jobs/new", {**form, "confirm": "yes"}).status_code == 303
+    assert Job.objects.get().params == {"broker": 2}
+    wrong = operator.post("/jobs/new", {**form, "topics": "orders"})
+    assert 'id="wrong-elect-broker"' in wrong.content.decode()
+    assert operator.post("/jobs/new", {**form, "broker": "x"}).status_code == 422
