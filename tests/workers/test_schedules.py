@@ -440,6 +440,7 @@ def behind(redis: Any, shown: Any, *, isr: list[int]) -> None:
     publish(redis, shown, now)
 
 
+@pytest.mark.spec("O3")
 def test_leaders_go_home_once_a_returned_broker_is_whole(local: Cluster, redis: Any, shown: Any) -> None:
     set_after_return(ACTOR, local, is_on=True)
     behind(redis, shown, isr=[2, 3])

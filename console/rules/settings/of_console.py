@@ -45,7 +45,9 @@ KNOWN: dict[str, Known] = {
     "history.hours": Known("How long the live state is kept.", "HIGHWATER_HISTORY_HOURS", "24"),
     "history.max.bytes": Known("Of disk for the past of each cluster.", "HIGHWATER_HISTORY_MB", "500000000"),
     "ask.seconds": Known("How often registered clusters are asked; the rest in proportion.", "HIGHWATER_ASK_SECONDS", "5"),
-    "report.hour": Known("When the daily health report comes, in UTC, or never.", "HIGHWATER_REPORT_HOUR", "6"),
+    "report.hour": Known(
+        "When the daily health report of a new cluster comes, in UTC, or never; then its schedule says.", "HIGHWATER_REPORT_HOUR", "6"
+    ),
 }
 
 
