@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import re
 from datetime import UTC, datetime
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.core.management import call_command
 from django.test import Client
 
+from console import migrations
+from console.actions.clusters import register
 from console.actions.schedules import first_schedules
 from console.models import AuditEntry, Cluster, Job, ReturnElection, Schedule, ScheduleRun
+from console.roles import ADMIN, Actor
 
 BASE = "/api/v1/clusters/local"
 NIGHTLY = {"name": "Leaders at night", "kind": "preferred_leader_election", "cron": "0 2 * * 1-5", "zone": "Europe/Berlin"}
@@ -383,3 +391,42 @@ def test_an_election_of_one_broker_is_asked_for_on_the_page_of_jobs(people: dict
     wrong = operator.post("/jobs/new", {**form, "topics": "orders"})
     assert 'id="wrong-elect-broker"' in wrong.content.decode()
     assert operator.post("/jobs/new", {**form, "broker": "x"}).status_code == 422
+
+
+# --- from the first start
+
+
+def test_the_local_cluster_begins_with_a_daily_report_and_deleting_it_is_for_good(local: Cluster, settings: Any, tmp_path: Any) -> None:
+    settings.CONSOLE_DIR = tmp_path / "console"
+    local.delete()
+    call_command("bootstrap", stdout=StringIO())
+    row = Schedule.objects.get()
+    assert (row.name, row.cluster_id, row.cron, row.zone, row.paused) == ("Daily health report", "local", "0 6 * * *", "UTC", False)
+    row.delete()
+    call_command("bootstrap", stdout=StringIO())
+    assert not Schedule.objects.exists()
+
+
+def test_a_registered_cluster_begins_with_one_too(local: Cluster) -> None:
+    register(Actor("x", ADMIN, "api"), "north", {"name": "North", "bootstrap_servers": "k:1"})
+    assert [(row.cluster_id, row.kind) for row in Schedule.objects.all()] == [("north", "health_report")]
+
+
+@pytest.mark.parametrize("hour", [6, None])
+def test_clusters_that_were_there_before_get_theirs_by_the_migration(local: Cluster, settings: Any, hour: int | None) -> None:
+    settings.REPORT_HOUR = hour
+    [name] = [module.name for module in pkgutil.iter_modules(migrations.__path__) if module.name.endswith("_schedules")]
+    importlib.import_module(f"console.migrations.{name}").report_each_day(apps, None)
+    migrated = Schedule.objects.get()
+    kept = {field: getattr(migrated, field) for field in ("name", "kind", "cron", "zone", "paused", "created_by", "next_at")}
+    migrated.delete()
+    first_schedules(local)
+    made = Schedule.objects.get()
+    assert kept == {field: getattr(made, field) for field in kept}
+
+
+def test_a_broker_s_page_gives_it_its_leaders(people: dict[str, Client], local: Cluster) -> None:
+    offer = '<input type="hidden" name="broker" value="2"><button type="submit">Give it its leaders…</button>'
+    assert [role for role in people if offer in people[role].get("/brokers/2").content.decode()] == ["operator", "admin"]
+    Cluster.objects.update(read_only=True)
+    assert offer not in people["admin"].get("/brokers/2").content.decode()
