@@ -112,7 +112,12 @@ OF_SHAPES: Mapping[str, Mapping[str, Any]] = {
     "ProblemKind": {"title": TOPIC_EXISTS.title, "advice": TOPIC_EXISTS.advice},
     "RegistryTrial": {"ok": True},
     "Run": {"by": "beat", "sentence": "1 leader moved to its preferred replica.", "job": 12, "lasted_s": 2.0},
-    "ScheduleSeen": {"name": "Leaders at night", "params": {}, "changed_by": None},
+    "ScheduleSeen": {
+        "name": "Leaders at night",
+        "params": {},
+        "next": {"at": "2026-01-31T12:00:00.000Z", "local": "Sat 2026-01-31 13:00", "offset": "UTC+01:00"},
+        "changed_by": None,
+    },
     "SearchState": {"id": "b7c1", "found": 1, "sentence": "1 record found."},
     "Setting": {
         "name": "retention.ms",

@@ -8,13 +8,17 @@ from console.rules.schedules.timetable import zone_of
 from console.rules.words import duration
 
 SOON = timedelta(days=6)
+OVERDUE_S = 60
+"""So late it is no matter of a moment: whoever begins what is due is not there."""
 
 
 def when(due: datetime, now: datetime, zone: str) -> str:
-    """`in 3 h (Thu 02:00 Europe/Berlin)`; further away with the date."""
+    """`in 3 h (Thu 02:00 Europe/Berlin)`; further away with the date. Of what is due and not begun, since when it is."""
     left = (due - now).total_seconds()
-    away = "now" if left < 1 else f"in {duration(left, 1)}"
-    return f"{away} ({local(due, zone, dated=due - now > SOON)} {zone})"
+    at = f"({local(due, zone, dated=abs(due - now) > SOON)} {zone})"
+    if left < -OVERDUE_S:
+        return f"due since {duration(-left)} {at} and not begun: no worker has looked"
+    return f"now {at}" if left < 1 else f"in {duration(left, 1)} {at}"
 
 
 def local(due: datetime, zone: str, *, dated: bool = True) -> str:

@@ -219,4 +219,6 @@ def test_a_time_is_said_in_words() -> None:
     at = datetime(2026, 11, 26, 1, tzinfo=UTC)
     assert when(at, at - timedelta(hours=3), BERLIN) == "in 3\u202fh (Thu 02:00 Europe/Berlin)"
     assert when(at, at - timedelta(days=30), BERLIN) == "in 30\u202fdays (Thu 2026-11-26 02:00 Europe/Berlin)"
-    assert when(at, at, BERLIN).startswith("now (")
+    assert when(at, at + timedelta(seconds=30), BERLIN) == "now (Thu 02:00 Europe/Berlin)"
+    late = when(at, at + timedelta(hours=3), BERLIN)
+    assert late == "due since 3\u202fh (Thu 02:00 Europe/Berlin) and not begun: no worker has looked"
