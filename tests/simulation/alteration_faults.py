@@ -1,8 +1,11 @@
 """ISR changes that the controller carries out late, or twice, or answers too late.
 
     late ISR change        begun after the leader has given up waiting, asked again, and perhaps been answered
-    doubled ISR change     done at once, and once more when much may have changed
+    doubled ISR change     done at once, and what was made once more when much may have changed
     stalled ISR answer     done at once, answered late: the leader asks again
+
+What a leader sends arrives once: what is done again stands for another try of it. So nothing is done again that was refused, since a leader
+that was refused the first try has made no other, and may rely on that.
 
 They have their own dice, so that a seed's other faults strike where they did without them.
 """
@@ -14,7 +17,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from broker_core.errors import KafkaError
+from broker_core.errors import ErrorCode, KafkaError
 from broker_core.server.broker import Broker
 from tests.simulation.control_faults import TIMEOUT_MS
 from tests.support.broker_cluster import BrokerCluster
@@ -51,10 +54,10 @@ class AlterationFaults:
     def _struck(self, broker: Broker, alter: Alter, kind: str, ends_ms: float) -> Alter:
         node = broker.node
 
-        async def again(delay_ms: float, *asked: Any) -> None:
+        async def again(delay_ms: float, broker_id: int, broker_epoch: int, made: Any) -> None:
             await node.clock.sleep(delay_ms)
             try:
-                await alter(*asked)
+                await alter(broker_id, broker_epoch, made)
             except KafkaError:
                 return
 
@@ -65,9 +68,11 @@ class AlterationFaults:
             delay_ms = self._random.uniform(LEAST_MS, MOST_MS)
             if kind == "late ISR change":
                 await node.clock.sleep(delay_ms)
-            elif kind == "doubled ISR change":
-                node.spawn(again(delay_ms, *asked), name="the same ISR change again")
             answer = await alter(*asked)
+            if kind == "doubled ISR change":
+                broker_id, broker_epoch, wanted = asked
+                made = {tp: change for tp, change in wanted.items() if answer[tp].error is ErrorCode.NONE}
+                node.spawn(again(delay_ms, broker_id, broker_epoch, made), name="the same ISR change again")
             if kind == "stalled ISR answer":
                 await node.clock.sleep(delay_ms)
             return answer
