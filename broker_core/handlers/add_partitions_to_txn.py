@@ -63,7 +63,7 @@ async def _added(request: Request, transactional_id: str, producer: Producer, pa
 
 async def _verified(request: Request, transactional_id: str, producer: Producer, partitions: list[TopicPartition]) -> Outcomes:
     try:
-        return request.broker.transactions.verify(transactional_id, producer, partitions)
+        return await request.broker.transactions.verify(transactional_id, producer, partitions)
     except KafkaError as error:
         return dict.fromkeys(partitions, failure(error)[0])
 

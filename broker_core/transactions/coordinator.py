@@ -1,7 +1,8 @@
 """The transaction coordinator: serves the transactional ids of the `__transaction_state` partitions that this broker leads (spec G5).
 
 Every request is first checked: is this broker the id's coordinator, has it been loaded? Then the transaction says what is to be stored
-(`transaction.py`), and its shard stores it. Transactions that last too long are aborted, ids that nobody uses any more forgotten.
+(`transaction.py`), and its shard stores it; where nothing is stored, and a producer would take the answer for final, the store is asked
+whether this broker is still in office. Transactions that last too long are aborted, ids that nobody uses any more forgotten.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from broker_core.client.pool import ChannelPool
 from broker_core.config import ConfigHolder
+from broker_core.coordinator_runtime.office import Office
 from broker_core.coordinator_runtime.runtime import CoordinatorRuntime
 from broker_core.coordinator_runtime.state_topic import StateTopic
 from broker_core.errors import ErrorCode, KafkaError
@@ -63,6 +65,7 @@ class TransactionCoordinator:
         make_shard = partial(TransactionShard, node, config, self.sender, self._tell)
         load_bytes = lambda: config.current.transaction_state_log_load_buffer_size  # noqa: E731
         self.runtime = CoordinatorRuntime(node, self.topic, replicas, make_shard, load_bytes)
+        self._office = Office(node)
 
     def start(self) -> None:
         self._active = True
@@ -99,6 +102,20 @@ class TransactionCoordinator:
             raise KafkaError(absent, f"nothing is known of the transactional id {transactional_id[:80]!r}")
         return shard, txn
 
+    async def _known(self, transactional_id: str) -> tuple[TransactionShard, Transaction]:
+        try:
+            return self._existing(transactional_id, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        except KafkaError as error:
+            if error.code is ErrorCode.INVALID_PRODUCER_ID_MAPPING:
+                await self._must_be_in_office(transactional_id)
+            raise
+
+    async def _must_be_in_office(self, transactional_id: str) -> None:
+        """Before an answer from memory alone. `KafkaError` NOT_COORDINATOR where the store knows another leader epoch, or does not say."""
+        partition, epoch = self.runtime.tenure_for(transactional_id)
+        if epoch is None or not await self._office.is_held(TopicPartition(self.topic.name, partition), epoch):
+            raise KafkaError(ErrorCode.NOT_COORDINATOR, f"this broker may not be the coordinator of {transactional_id[:80]!r} any more")
+
     # -- a producer's requests ------------------------------------------------------------------------------------------
 
     async def initialize(self, transactional_id: str, timeout_ms: int, producer: Producer) -> Producer:
@@ -133,21 +150,34 @@ class TransactionCoordinator:
 
     async def add_partitions(self, transactional_id: str, producer: Producer, partitions: Collection[TopicPartition]) -> None:
         """The partitions are a part of the producer's transaction once this returns. Raises `KafkaError`."""
-        shard, txn = self._existing(transactional_id, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        shard, txn = await self._known(transactional_id)
         await self._store(shard, txn, transaction.add(txn, producer, partitions, shard.now_ms))
 
-    def verify(self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
-        """Which of the partitions are a part of the producer's transaction (KIP-890). Raises `KafkaError`."""
-        _, txn = self._existing(transactional_id, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-        return {tp: transaction.verify(txn, producer, tp) for tp in partitions}
+    async def verify(
+        self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Which of the partitions are a part of the producer's transaction (KIP-890). Raises `KafkaError`.
+
+        What is confirmed here is not final: who asks believes none that was asked of an earlier coordinator than has ended one there.
+        """
+        _, txn = await self._known(transactional_id)
+        found = {tp: transaction.verify(txn, producer, tp) for tp in partitions}
+        if any(code is not ErrorCode.NONE and code is not ErrorCode.CONCURRENT_TRANSACTIONS for code in found.values()):
+            await self._must_be_in_office(transactional_id)
+        return found
 
     async def end(self, transactional_id: str, producer: Producer, *, commit: bool) -> None:
         """The end is decided once this returns; the markers follow. Raises `KafkaError`."""
-        shard, txn = self._existing(transactional_id, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        shard, txn = await self._known(transactional_id)
         await self._store(shard, txn, transaction.end(txn, producer, commit=commit, now_ms=shard.now_ms))
 
     async def _store(self, shard: TransactionShard, txn: Transaction, target: Target | ErrorCode) -> None:
-        error = target if isinstance(target, ErrorCode) else await shard.store(txn, target)
+        if isinstance(target, ErrorCode):
+            error = target
+            if error is not ErrorCode.CONCURRENT_TRANSACTIONS:
+                await self._must_be_in_office(txn.transactional_id)
+        else:
+            error = await shard.store(txn, target)
         if error is not ErrorCode.NONE:
             told = {"state": txn.state.value, "pending": txn.pending and txn.pending.value, "producer": txn.producer_id, "epoch": txn.epoch}
             raise KafkaError(error, f"the transaction of {txn.transactional_id[:80]!r} is {told}")
@@ -170,6 +200,9 @@ class TransactionCoordinator:
             await self._node.clock.sleep(self._config.current.transaction_abort_timed_out_transaction_cleanup_interval_ms)
             for shard in tuple(self.runtime.shards.values()):
                 for txn in tuple(shard.ongoing.values()):
+                    txn.started_ms = min(
+                        txn.started_ms, shard.now_ms
+                    )  # the coordinator before had a clock that was ahead, or this one's was set back
                     if txn.ends_ms < shard.now_ms and txn.pending is None:
                         self._node.spawn(self._abort(shard, txn, f"it lasted longer than {txn.timeout_ms} ms"), name="late-transaction")
 

@@ -9,7 +9,7 @@ from broker_core.client.pool import ChannelPool
 from broker_core.config import ConfigHolder
 from broker_core.errors import ErrorCode, KafkaError, ProtocolViolation
 from broker_core.metadata.cache import MetadataCache
-from broker_core.model import TopicPartition
+from broker_core.model import NO_EPOCH, TopicPartition
 from broker_core.protocol.api import ApiKey
 from broker_core.transactions.coordinator import TransactionCoordinator
 from broker_core.transactions.transaction import Producer
@@ -56,6 +56,13 @@ class Verifier:
                 verification.drop(tp, producer.producer_id, guard)
         return {tp: code for tp, code in outcomes.items() if code is not ErrorCode.NONE}
 
+    def _ended_by(self, tp: TopicPartition, producer_id: int) -> int:
+        """The epoch of the coordinator whose marker was the producer's last one there. Of an earlier one nothing is believed: it may count
+        the partition in a transaction that has ended since, and what it confirms would open one that nobody ends."""
+        partition = self._replicas.partitions.get(tp)
+        entry = None if partition is None or partition.log is None else partition.log.producer_state.entries.get(producer_id)
+        return NO_EPOCH if entry is None else entry.coordinator_epoch
+
     def _begun(self, tp: TopicPartition, producer_id: int) -> Guard | None:
         try:
             return self._replicas.verification.begin(self._replicas.partitions.hosted(tp), producer_id)
@@ -67,10 +74,12 @@ class Verifier:
             partition = self._coordinator.topic.partition_for(transactional_id)
             state = self._metadata.partition(TopicPartition(self._coordinator.topic.name, partition))
             leader = None if state is None else self._metadata.broker(state.leader)
-            if leader is None:
+            if state is None or leader is None:
                 raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the transaction's coordinator is not known")
+            if any(self._ended_by(tp, producer.producer_id) > state.leader_epoch for tp in partitions):
+                raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "only a former coordinator of the transaction is known")
             if leader.broker_id == self._replicas.broker_id:
-                return self._coordinator.verify(transactional_id, producer, partitions)
+                return await self._coordinator.verify(transactional_id, producer, partitions)
             endpoint = leader.inter_broker(self._config.static.inter_broker_listener_name)
             channel = self._channels.channel(endpoint.host, endpoint.port, "verify")
             question = _question(transactional_id, producer, partitions)

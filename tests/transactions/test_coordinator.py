@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from broker_core.coordination.layout import state_path
+from broker_core.coordination.znode_data import decode_partition_state, encode_partition_state
 from broker_core.errors import ErrorCode
 from broker_core.model import TRANSACTION_STATE, TopicPartition
 from broker_core.protocol.api import ApiKey
@@ -448,6 +451,74 @@ def test_a_stale_coordinators_marker_is_refused(cluster: BrokerCluster, client: 
     assert marked(0, client.producer.epoch) is ErrorCode.TRANSACTION_COORDINATOR_FENCED
     assert marked(9, client.producer.epoch - 1) is ErrorCode.INVALID_PRODUCER_EPOCH
     assert committed(cluster, A) == ["a", "b"]
+
+
+def elected_unseen(cluster: BrokerCluster, client: Client) -> None:
+    """The store knows another leader of the coordinator's partition; the coordinator does not, as one that is cut off or held for dead."""
+    coordinator = client.coordinator()
+    partition = cluster.brokers[coordinator].services.transactions.topic.partition_for(client.id)
+    tp = TopicPartition(TRANSACTION_STATE, partition)
+    znode = cluster.world.ensemble.tree.get(state_path(tp))
+    state, controller_epoch = decode_partition_state(tp, znode.data, znode.version)
+    other = next(broker for broker in state.isr if broker != coordinator)
+    znode.data = encode_partition_state(replace(state, leader=other, leader_epoch=state.leader_epoch + 1), controller_epoch)
+
+
+def test_a_deposed_coordinator_that_does_not_know_it_gives_no_final_answer(cluster: BrokerCluster, client: Client) -> None:
+    """Its successor may have begun another transaction since: a commit is not confirmed by the end of the last one, a producer not fenced
+    by an epoch that is old, nor denied what it has added there."""
+    client.add(A)
+    client.write(A, "a")
+    client.end(commit=True)
+    client.until("CompleteCommit")
+    coordinator, (producer_id, epoch) = client.coordinator(), client.producer
+    who = {"transactional_id": client.id, "producer_id": producer_id, "producer_epoch": epoch}
+    asked = {"transactions": [who | {"verify_only": True, "topics": [{"name": "t", "partitions": [0]}]}]}
+    old = {f"v3_and_below_{name}": value for name, value in (who | {"producer_epoch": epoch + 1}).items()}
+    added = old | {"v3_and_below_topics": [{"name": "t", "partitions": [0]}]}
+    begun = {"transactional_id": client.id, "transaction_timeout": 60_000, "producer_id": producer_id, "producer_epoch": epoch + 1}
+
+    def answers() -> list[ErrorCode]:
+        verified = cluster.ask(coordinator, ApiKey.ADD_PARTITIONS_TO_TXN, 5, asked).results_by_transaction[0].topic_results[0]
+        return [
+            ErrorCode(cluster.ask(coordinator, ApiKey.END_TXN, 3, who | {"committed": True}).error_code),
+            ErrorCode(verified.results_by_partition[0].partition_error_code),
+            Client.code(cluster.ask(coordinator, ApiKey.ADD_PARTITIONS_TO_TXN, 3, added)),
+            ErrorCode(cluster.ask(coordinator, ApiKey.INIT_PRODUCER_ID, 4, begun).error_code),
+        ]
+
+    assert answers() == [NONE, ErrorCode.TRANSACTION_ABORTABLE, FENCED, FENCED]
+    elected_unseen(cluster, client)
+    assert answers() == [ErrorCode.NOT_COORDINATOR] * 4
+
+
+def test_a_coordinator_before_the_one_that_has_ended_the_last_transaction_confirms_nothing(cluster: BrokerCluster, client: Client) -> None:
+    """It may hold the ended one for open; a late batch would begin one that nobody ends."""
+    client.add(A)
+    marker = {
+        "producer_id": client.producer.producer_id,
+        "producer_epoch": client.producer.epoch,
+        "transaction_result": True,
+        "topics": [{"name": "t", "partition_indexes": [0]}],
+        "coordinator_epoch": 7,
+    }
+    cluster.ask(cluster.leader(*A), ApiKey.WRITE_TXN_MARKERS, 1, {"markers": [marker]})
+    assert client.write(A, "late") is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert client.add(B) is NONE
+    assert client.write(B, "another partition") is NONE
+
+
+def test_a_transaction_that_began_by_a_clock_that_was_ahead_is_aborted_all_the_same(cluster: BrokerCluster) -> None:
+    """The next coordinator's clock would have to come that far."""
+    client = Client(cluster)
+    assert client.init(timeout_ms=2_000) is NONE
+    client.add(A)
+    client.write(A, "late")
+    shards = cluster.brokers[client.coordinator()].services.transactions.runtime.shards
+    (txn,) = [one for shard in shards.values() for one in shard.ongoing.values()]
+    txn.started_ms += 3_600_000
+    client.until("CompleteAbort")
+    assert committed(cluster, A) == []
 
 
 def test_the_topic_of_their_state_is_kafkas(cluster: BrokerCluster, client: Client) -> None:
