@@ -168,3 +168,31 @@ async def test_the_idempotent_producers_sequence_is_as_it_was() -> None:
     assert [send(restarted, sequence) for sequence in (0, 1, 2, 1)] == [True, False, False, True]
     assert restarted.log_end_offset == 3
     await again.stop()
+
+
+@pytest.mark.parametrize("work", ["a new epoch", "a new segment"])
+async def test_what_the_disk_does_to_work_that_nobody_waits_for_is_told_once(work: str) -> None:
+    """As the folder's failure, not as an error of ours besides."""
+    logs, a, _ = await running()
+    append(a)
+    await logs.world.spawn.settle()
+    step = logs.world.disk.step
+
+    def full(operation: str, path: str, torn: object = None) -> bool:
+        if path.endswith((".snapshot", "leader-epoch-checkpoint", "leader-epoch-checkpoint.tmp")) or operation == "fsync":
+            raise OSError(errno.ENOSPC, "No space left on device", path)
+        return bool(step(operation, path, torn))
+
+    logs.world.disk.step = full  # type: ignore[method-assign]
+    before = len(logs.world.spawn.tasks)
+    if work == "a new epoch":
+        a.append_as_leader(batch(1), 5, AppendOrigin.CLIENT, START_MS)
+    else:
+        a.roll(START_MS)
+    await logs.world.spawn.settle()
+    begun = logs.world.spawn.tasks[before:]
+    assert begun
+    assert [task.exception() for task in begun if task.done() and not task.cancelled()] == [None] * len([t for t in begun if t.done()])
+    assert len(logs.told) == 1
+    logs.world.disk.step = step  # type: ignore[method-assign]
+    await logs.stop()

@@ -14,6 +14,7 @@ from typing import Any
 
 from broker_core.client.request import BrokerChannel
 from broker_core.config import BrokerConfig
+from broker_core.coordination.store import ConnectionLoss
 from broker_core.errors import ErrorCode
 from broker_core.model import TopicPartition
 from broker_core.protocol.api import ApiKey
@@ -24,6 +25,7 @@ from broker_core.server.broker import Broker
 from tests.simulation.kernel.world import World
 
 PORT = 9092
+START_AGAIN_MS = 2_000.0
 
 
 class BrokerCluster:
@@ -68,10 +70,24 @@ class BrokerCluster:
             config = BrokerConfig.load({"broker.id": str(broker_id), "listeners": listeners, **self.settings})
             unusable = self.unusable.get(broker_id, {})
             broker = Broker(node, config, flaws=self.flaws, unusable=unusable, on_failure=self.failures.append)
-            await broker.start()
+            try:
+                await broker.start()
+            except ConnectionLoss:
+                self._end_and_start_again(f"b{broker_id}")
+                return
             self.brokers[broker_id] = broker
 
         return main
+
+    def _end_and_start_again(self, name: str) -> None:
+        """A broker that finds no store to start on ends, and whoever watches over it starts it again (`highwater up` does so)."""
+
+        def start() -> None:
+            if self.world.machines[name].life is None:
+                self.world.start(name)
+
+        self.world.at(0, lambda: self.world.kill(name))
+        self.world.at(START_AGAIN_MS, start)
 
     def start(self, broker_id: int) -> None:
         self.brokers.pop(broker_id, None)
