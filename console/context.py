@@ -84,6 +84,8 @@ SECTION = {
     "schedule_run": "schedules",
     "changes": "events",
     "wanted_mend": "wanted",
+    "health_report": "health",
+    "health_compare": "health",
 }
 NOTHING_SAID = "Nothing is known of this cluster yet: the live feed has not written anything."
 NOTHING_KNOWN = Verdict("unknown", NOTHING_SAID, brief="Nothing is known yet")

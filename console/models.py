@@ -400,9 +400,11 @@ class OffsetChange(models.Model):
 
 
 class HealthReport(models.Model):
-    """A health report as the rules gave it, with what changed since the one before."""
+    """A health report as the rules gave it, with what changed since the last one that it can be compared with (`compared`, its id): one
+    of the same `format` and `basis`, which says what the facts came from."""
 
     KEEP = 400
+    """Of each cluster."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     at = models.DateTimeField(default=timezone.now)
@@ -410,6 +412,9 @@ class HealthReport(models.Model):
     sentence = NameField(max_length=1000)
     checks = AnyJSONField(default=list)
     changed = AnyJSONField(default=dict)
+    format = models.SmallIntegerField(default=1)
+    basis = NameField(max_length=100, blank=True, default="")
+    compared = models.BigIntegerField(null=True)
 
     def __str__(self) -> str:
         return f"{self.cluster_id} {self.at:%Y-%m-%d %H:%M} {self.level}"

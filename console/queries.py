@@ -28,7 +28,6 @@ from console.models import (
     Cluster,
     ConsoleSetting,
     Event,
-    HealthReport,
     Job,
     LagSummary,
     OffsetChange,
@@ -519,19 +518,9 @@ def audit(before: int | None, count: int = 50, cluster: str = "") -> list[AuditE
     return list((rows.filter(id__lt=before) if before is not None else rows)[:count])
 
 
-def report_value(report: HealthReport) -> Value:
-    return {
-        "id": report.pk,
-        "at": report.at,
-        "level": report.level,
-        "sentence": report.sentence,
-        "checks": report.checks,
-        "changed": report.changed,
-    }
-
-
-def reports(cluster: Cluster, count: int = 20) -> list[Value]:
-    return [report_value(r) for r in HealthReport.objects.filter(cluster=cluster).order_by("-id")[:count]]
+def last_job(cluster: Cluster, kind: str) -> JobValue | None:
+    found = Job.objects.filter(cluster=cluster, kind=kind).order_by("-id").first()
+    return job_value(found) if found else None
 
 
 def analytics_due(cluster: Cluster) -> datetime | None:

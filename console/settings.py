@@ -138,6 +138,7 @@ LOGGING = {
     "loggers": {
         "kafka": {"level": "CRITICAL"},
         "kazoo": {"level": "WARNING"},
+        "fontTools": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},

@@ -8,6 +8,7 @@ from django.urls.converters import StringConverter
 from console.api import api
 from console.api.metrics import metrics
 from console.api.probes import healthz
+from console.views.analytics import analytics
 from console.views.broker import broker, broker_if_stopped
 from console.views.brokers import broker_action, brokers
 from console.views.changes import changes
@@ -19,6 +20,7 @@ from console.views.find import find
 from console.views.group import group, group_delete, group_export, group_offsets
 from console.views.group_taken import group_forget, group_members
 from console.views.groups import groups
+from console.views.health import health, health_compare, health_file, health_report, health_run
 from console.views.heat_map import heat_map
 from console.views.jobs import job, job_cancel, job_create, job_form, job_pause, jobs
 from console.views.lag import lag
@@ -34,7 +36,6 @@ from console.views.record_copy import topic_records_copy
 from console.views.record_deletion import topic_records_delete
 from console.views.record_export import topic_records_export, topic_records_export_file
 from console.views.records import audit, events
-from console.views.reports import analytics, health, health_run
 from console.views.schedules import (
     schedule,
     schedule_change,
@@ -163,6 +164,9 @@ urlpatterns = [
     path("analytics", analytics, name="analytics"),
     path("health", health, name="health"),
     path("health/run", health_run, name="health_run"),
+    path("health/compare", health_compare, name="health_compare"),
+    path("health/<int:report_id>", health_report, name="health_report"),
+    path("health/<int:report_id>/<slug:kind>", health_file, name="health_file"),
     path("wanted", wanted, name="wanted"),
     path("wanted/mend", wanted_mend, name="wanted_mend"),
     path("events", events, name="events"),

@@ -1,7 +1,8 @@
-"""Makes the tables of docs/settings.md (settings of brokers and topics), docs/protocol.md and docs/metrics.md from the code:
-`python scripts/reference.py`.
+"""Makes the tables of docs/settings.md (settings of brokers and topics), docs/protocol.md, docs/metrics.md and docs/health.md (rules of the
+health report) from the code: `python scripts/reference.py`.
 
-`--check` only says, by its status, whether the pages are as they would be made. What stands in docs/settings.md above the mark is kept.
+`--check` only says, by its status, whether the pages are as they would be made. What stands in docs/settings.md and docs/health.md above
+the mark is kept.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from broker_core.protocol.departures import BY_KEY, NOT_SERVED, OF_ALL_KEYS  # n
 from broker_core.telemetry.metrics import BrokerMetrics  # noqa: E402
 from broker_core.telemetry.prometheus import PREFIX, render  # noqa: E402
 from console.rules.metrics.defined import SECTIONS, Metric, unit_of  # noqa: E402
+from console.rules.report.rules import NOT_JUDGED, RULES  # noqa: E402
 
-SETTINGS, PROTOCOL, METRICS = (ROOT / "docs" / f"{name}.md" for name in ("settings", "protocol", "metrics"))
+SETTINGS, PROTOCOL, METRICS, HEALTH = (ROOT / "docs" / f"{name}.md" for name in ("settings", "protocol", "metrics", "health"))
 OF_BROKERS_GAUGES = ("broker_core/server/broker.py", "broker_core/server/main.py")
 """Where brokers name what they export beside their counters."""
 MARK = "<!-- made by scripts/reference.py: what follows is not written by hand -->"
@@ -84,6 +86,24 @@ def _words(key: Key) -> str:
         return _cell(f"No effect: {why_without_effect(key.name)}{refused}{internal}.")
     differs = OWN if key.name.startswith("highwater.") else OF_BROKERS.get(key.name)
     return _cell(key.doc + (f" *Differs:* {differs}." if differs else ""))
+
+
+def health_page(present: str) -> str:
+    kept = present.partition(MARK)[0].rstrip()
+    return "\n".join([kept, "", MARK, "", *_rules(), ""])
+
+
+def _rules() -> Iterable[str]:
+    yield "## The rules"
+    yield ""
+    yield "| Rule | By name | What it finds | At worst |"
+    yield "|---|---|---|---|"
+    for rule in RULES:
+        yield f"| {rule.number} {rule.title} | `{rule.identity}` | {_cell(rule.looks_at)} | {rule.worst} |"
+    yield ""
+    yield "## What is not looked for"
+    yield ""
+    yield from (f"- {what}: {why}." for what, why in NOT_JUDGED.items())
 
 
 def protocol_page() -> str:
@@ -193,7 +213,12 @@ def _cell(text: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    pages = {SETTINGS: settings_page(SETTINGS.read_text(encoding="utf-8")), PROTOCOL: protocol_page(), METRICS: metrics_page()}
+    pages = {
+        SETTINGS: settings_page(SETTINGS.read_text(encoding="utf-8")),
+        PROTOCOL: protocol_page(),
+        METRICS: metrics_page(),
+        HEALTH: health_page(HEALTH.read_text(encoding="utf-8")),
+    }
     stale = [page for page, text in pages.items() if not page.exists() or page.read_text(encoding="utf-8") != text]
     if "--check" in arguments:
         for page in stale:

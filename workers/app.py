@@ -20,6 +20,7 @@ ADVANCE_EVERY_S = 2.0
 LOOK_EVERY_S = 60.0
 SCHEDULES_EVERY_S = 5.0
 RETURNS_EVERY_S = 10.0
+FIRST_EVERY_S = 30.0
 
 app = queue()
 app.conf.update(
@@ -47,6 +48,11 @@ app.conf.update(
             "task": "workers.tasks.schedules.look_for_returned_brokers",
             "schedule": RETURNS_EVERY_S,
             "options": {"queue": "health", "expires": RETURNS_EVERY_S},
+        },
+        "first health report": {
+            "task": "workers.tasks.health.first",
+            "schedule": FIRST_EVERY_S,
+            "options": {"queue": "health", "expires": FIRST_EVERY_S},
         },
         "drift": {
             "task": "workers.tasks.wanted.look_for_drift",

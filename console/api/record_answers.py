@@ -27,19 +27,39 @@ class AuditRow(Struct):
     error: str
 
 
+class ReportFinding(Struct):
+    key: Annotated[str, Meta(description="its object: with the rule's number what a finding is known by in each report")]
+    level: Level
+    sentence: str
+    evidence: Annotated[str, Meta(description="the figures that it rests on")]
+    advice: str
+    href: Annotated[str, Meta(description="the page or form that mends it, within the cluster's pages")]
+
+
 class Check(Struct):
+    """What one rule found: its worst 20 findings, of `count`."""
+
     id: str
+    number: Annotated[str, Meta(description="the rule's, `HW-001`; empty in reports of before there were numbers")]
     title: str
     level: Level
     sentence: str
-    items: list[str]
+    unknown: Annotated[str, Meta(description="why some or all could not be judged; empty where all was")]
+    count: int
+    items: Annotated[list[str], Meta(description="the findings' sentences")]
+    findings: list[ReportFinding]
 
 
 class Changed(Struct):
-    """Findings that the report before did not have, and those that it had."""
+    """In words what the report before did not have, what got worse or better, what is there no more, and what cannot be told; up to 50
+    of each, of `counts`."""
 
     new: list[str]
+    worse: list[str]
+    better: list[str]
     gone: list[str]
+    uncertain: list[str]
+    counts: dict[str, int]
 
 
 class Report(Struct):
@@ -49,6 +69,32 @@ class Report(Struct):
     sentence: str
     checks: list[Check]
     changed: Changed
+    compared: Annotated[int | None, Meta(description="the report that `changed` compares with; null where there is none that can be")]
+
+
+class ReportDifference(Struct):
+    kind: Literal["new", "worse", "better", "gone", "uncertain"]
+    number: Annotated[str, Meta(description="the rule's")]
+    key: Annotated[str, Meta(description="the finding's object; empty where only counts were compared")]
+    level: Level
+    sentence: str
+
+
+class ReportDifferences(Struct):
+    """Up to 50 of each kind, of `counts`."""
+
+    since: Annotated[int, Meta(description="the report before")]
+    report: int
+    counts: dict[str, int]
+    differences: list[ReportDifference]
+
+
+class ReportMail(Struct):
+    """A report as a mail."""
+
+    subject: str
+    text: str
+    html: Annotated[str, Meta(description="the same with inline styles, which needs nothing from elsewhere")]
 
 
 class WhoAmI(Struct):

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from ninja import Router
+from django.http import HttpResponse
+from ninja import Query, Router
 
 from console import queries
+from console.addressing import base_of
 from console.api.answers import Listed
 from console.api.bearer import Bearer
-from console.api.described import answers
-from console.api.record_answers import AuditRow, Report, WhoAmI
+from console.api.described import File, answers
+from console.api.record_answers import (
+    AuditRow,
+    Changed,
+    Check,
+    Report,
+    ReportDifference,
+    ReportDifferences,
+    ReportFinding,
+    ReportMail,
+    WhoAmI,
+)
 from console.api.shapes import Limit, listed, number_cursor
 from console.models import AuditEntry, HealthReport
+from console.report_files import PDF, answer
+from console.reports import compared, report_of, value_of
 from console.roles import ADMIN
+from console.rules.report.changes import KINDS
+from console.rules.report.mail import mail
 
 router = Router(tags=["records"])
+ONE = "/clusters/{cluster_id}/reports/{int:report_id}"
+Since = Annotated[int, Query(ge=1, lt=2**63, description="The id of the report to compare with")]
 
 
 @router.get("/whoami")
@@ -47,14 +65,55 @@ def reports(request: Any, cluster_id: str, limit: Limit = 20, cursor: str | None
     return listed([_report(row) for row in found], limit, lambda row: str(row.id))
 
 
-@router.get("/clusters/{cluster_id}/reports/{int:report_id}")
+@router.get(ONE)
 @answers(Report)
 def report(request: Any, cluster_id: str, report_id: int) -> Report:
-    found = HealthReport.objects.filter(cluster=queries.cluster_of(cluster_id), pk=report_id).first()
-    if found is None:
-        raise queries.NotFound(f"There is no report {report_id} of {cluster_id}.")
-    return _report(found)
+    return _report(report_of(queries.cluster_of(cluster_id), report_id))
+
+
+@router.get(ONE + "/changes")
+@answers(ReportDifferences)
+def report_changes(request: Any, cluster_id: str, report_id: int, since: Since) -> ReportDifferences:
+    """What differs from an older report, or any other, by rule and object."""
+    cluster = queries.cluster_of(cluster_id)
+    before, after = report_of(cluster, since), report_of(cluster, report_id)
+    found = compared(before, after)
+    rows = [ReportDifference(**one) for kind in found.values() for one in kind["items"]]
+    return ReportDifferences(before.pk, after.pk, _counts(found), rows)
+
+
+@router.get(ONE + "/pdf")
+@answers(File((PDF,)))
+def report_pdf(request: Any, cluster_id: str, report_id: int) -> HttpResponse:
+    """The report on paper, A4."""
+    cluster = queries.cluster_of(cluster_id)
+    row = report_of(cluster, report_id)
+    return answer(row, cluster, "pdf", "")
+
+
+@router.get(ONE + "/mail")
+@answers(ReportMail)
+def report_mail(request: Any, cluster_id: str, report_id: int) -> ReportMail:
+    """The report as a mail would have it; its links lead to the address that was asked."""
+    cluster = queries.cluster_of(cluster_id)
+    row = report_of(cluster, report_id)
+    return ReportMail(*mail(value_of(row), cluster.name, request.build_absolute_uri("/").rstrip("/") + base_of(cluster.pk)))
 
 
 def _report(row: HealthReport) -> Report:
-    return Report(**queries.report_value(row))
+    found = value_of(row)
+    return Report(**found | {"checks": list(map(_check, row.checks)), "changed": _changed(row.changed)})
+
+
+def _check(check: dict[str, Any]) -> Check:
+    findings = [ReportFinding(*(one[name] for name in ReportFinding.__struct_fields__)) for one in check["findings"]]
+    rest = {name: check[name] for name in ("id", "number", "title", "level", "sentence", "unknown", "count")}
+    return Check(**rest, items=[one.sentence for one in findings], findings=findings)
+
+
+def _changed(found: dict[str, Any]) -> Changed:
+    return Changed(**{kind: [one["sentence"] for one in found[kind]["items"]] for kind in KINDS}, counts=_counts(found))
+
+
+def _counts(found: dict[str, Any]) -> dict[str, int]:
+    return {kind: found[kind]["count"] for kind in KINDS}

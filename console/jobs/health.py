@@ -1,4 +1,4 @@
-"""A health report: the live snapshot, judged by the rules (`console/rules/report.py`)."""
+"""A health report: the live snapshot, judged by the rules (`console/rules/report/`)."""
 
 from __future__ import annotations
 

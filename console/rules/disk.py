@@ -9,14 +9,13 @@ A disk that becomes full takes the folder offline: an alarm that comes before th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from msgspec.structs import asdict
 
 from broker_core.contract import feed
-from broker_core.contract.live import Broker, FolderState, LogDir
+from broker_core.contract.live import FolderState, LogDir
 from broker_core.contract.sentences import Level, Piece
 from console.rules.pieces import link, said, text_of
 from console.rules.words import counted, duration, size
@@ -79,14 +78,3 @@ def _offline(broker: int, since_ms: int, why: str | None, replicas: int | None) 
 
 def _serve(count: int) -> str:
     return "serves" if count == 1 else "serve"
-
-
-def report_items(brokers: Iterable[Broker]) -> list[tuple[Level, str]]:
-    """(level, sentence) per finding for the health report: without figures that would make a new one of the same in each report."""
-    words = {
-        OFFLINE: "The data folder of broker {} is offline after an I/O error: it wants a restart once the disk is sound.",
-        FILLING: "The disk of broker {} fills up within a day at the present rate.",
-        LOW: "The disk of broker {} is nearly full.",
-    }
-    folders = [(broker.broker_id, broker.log_dir) for broker in brokers]
-    return [(folder.level, words[folder.state].format(broker)) for broker, folder in folders if folder and folder.level != "ok"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from console.rules.words import whole
-
 SKEW_NOTICE = 0.34
 
 
@@ -28,13 +26,6 @@ def leader_skew(led: Collection[int], brokers: int) -> float | None:
     return round(100 * sum(max(count - most, 0) for count in led) / total, 1)
 
 
-def leader_findings(leaders: Mapping[int, int], preferred: Mapping[int, int]) -> list[str]:
-    """Sentences on brokers that lead fewer partitions than they are preferred for; `leaders` has online brokers only."""
-    said = []
-    for broker in sorted(leaders):
-        wanted, led = preferred.get(broker, 0), leaders[broker]
-        if wanted and led == 0:
-            said.append(f"Broker {broker} leads nothing, though it is the preferred leader of {whole(wanted)}: run a preferred election.")
-        elif wanted and led < wanted * (1 - SKEW_NOTICE):
-            said.append(f"Broker {broker} leads {whole(led)} of the {whole(wanted)} partitions it is preferred for.")
-    return said
+def short_of_leaders(leaders: Mapping[int, int], preferred: Mapping[int, int]) -> list[int]:
+    """The brokers that lead far fewer partitions than they are preferred for, or none; `leaders` has online brokers only."""
+    return [broker for broker, led in sorted(leaders.items()) if led < preferred.get(broker, 0) * (1 - SKEW_NOTICE)]

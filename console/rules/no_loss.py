@@ -8,24 +8,25 @@ And for producers, as far as brokers tell: 4. none was seen with acks other than
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from broker_core.contract.partitions import Topic
+from collections.abc import Mapping
 
 
-def topic_findings(topic: str, replication_factor: int | None, min_insync_replicas: int | None, unclean: bool | None) -> list[str]:
-    """What keeps this topic from "no loss", as sentences; unknown settings are not judged."""
-    found = []
+def topic_findings(topic: str, replication_factor: int | None, min_insync_replicas: int | None, unclean: bool | None) -> dict[str, str]:
+    """By setting what keeps this topic from "no loss", as sentences; unknown settings are not judged."""
+    found = {}
     if replication_factor is not None and replication_factor < 3:
-        found.append(f"{topic}: {replication_factor} {'copy' if replication_factor == 1 else 'copies'} of each record, 3 wanted.")
+        copies = "copy" if replication_factor == 1 else "copies"
+        found["replicas"] = f"{topic}: {replication_factor} {copies} of each record, 3 wanted."
     if min_insync_replicas is not None and min_insync_replicas < 2:
-        found.append(f"{topic}: min.insync.replicas is {min_insync_replicas}; with 2 an acknowledged record is on two brokers.")
+        found["min.insync.replicas"] = (
+            f"{topic}: min.insync.replicas is {min_insync_replicas}; with 2 an acknowledged record is on two brokers."
+        )
     if _never_writable(replication_factor, min_insync_replicas):
-        found.append(
+        found["writable"] = (
             f"{topic}: min.insync.replicas {min_insync_replicas} of {replication_factor} replicas: one broker down stops all writes."
         )
     if unclean:
-        found.append(f"{topic}: unclean.leader.election.enable is true: a replica that lacks records may lead.")
+        found["unclean.leader.election.enable"] = f"{topic}: unclean.leader.election.enable is true: a replica that lacks records may lead."
     return found
 
 
@@ -35,21 +36,13 @@ def _never_writable(replication_factor: int | None, min_insync_replicas: int | N
     return replication_factor > 1 and min_insync_replicas >= replication_factor
 
 
-def producer_findings(produce_by_acks: Mapping[str, int]) -> list[str]:
-    """`{"0": n, "1": n, "-1": n}` requests seen by the brokers since they started; empty where they do not tell.
+def weak_acks(produce_by_acks: Mapping[str, int]) -> dict[str, str]:
+    """By acks, of `{"0": n, "1": n, "-1": n}` requests seen by the brokers since they started.
 
     No count is said: it would make a new finding of the same one in each report.
     """
     weak = sorted(acks for acks, count in produce_by_acks.items() if acks in ("0", "1") and count)
-    return [
-        f"Producers have written with acks={each} since the brokers started: such a record can be lost with one broker." for each in weak
-    ]
-
-
-def findings(topics: Sequence[Topic], produce_by_acks: Mapping[str, int]) -> list[str]:
-    """All of a cluster."""
-    said: list[str] = []
-    for topic in topics:
-        if not topic.internal:
-            said += topic_findings(topic.topic, topic.replication_factor, topic.min_insync_replicas, topic.unclean)
-    return said + producer_findings(produce_by_acks)
+    return {
+        each: f"Producers have written with acks={each} since the brokers started: such a record can be lost with one broker."
+        for each in weak
+    }

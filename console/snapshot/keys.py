@@ -88,7 +88,8 @@ def named(cluster_id: str, name: str) -> str:
     """Redis keys that are not hashes of values.
 
     `seq`, `changes`, `lease`, `events`, `series`, `clients` (of our own that are silent); `beat`, when the owner last wrote, `oldest`, when
-    the oldest part of what it wrote was last known true, and `due`, after when the first part of it is stale; `group_lag` of all; the
+    the oldest part of what it wrote was last known true, and `due`, after when the first part of it is stale; `fresh_since` (`steady`);
+    `group_lag` of all; the
     channel `ask`, of what is to be asked for at once; indexes of names:
     `topic_names`, `group_names`, by each column of their lists `topics_by:lag`, `groups_by:lag` (see `sorting`), and by how bad it is
     `trouble` (partitions as `orders/3`) and `trouble_topics`; of what a broker has `hosted:1`, `led:1` and the hash `placed` (see

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import redis
@@ -25,6 +26,7 @@ from console.snapshot.placed import Place, hosted, place_of
 from console.snapshot.sorting import NAME, UNKNOWN, Kind, index_of
 
 T = TypeVar("T")
+KEYS_AT_ONCE = 500
 
 
 class SnapshotUnavailable(Exception):
@@ -206,6 +208,31 @@ class Snapshot:
             return decode_all(pipe.execute(), Lag)
         except redis.RedisError as error:
             raise SnapshotUnavailable(f"Redis does not answer: {error}") from error
+
+    def lags_of(self, groups: Sequence[str], rows_max: int) -> tuple[list[Lag], int]:
+        """All rows of the first of these groups, as many as have `rows_max` together, and how many groups were left out for it."""
+        counts = self._in_one("hlen", [self._name(f"lag:{name}") for name in groups])
+        within = sum(total <= rows_max for total in accumulate(counts))
+        found = self._in_one("hvals", [self._name(f"lag:{name}") for name in groups[:within]])
+        return [row for texts in found for row in decode_all(texts, Lag)], len(groups) - within
+
+    def in_partitions(self, topics: Sequence[str], kind: type[T]) -> list[T]:
+        """Of all partitions of these topics what `kind` has of them."""
+        found = self._in_one("hvals", [self._name(f"partitions:{name}") for name in topics])
+        return [value for texts in found for value in decode_all(texts, kind)]
+
+    def _in_one(self, command: str, names: Sequence[str]) -> list[Any]:
+        """The same asked of several keys, `KEYS_AT_ONCE` a round trip."""
+        answers: list[Any] = []
+        for first in range(0, len(names), KEYS_AT_ONCE):
+            pipe = self._redis.pipeline(transaction=False)
+            for name in names[first : first + KEYS_AT_ONCE]:
+                getattr(pipe, command)(name)
+            try:
+                answers += pipe.execute()
+            except redis.RedisError as error:
+                raise SnapshotUnavailable(f"Redis does not answer: {error}") from error
+        return answers
 
     def partitions(self, topic: str, first: int, last: int) -> list[Partition]:
         """Partitions `first` to `last`, both included."""

@@ -1,4 +1,4 @@
-"""docs/settings.md and docs/protocol.md are as the code says: `make reference` makes them."""
+"""docs/settings.md, docs/protocol.md and docs/health.md are as the code says: `make reference` makes them."""
 
 from __future__ import annotations
 

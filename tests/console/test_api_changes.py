@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from console.actions.audit import audited
-from console.models import AuditEntry, HealthReport, KeptAnswer
+from console.models import AuditEntry, KeptAnswer
 from console.roles import VIEWER, Actor
 from tests.console.test_api import BASE, assert_problem
 from tests.support.openapi import check_answer
@@ -170,16 +170,3 @@ def test_the_audit_is_told_to_admins(ask: Asked, tokens: dict[str, dict[str, str
     ]
     assert [row["action"] for row in json.loads(ask("GET", f"/api/v1/audit?cursor={page['next']}").content)["items"]] == ["do 0"]
     assert_problem(Asked(tokens["operator"])("GET", "/api/v1/audit"), 403)
-
-
-def test_reports_are_listed_and_told_one_by_one(ask: Asked, local: Any) -> None:
-    check = {"id": "lag", "title": "Group lag", "level": "warn", "sentence": "1 found.", "items": ["Group a is behind."]}
-    rows = [
-        HealthReport.objects.create(cluster=local, level="warn", sentence=f"{n}", checks=[check], changed={"new": ["a"], "gone": []})
-        for n in range(3)
-    ]
-    page = json.loads(ask("GET", f"{BASE}/reports?limit=2").content)
-    assert [row["sentence"] for row in page["items"]] == ["2", "1"]
-    found = json.loads(ask("GET", f"{BASE}/reports/{rows[0].pk}").content)
-    assert (found["checks"], found["changed"]) == ([check], {"new": ["a"], "gone": []})
-    assert_problem(ask("GET", f"{BASE}/reports/999"), 404)

@@ -15,14 +15,12 @@ from django.test import Client
 from django.urls import resolve, reverse
 
 from broker_core.contract.feed import Member
-from console.models import AuditEntry, HealthReport, Job
+from console.models import AuditEntry, Job
 from console.rules.pieces import link
-from console.rules.report import Facts, report
 from console.snapshot import keys
 from tests.support.console_fixtures import publish
 from tests.support.console_world import BROKERS
 from tests.support.feed_rows import batch, group_claim, requests
-from tests.support.live_rows import partition
 from tests.support.logs import looked_at
 
 pytestmark = pytest.mark.spec("O1")
@@ -431,14 +429,6 @@ def test_troubled_partitions_are_listed_alone_and_followed_live(people: dict[str
     torn.drop_topic("wide", 2000)
     publish_changes(redis, torn, 2000)
     assert "wide" not in [row.topic for row in people["viewer"].get("/topics?troubled=1").context["rows"]]
-
-
-def test_a_health_report_says_how_many_it_found_and_how_many_it_lists(people: dict[str, Client], local: Any) -> None:
-    made = report(Facts(trouble=[partition("wide", n, "offline") for n in range(1_500)]))
-    HealthReport.objects.create(cluster=local, level=made["level"], sentence=made["sentence"], checks=made["checks"])
-    page = people["viewer"].get("/health").content.decode()
-    assert "<summary>1\u202f500 found; the first 200 are listed.</summary>" in page
-    assert [n for n in (0, 199, 200) if f"<li>wide-{n} has no leader: it takes no reads and no writes.</li>" in page] == [0, 199]
 
 
 def test_whoever_may_not_see_tokens_is_not_told_that_there_are_none(people: dict[str, Client], tokens: Any) -> None:

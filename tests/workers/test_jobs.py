@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import Any
 
@@ -407,87 +406,6 @@ def test_a_step_is_taken_whether_or_not_it_can_be_counted(local: Cluster, kafka:
 
 
 # --- health
-
-
-@pytest.mark.spec("O2", "O3")
-def test_a_health_report_and_its_change(local: Cluster, shown: Any, redis: Any) -> None:
-    """What changed since the last one."""
-    assert finish(make(local, "health_report")).state == "succeeded"
-    first = HealthReport.objects.get()
-    assert [c["id"] for c in first.checks] == [
-        "offline",
-        "under_min_isr",
-        "under_replicated",
-        "unknown",
-        "leader_imbalance",
-        "lag",
-        "no_loss",
-        "data_folders",
-        "clients",
-    ]
-    import time
-
-    from tests.support.console_fixtures import publish
-    from tests.support.console_world import BROKERS
-
-    now = time.time_ns() // 1_000_000
-    shown.set_brokers({b: BROKERS[b] for b in (2, 3)}, now)
-    shown.take(now)
-    publish(redis, shown, now)
-    finish(make(local, "health_report"))
-    second = HealthReport.objects.latest("id")
-    assert second.level == "bad"
-    assert any("orders-0 has no leader" in item for item in second.changed["new"])
-
-
-def test_a_topic_that_is_being_deleted_is_not_reported(local: Cluster, shown: Any, redis: Any) -> None:
-    """Neither its partitions without a leader, nor its settings."""
-    import time
-
-    from tests.support.console_fixtures import publish
-
-    now = time.time_ns() // 1_000_000
-    shown.set_deleting({"orders"}, now)
-    for partition in range(3):
-        shown.set_partition("orders", partition, -1, 6, [])
-    shown.set_topic("orders", replace(shown.topics["orders"], unclean=True), now)
-    shown.take(now)
-    publish(redis, shown, now)
-    finish(make(local, "health_report"))
-    assert {c["id"]: c["items"] for c in HealthReport.objects.get().checks if "orders" in str(c["items"])} == {}
-
-
-def test_a_silent_client_of_ours_is_a_line_of_the_report(local: Cluster, shown: Any, redis: Any) -> None:
-    silent = [{"name": "samples", "doing": "that writes the samples", "sentence": "…"}]
-    redis.set("hw:{local}:clients", json.dumps(silent))
-    finish(make(local, "health_report"))
-    redis.delete("hw:{local}:clients")
-    finish(make(local, "health_report"))
-    found = [check for made in HealthReport.objects.order_by("id") for check in made.checks if check["id"] == "clients"]
-    assert [check["items"] for check in found] == [["The client that writes the samples gets nothing done."], []]
-    assert [check["level"] for check in found] == ["warn", "ok"]
-
-
-def test_a_health_report_counts_all_that_is_in_trouble(local: Cluster, shown: Any, redis: Any) -> None:
-    import time
-
-    from tests.support.console_fixtures import publish
-    from tests.support.console_world import add_topic
-    from tests.support.feed_rows import batch, claim
-
-    now = time.time_ns() // 1_000_000
-    add_topic(shown, "wide", 3_000, now)
-    for partition in range(3_000):
-        shown.set_partition("wide", partition, 1, 6, [1])
-    rows = [
-        claim("wide", p, 1, [p % 3 + 1, (p + 1) % 3 + 1, (p + 2) % 3 + 1], leader=1, isr=[1], end=0, leader_epoch=6) for p in range(3_000)
-    ]
-    shown.apply_batch(batch(1, rows, now), now)
-    shown.take(now)
-    publish(redis, shown, now)
-    finish(make(local, "health_report"))
-    sentences = {c["id"]: c["sentence"] for c in HealthReport.objects.get().checks}
-    assert sentences["under_min_isr"] == "3\u202f000 found; the first 200 are listed."
 
 
 def test_no_report_on_old_figures(local: Cluster, redis: Any) -> None:

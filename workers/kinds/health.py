@@ -1,16 +1,18 @@
-"""A health report: facts from the live snapshot, judged by the rules, kept with what changed since the last one."""
+"""A health report: facts (`health_facts.py`), judged by the rules, kept with what changed since the last one that it compares with."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from console.clock import now_ms
-from console.models import HealthReport, Job, trim
-from console.rules.report import Facts, changes, report
+from console.models import Cluster, HealthReport, Job, trim
+from console.rules.report import FORMAT, changes, report
 from console.rules.words import duration
 from console.snapshot.read import Snapshot
+from workers.kinds.health_facts import facts
 from workers.kinds.step import Step
 
 FRESH_MS = 15_000
-TROUBLE_LIMIT = 100_000
 GIVE_UP_TRIES = 10
 
 
@@ -20,15 +22,30 @@ def advance(job: Job) -> Step:
     age_ms = None if beat is None else now_ms() - beat
     if age_ms is None or age_ms > FRESH_MS:
         return _wait(job, age_ms)
-    made = report(facts(snapshot))
-    last = HealthReport.objects.filter(cluster_id=job.cluster_id).order_by("-id").first()
-    changed = changes({"checks": last.checks} if last else None, made)
-    row = HealthReport.objects.create(
-        cluster_id=job.cluster_id, level=made["level"], sentence=made["sentence"], checks=made["checks"], changed=changed
-    )
-    trim(HealthReport.objects.all(), HealthReport.KEEP)
-    result = {"report": row.pk, "level": made["level"], "new": len(changed["new"]), "gone": len(changed["gone"])}
+    made = report(facts(job.cluster, now_ms()))
+    row = _keep(job.cluster, snapshot, made)
+    counts = {kind: found["count"] for kind, found in row.changed.items()}
+    result = {"report": row.pk, "level": made["level"], **counts}
     return Step("end", {}, 1, 1, "reports", made["sentence"], made["sentence"], Job.SUCCEEDED, result)
+
+
+def _keep(cluster: Cluster, snapshot: Snapshot, made: dict[str, Any]) -> HealthReport:
+    live = snapshot.cluster()
+    basis = f"{live.source if live else 'feed'} {cluster.kafka_id}"
+    kept = HealthReport.objects.filter(cluster=cluster)
+    last = kept.filter(format=FORMAT, basis=basis).order_by("-id").first()
+    row = HealthReport.objects.create(
+        cluster=cluster,
+        level=made["level"],
+        sentence=made["sentence"],
+        checks=made["checks"],
+        changed=changes({"checks": last.checks} if last else None, made),
+        format=FORMAT,
+        basis=basis,
+        compared=last.pk if last else None,
+    )
+    trim(kept, HealthReport.KEEP)
+    return row
 
 
 def _wait(job: Job, age_ms: int | None) -> Step:
@@ -38,16 +55,6 @@ def _wait(job: Job, age_ms: int | None) -> Step:
     if tries > GIVE_UP_TRIES:
         return Step("end", {}, 0, 1, "reports", f"No report: {why}. Is manage.py live running?", "gave up", Job.FAILED)
     return Step("start", {"tries": tries}, 0, 1, "reports", f"Waiting: {why}.")
-
-
-def facts(snapshot: Snapshot) -> Facts:
-    return Facts(
-        trouble=snapshot.trouble(TROUBLE_LIMIT)[0],
-        brokers=[b for b in snapshot.brokers() if b.state == "online"],
-        topics=[topic for topic in snapshot.topics(snapshot.topic_names()) if topic.deleting is None],
-        groups=snapshot.groups(snapshot.group_names()),
-        clients=snapshot.silent_clients(),
-    )
 
 
 def cancel(job: Job) -> Step:

@@ -87,14 +87,19 @@ def test_the_verdict_says_it_after_what_it_does_to_partitions() -> None:
 
 
 def _online(broker: int, said: LogDir) -> live.Broker:
-    return some(live.Broker, broker_id=broker, log_dir=disk.judged(broker, said, 25))
+    return some(live.Broker, broker_id=broker, state="online", log_dir=disk.judged(broker, said, 25))
 
 
-def test_the_report_has_a_check_whose_items_stay_the_same() -> None:
+def test_the_report_has_a_check_whose_sentences_stay_the_same() -> None:
     online = [_online(n, each) for n, each in enumerate((folder(), OFFLINE, folder(full_in_s=60)), 1)]
     made = report(Facts(brokers=online))
     check = next(each for each in made["checks"] if each["id"] == "data_folders")
-    assert (check["level"], len(check["items"])) == ("bad", 2)
+    assert (check["level"], check["count"], check["unknown"]) == ("bad", 2, "")
     later = report(Facts(brokers=[*online[:2], _online(3, folder(full_in_s=50))]))
-    assert changes(made, later) == {"new": [], "gone": []}
-    assert next(each for each in report(Facts())["checks"] if each["id"] == "data_folders")["level"] == "ok"
+    assert {kind["count"] for kind in changes(made, later).values()} == {0}
+
+
+def test_unknown_room_is_unknown() -> None:
+    for online in ([], [_online(1, folder(free_bytes=None))]):
+        check = next(each for each in report(Facts(brokers=online))["checks"] if each["id"] == "data_folders")
+        assert check["level"] == "unknown"

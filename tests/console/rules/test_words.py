@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from console.rules import imbalance, lag, moves, report
+from broker_core.contract.live import Broker
+from console.rules import lag, moves, report
 from console.rules.verdict import verdict
 from console.rules.words import counted, duration, size, whole
-from tests.support.live_rows import partition
+from tests.support.live_rows import partition, some
 
 
 @pytest.mark.parametrize(("number", "said"), [(0, "0"), (999, "999"), (18_204_331, "18 204 331"), (-1_500, "−1 500"), (2_999.6, "3 000")])
@@ -52,8 +53,7 @@ def test_sentences_about_thousands_have_them() -> None:
         verdict({"brokers_online": 3, "partitions": 10_000, "not_preferred": 4_000}, [], [], None).text,
         lag.group_words(10_000, None, "stalled", None),
         moves.plan_sentence([_row()] * 1_000),
-        *imbalance.leader_findings({1: 1_000}, {1: 3_000}),
-        report.report(report.Facts(trouble=[partition("t", n, "under_replicated") for n in range(1_000)]))["checks"][2]["sentence"],
+        *_reported(),
     ]
     text = " ".join(said).replace("\u202f", " ")
     for words in (
@@ -66,9 +66,16 @@ def test_sentences_about_thousands_have_them() -> None:
         "10 000 records behind",
         "1 000 partitions of 1 000 would change",
         "leads 1 000 of the 3 000",
-        "1 000 found; the first 200 are listed.",
+        "1 000 found; the worst 20 are listed",
     ):
         assert words in text
+
+
+def _reported() -> list[str]:
+    trouble = [partition("t", n, "under_replicated") for n in range(1_000)]
+    online = [some(Broker, broker_id=1, state="online", leaders=1_000, preferred=3_000)]
+    checks = {check["id"]: check for check in report.report(report.Facts(trouble=trouble, brokers=online))["checks"]}
+    return [checks["under_replicated"]["sentence"], checks["leader_imbalance"]["findings"][0]["evidence"]]
 
 
 def _row() -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Health and analytics."""
+"""Analytics."""
 
 from __future__ import annotations
 
@@ -7,50 +7,20 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
-from django.urls import reverse
 from django.utils import timezone
 
 from broker_core.contract.jobs import Job as JobValue
 from console import queries
-from console.actions.jobs import create_job
 from console.context import live_needs
 from console.figures import figure
 from console.gateway import spark
-from console.models import Job, job_value
-from console.roles import OPERATOR, actor_of
+from console.models import Job
+from console.queries import last_job
 from console.rules.spark import sentence, share
-from console.views.support import KNOWN, done, explain, number, page, show
+from console.views.support import number, page, show
 
 RANGES = ((1, "1 h"), (6, "6 h"), (24, "24 h"), (168, "7 days"))
 """Hours that analytics can show."""
-
-
-def _last_job(request: Any, kind: str) -> JobValue | None:
-    found = Job.objects.filter(cluster=request.cluster, kind=kind).order_by("-id").first()
-    return job_value(found) if found else None
-
-
-def _health_context(request: Any) -> dict[str, Any]:
-    live_needs(request, jobs="1")
-    last = _last_job(request, "health_report")  # before what it makes: the page hangs on its state
-    found = queries.reports(request.cluster)
-    running = last if last and last.state in Job.ACTIVE else None
-    return {"report": found[0] if found else None, "reports": found[1:], "job_running": running}
-
-
-@page()
-def health(request: Any) -> HttpResponse:
-    return show(request, "health", _health_context(request))
-
-
-@page("POST", role=OPERATOR, doing="start health_report")
-def health_run(request: Any) -> HttpResponse:
-    try:
-        create_job(actor_of(request), request.cluster, "health_report", {})
-    except KNOWN as error:
-        status, shown = explain(error)
-        return show(request, "health", {**_health_context(request), "form_error": shown}, status)
-    return done(request, reverse("health"), "The report is being made.")
 
 
 @page(query=("hours",))
@@ -59,7 +29,7 @@ def analytics(request: Any) -> HttpResponse:
     hours = number(request, "hours", 6, least=1, most=24 * 7) or 6
     until = timezone.now()
     since = until - timedelta(hours=hours)
-    last = _last_job(request, "analytics")
+    last = last_job(request.cluster, "analytics")
     throughput, lag = queries.throughput_series(request.cluster, since), queries.lag_series(request.cluster, since)
     return show(
         request,
