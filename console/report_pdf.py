@@ -21,6 +21,8 @@ FONT = Path(__file__).resolve().parent / "fonts" / "DejaVuSans.ttf"
 NAME = "DejaVu"
 PAGE_MM, EDGE_MM = 210, 16
 INDENT_MM = 6
+FINDING_MM = 28
+"""What a finding mostly takes: one is not parted from its head."""
 BODY_PT, SMALL_PT, HEAD_PT, TITLE_PT = 10, 9, 13, 17
 MUTED = "#52605b"
 PLAIN = "#16201d"
@@ -60,6 +62,8 @@ def _changes(page: _Page, report: Report) -> None:
 
 def _finding(page: _Page, one: Said) -> None:
     page.ln(1.5)
+    if page.will_page_break(FINDING_MM):
+        page.add_page()
     page.say(f"{SIGNS[one.level]} {one.number} {one.word}", SMALL_PT, INK[one.level])
     page.say(one.sentence, indent_mm=INDENT_MM)
     for words in (one.evidence, one.advice):

@@ -33,7 +33,10 @@ from console.rules.report.mail import mail
 
 router = Router(tags=["records"])
 ONE = "/clusters/{cluster_id}/reports/{int:report_id}"
-Since = Annotated[int, Query(ge=1, lt=2**63, description="The id of the report to compare with")]
+Since = Annotated[
+    int | None,
+    Query(ge=1, lt=2**63, description="Another report's id; default: the one that it was compared with at first"),
+]
 
 
 @router.get("/whoami")
@@ -73,10 +76,14 @@ def report(request: Any, cluster_id: str, report_id: int) -> Report:
 
 @router.get(ONE + "/changes")
 @answers(ReportDifferences)
-def report_changes(request: Any, cluster_id: str, report_id: int, since: Since) -> ReportDifferences:
+def report_changes(request: Any, cluster_id: str, report_id: int, since: Since = None) -> ReportDifferences:
     """What differs from an older report, or any other, by rule and object."""
     cluster = queries.cluster_of(cluster_id)
-    before, after = report_of(cluster, since), report_of(cluster, report_id)
+    after = report_of(cluster, report_id)
+    wanted = after.compared if since is None else since
+    if wanted is None:
+        raise queries.BadQuery("since", f"Report {after.pk} was compared with none when it was made: say which.")
+    before = report_of(cluster, wanted)
     found = compared(before, after)
     rows = [ReportDifference(**one) for kind in found.values() for one in kind["items"]]
     return ReportDifferences(before.pk, after.pk, _counts(found), rows)

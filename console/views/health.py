@@ -94,7 +94,7 @@ def health_compare(request: Any) -> HttpResponse:
     context: dict[str, Any] = {"choices": choices, "since": before, "chosen": after, "changes": None, "error": ""}
     if len(ids) > 1 and before and after:
         old, new = reports.report_of(request.cluster, before), reports.report_of(request.cluster, after)
-        context |= {"old": old, "new": new}
+        context |= {"before": old, "after": new}
         try:
             context["changes"] = _changes(reports.compared(old, new))
         except BadQuery as error:

@@ -93,6 +93,7 @@ def test_any_two_are_compared(people: dict[str, Client], local: Any, two: Any) -
     assert re.findall(r'data-kind="(\w+)">', page) == ["gone", "gone"], "the last two where none are named"
     same = people["viewer"].get(f"/health/compare?since={before.pk}&report={again.pk}").content.decode()
     assert "Nothing." in same
+    assert " data-old>" not in same, "the page is not told as old for showing an old report"
     old = keep(local, CALM, format=1)
     assert "not made in the same way" in people["viewer"].get(f"/health/compare?since={old.pk}&report={after.pk}").content.decode()
     assert people["viewer"].get("/health/compare?since=999&report=1").status_code == 404
@@ -242,6 +243,9 @@ def test_changes_between_any_two(tokens: dict[str, dict[str, str]], local: Any, 
         ("gone", "HW-001", "orders-3"),
         ("gone", "HW-012", STRANGE),
     ]
+    default = json.loads(ask(tokens["viewer"], f"{BASE}/{after.pk}/changes").content)
+    assert (default["since"], default["counts"]["new"]) == (before.pk, 2)
+    assert_problem(ask(tokens["viewer"], f"{BASE}/{before.pk}/changes"), 400)
     old = keep(local, CALM, format=1)
     assert_problem(ask(tokens["viewer"], f"{BASE}/{after.pk}/changes?since={old.pk}"), 400)
     assert_problem(ask(tokens["viewer"], f"{BASE}/{after.pk}/changes?since=999"), 404)

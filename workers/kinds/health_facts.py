@@ -15,7 +15,7 @@ from console.snapshot.read import Snapshot
 TROUBLE_LIMIT = 100_000
 PARTITIONS_LIMIT = 20_000
 """Whose sizes and beginnings are looked at: of the topics that lagging groups read, then of the largest."""
-LAGS_LIMIT = 20_000
+LAGS_LIMIT = 40_000
 SHRINKS_LIMIT = 2_000
 DAY_MS = 24 * 3_600_000
 

@@ -56,9 +56,14 @@ def _said(count: int, found: Outcome) -> str:
 def sentence(checks: Sequence[dict[str, Any]]) -> str:
     """What is found, the worst first, then what is not known."""
     found = sorted((check for check in checks if check["count"]), key=lambda check: -ORDER.index(check["level"]))
-    parts = ["Look at: " + ", ".join(f"{check['title'].lower()} ({whole(check['count'])})" for check in found) + "." if found else ""]
+    parts = ["Look at: " + ", ".join(f"{_within(check['title'])} ({whole(check['count'])})" for check in found) + "." if found else ""]
     if unknown := sum(bool(check["unknown"]) for check in checks):
         parts.append(
             f"{counted(unknown, 'rule')} of {whole(len(checks))} could not be judged{'' if found else '; the others found nothing'}."
         )
     return " ".join(part for part in parts if part) or f"All {whole(len(checks))} rules found nothing."
+
+
+def _within(title: str) -> str:
+    """As it stands within a sentence."""
+    return title if title[:2].isupper() else title[0].lower() + title[1:]
