@@ -32,7 +32,7 @@ REPORTS = (
     Column("IN WORDS", lambda r: r["sentence"]),
 )
 CHECKS = (
-    Column("CHECK", lambda c: c["title"]),
+    Column("CHECK", lambda c: f"{c['number']} {c['title']}".strip()),
     Column("LEVEL", lambda c: c["level"]),
     Column("RESULT", lambda c: c["sentence"]),
 )

@@ -42,7 +42,7 @@ def test_two_days_differ_by_what_was_made_to_differ() -> None:
         moves=4,
         trouble=[under("orders", 0, 1, 2, 3), under("orders", 1, 1, 2), under("clicks", 0, 1, 2, 3), under("clicks", 1, 1, 2, 3)],
     )
-    calmer = [Shrinks(2, "orders", 0, 4, 5), Shrinks(2, "orders", 1, 8, 5), Shrinks(3, "clicks", 0, 5, 5)]
+    calmer = [Shrinks(2, "orders", 0, 5, 5), Shrinks(2, "orders", 1, 8, 5), Shrinks(3, "clicks", 0, 5, 5)]
     tuesday = day(
         2,
         calmer,
