@@ -32,7 +32,7 @@ app.conf.update(
     worker_max_tasks_per_child=500,
     timezone="UTC",
     enable_utc=True,
-    imports=("workers.tasks.jobs", "workers.tasks.schedules", "workers.tasks.analytics", "workers.tasks.wanted"),
+    imports=("workers.tasks.jobs", "workers.tasks.schedules", "workers.tasks.health", "workers.tasks.analytics", "workers.tasks.wanted"),
     beat_schedule={
         "advance unfinished jobs": {
             "task": "workers.tasks.jobs.advance_unfinished",

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from msgspec.structs import replace
 from redis import Redis
 
 from console.actions.jobs import cancel_job, create_job, pause_job

@@ -29,7 +29,7 @@ def _changed(kind: str, items: list[str]) -> dict[str, Any]:
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("console", "0012_job_paused"),
+        ("console", "0013_schedules"),
     ]
 
     operations = [
