@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-GAP_MS = 180_000
-"""Windows further apart than this are not joined by a line."""
+GAP_WINDOWS = 3
+"""Windows further apart than so many are not joined by a line."""
 MARGIN_MS = 60_000
 """Shown before the first point, where there is nothing as old as what was asked for."""
 
 Series = Mapping[str, Mapping[str, Sequence[Any]]]
 
 
-def figure(series: Series, field: str, unit: str, since: datetime, until: datetime) -> dict[str, Any]:
+def figure(series: Series, field: str, unit: str, since: datetime, until: datetime, *, window_ms: int = 60_000) -> dict[str, Any]:
     """`{"data", "layout"}` of a line for each name in `series` (`{name: {"t": [ms], field: [number or None]}}`)."""
     from plotly import graph_objects as go
 
     first = min((row["t"][0] for row in series.values() if row["t"]), default=0)
     begin = max(since, datetime.fromtimestamp((first - MARGIN_MS) / 1000, UTC))
-    lines = [_line(go, name, row["t"], row[field], unit) for name, row in sorted(series.items())]
+    lines = [_line(go, name, with_gaps(row["t"], row[field], GAP_WINDOWS * window_ms), unit) for name, row in sorted(series.items())]
     made = go.Figure(
         lines,
         go.Layout(
@@ -35,11 +35,10 @@ def figure(series: Series, field: str, unit: str, since: datetime, until: dateti
     return {"data": found["data"], "layout": found["layout"]}
 
 
-def _line(go: Any, name: str, times: Sequence[int], values: Sequence[Any], unit: str) -> Any:
-    points = with_gaps(times, values)
+def _line(go: Any, name: str, points: Sequence[tuple[int, Any]], unit: str) -> Any:
     return go.Scatter(
         name=name,
-        mode="lines" if len(times) > 2 else "markers",
+        mode="lines" if len(points) > 2 else "markers",
         x=[datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds") for at_ms, _ in points],
         y=[value for _, value in points],
         connectgaps=False,
@@ -47,11 +46,11 @@ def _line(go: Any, name: str, times: Sequence[int], values: Sequence[Any], unit:
     )
 
 
-def with_gaps(times: Sequence[int], values: Sequence[Any]) -> list[tuple[int, Any]]:
+def with_gaps(times: Sequence[int], values: Sequence[Any], gap_ms: int) -> list[tuple[int, Any]]:
     """Points (ms, value) with an empty one inside of each gap, so that no line is drawn over what is not known."""
     points: list[tuple[int, Any]] = []
     for at_ms, value in zip(times, values, strict=True):
-        if points and at_ms - points[-1][0] > GAP_MS:
+        if points and at_ms - points[-1][0] > gap_ms:
             points.append((points[-1][0] + 1, None))
         points.append((at_ms, value))
     return points

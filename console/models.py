@@ -420,17 +420,31 @@ class HealthReport(models.Model):
         return f"{self.cluster_id} {self.at:%Y-%m-%d %H:%M} {self.level}"
 
 
-class ThroughputSummary(models.Model):
-    """Throughput of one topic in one window, as the analytics job found it."""
+class Rates(models.Model):
+    """What was appended a second in one window, as an analysis found it: over the moments of the window."""
 
-    KEEP = 100_000
+    KEEP = 200_000
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
-    topic = NameField(max_length=249)
     window_start = models.DateTimeField()
     window_seconds = models.IntegerField()
     bytes_per_s = models.FloatField(null=True)
+    bytes_p50 = models.FloatField(null=True)
+    bytes_p95 = models.FloatField(null=True)
+    bytes_max = models.FloatField(null=True)
     messages_per_s = models.FloatField(null=True)
+    messages_p50 = models.FloatField(null=True)
+    messages_p95 = models.FloatField(null=True)
+    messages_max = models.FloatField(null=True)
+
+    class Meta:
+        abstract = True
+
+
+class ThroughputSummary(Rates):
+    """Throughput of one topic in one window: `bytes_per_s` and `messages_per_s` are its means."""
+
+    topic = NameField(max_length=249)
 
     class Meta:
         constraints: ClassVar = [
@@ -441,10 +455,40 @@ class ThroughputSummary(models.Model):
         return f"{self.topic} {self.window_start:%H:%M:%S}"
 
 
+class BrokerThroughput(Rates):
+    """What was appended to the partitions that one broker led."""
+
+    broker = models.IntegerField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["cluster", "broker", "window_start", "window_seconds"], name="broker_throughput_window")
+        ]
+
+    def __str__(self) -> str:
+        return f"broker {self.broker} {self.window_start:%H:%M:%S}"
+
+
+class AnalysisTable(models.Model):
+    """The last analysis' rows of one question (`workers/spark/job.py`), `left_off` fewer than it found."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    name = NameField(max_length=40)
+    at = models.DateTimeField()
+    rows = AnyJSONField(default=list)
+    left_off = models.IntegerField(default=0)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["cluster", "name"], name="analysis_table")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.cluster_id}"
+
+
 class LagSummary(models.Model):
     """Lag of one group on one topic in one window, as the analytics job found it."""
 
-    KEEP = 100_000
+    KEEP = 200_000
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
     group = NameField(max_length=255)

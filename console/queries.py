@@ -6,7 +6,6 @@ import base64
 import binascii
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.conf import settings
@@ -26,18 +25,13 @@ from console.gateway.topic_keys import CREATE_KEYS, known
 from console.models import (
     AuditEntry,
     Cluster,
-    ConsoleSetting,
     Event,
     Job,
-    LagSummary,
     OffsetChange,
-    ThroughputSummary,
     event_value,
     job_value,
 )
 from console.rules.controller_words import controller_sentence
-from console.rules.schedule import next_due
-from console.rules.settings.of_console import ANALYTICS_MINUTES
 from console.rules.states import CLUSTER_WORDS
 from console.rules.words import spans, whole
 from console.snapshot import keys, moments
@@ -521,37 +515,6 @@ def audit(before: int | None, count: int = 50, cluster: str = "") -> list[AuditE
 def last_job(cluster: Cluster, kind: str) -> JobValue | None:
     found = Job.objects.filter(cluster=cluster, kind=kind).order_by("-id").first()
     return job_value(found) if found else None
-
-
-def analytics_due(cluster: Cluster) -> datetime | None:
-    """When the next analysis starts by itself; None where only somebody asks for one. The samples are of the system's own cluster alone."""
-    if cluster.pk != settings.LOCAL_CLUSTER:
-        return None
-    last = Job.objects.filter(cluster=cluster, kind="analytics").order_by("-id").first()
-    minutes = ConsoleSetting.number(ANALYTICS_MINUTES)
-    every = settings.ANALYTICS_EVERY if minutes is None else timedelta(minutes=minutes)
-    return next_due(last.created_at if last else None, cluster.created_at, every)
-
-
-def throughput_series(cluster: Cluster, since: Any) -> Value:
-    """`{topic: {t, bytes_per_s, messages_per_s}}`, oldest first."""
-    found: Value = {}
-    for row in ThroughputSummary.objects.filter(cluster=cluster, window_start__gte=since).order_by("window_start"):
-        line = found.setdefault(row.topic, {"t": [], "bytes_per_s": [], "messages_per_s": []})
-        line["t"].append(int(row.window_start.timestamp() * 1000))
-        line["bytes_per_s"].append(row.bytes_per_s)
-        line["messages_per_s"].append(row.messages_per_s)
-    return found
-
-
-def lag_series(cluster: Cluster, since: Any) -> Value:
-    """`{group: {t, lag}}` (largest lag of the window summed over topics), oldest first."""
-    sums: dict[str, dict[int, int]] = {}
-    for row in LagSummary.objects.filter(cluster=cluster, window_start__gte=since).order_by("window_start"):
-        at_ms = int(row.window_start.timestamp() * 1000)
-        windows = sums.setdefault(row.group, {})
-        windows[at_ms] = windows.get(at_ms, 0) + (row.lag_max or 0)
-    return {group: {"t": list(windows), "lag": list(windows.values())} for group, windows in sums.items()}
 
 
 # --- cursors

@@ -8,7 +8,7 @@ from django.urls.converters import StringConverter
 from console.api import api
 from console.api.metrics import metrics
 from console.api.probes import healthz
-from console.views.analytics import analytics
+from console.views.analytics import analytics, analytics_table
 from console.views.broker import broker, broker_if_stopped
 from console.views.brokers import broker_action, brokers
 from console.views.changes import changes
@@ -162,6 +162,7 @@ urlpatterns = [
     path("schedules/<int:schedule_id>/run", schedule_run, name="schedule_run"),
     path("schedules/<int:schedule_id>/delete", schedule_delete, name="schedule_delete"),
     path("analytics", analytics, name="analytics"),
+    path("analytics/tables/<slug:name>.<slug:kind>", analytics_table, name="analytics_table"),
     path("health", health, name="health"),
     path("health/run", health_run, name="health_run"),
     path("health/compare", health_compare, name="health_compare"),

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from broker_core.contract.installs import InstallState
 from broker_core.contract.sentences import Level
 from console.api.answers import Job
+from console.rules.analysis.model import Answer
 
 
 class AuditRow(Struct):
@@ -132,5 +133,7 @@ class Analytics(Struct):
     last_job: Job | None
     due: Annotated[datetime | None, Meta(description="when the next analysis starts by itself; null where only on request")]
     spark: Annotated[InstallState, Meta(description="how far Spark's installation is")]
+    answered_at: Annotated[datetime | None, Meta(description="of when the answers are; null before the first analysis")]
+    answers: list[Answer]
     throughput: list[TopicThroughput]
     lag: list[GroupLag]

@@ -33,7 +33,7 @@ def _process() -> LocalProcess:
     return LocalProcess(NAME, Layout.from_environment(settings.DATA_DIR).folder("run"))
 
 
-def start(bootstrap_servers: str, topic: str, window_seconds: int) -> None:
+def start(bootstrap_servers: str, topic: str) -> None:
     """Starts it detached, with a lowered priority and no secret in its environment."""
     layout = Layout.from_environment(settings.DATA_DIR)
     folder().mkdir(parents=True, exist_ok=True)
@@ -44,8 +44,6 @@ def start(bootstrap_servers: str, topic: str, window_seconds: int) -> None:
         topic,
         "--folder",
         str(folder()),
-        "--window-seconds",
-        str(window_seconds),
         "--master",
         settings.SPARK_MASTER,
     ]
@@ -120,7 +118,7 @@ def read(name: str) -> Mapping[str, Any] | None:
 
 def read_up_to(topic: str) -> dict[int, int] | None:
     """The offsets that the last finished batch had read up to, from Spark's checkpoint; None before the first."""
-    checkpoint = folder() / "checkpoint"
+    checkpoint = folder() / "store" / "checkpoint"
     done = [int(path.name) for path in (checkpoint / "commits").glob("*") if path.name.isdigit()]
     if not done:
         return None

@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import get_script_prefix, reverse, set_script_prefix
 from django.views.decorators.http import require_http_methods
@@ -28,7 +29,7 @@ from console.searches.store import TooMany
 from console.snapshot.moments import HistoryUnavailable, NotRecorded
 from console.snapshot.read import SnapshotUnavailable
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 NOTES_LIMIT = 5
 """Notes on one address's query."""
 
@@ -41,7 +42,7 @@ def page(*methods: str, role: str = VIEWER, doing: str = "", query: Sequence[str
     def decorate(view: View) -> View:
         @require_http_methods(methods or ("GET", "HEAD"))
         @functools.wraps(view)
-        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return _sign_in_first(request)
             for name in sorted(request.GET.keys() - set(query))[:NOTES_LIMIT] if request.method == "GET" else ():

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,9 +40,16 @@ def test_the_driver_reads_each_sample_once_and_goes_on_where_it_was(cluster: Tes
     now_ms = int(time.time() * 1000) // 60000 * 60000
     produce(cluster, topic, [sample(now_ms - 20000 + n * 1000, n * 50) for n in range(10)])
     first = drive(cluster, topic, tmp_path)
-    produce(cluster, topic, [sample(now_ms - 20000 + n * 1000, n * 50) for n in range(10, 15)])
+    produce(cluster, topic, [sample(now_ms - 20000 + n * 1000, n * 50) for n in range(10, 15)] + [b"no sample"])
     second = drive(cluster, topic, tmp_path)
     assert (first["samples"], second["samples"]) == (10, 15)
-    (row,) = second["throughput"]  # type: ignore[misc]
-    assert row["messages_per_s"] == pytest.approx(50)
-    assert row["bytes_per_s"] == pytest.approx(5000)
+    assert second["aside"]["counts"] == {"no sample": 1}  # type: ignore[index]
+    (row,) = rows(second, "topics")
+    assert row["messages_mean"] == pytest.approx(50)
+    assert row["bytes_mean"] == pytest.approx(5000)
+    assert (tmp_path / "tables" / "topics.csv").read_text().startswith("cluster,topic,window_start,")
+
+
+def rows(summary: dict[str, Any], table: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = summary["tables"][table]["rows"]
+    return found

@@ -9,8 +9,8 @@ from django.conf import LazySettings
 from django.test import Client
 
 from console.actions.topics import replicas_warn
+from console.analyses import analytics_due
 from console.models import AuditEntry, ConsoleSetting
-from console.queries import analytics_due
 from console.rules.settings.of_console import KNOWN, wrong_with
 
 PATH = "/settings/console"

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from console.figures import figure, with_gaps
-from console.models import LagSummary, ThroughputSummary
+from console.models import AnalysisTable, BrokerThroughput, LagSummary, ThroughputSummary
 
 SINCE, UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -39,7 +39,7 @@ def test_a_figure_begins_with_what_there_is() -> None:
 
 
 def test_a_gap_is_not_bridged() -> None:
-    assert with_gaps([0, 60_000, 600_000], [1, 2, 3]) == [(0, 1), (60_000, 2), (60_001, None), (600_000, 3)]
+    assert with_gaps([0, 60_000, 600_000], [1, 2, 3], 180_000) == [(0, 1), (60_000, 2), (60_001, None), (600_000, 3)]
 
 
 @pytest.mark.django_db
@@ -51,16 +51,42 @@ def test_the_page_has_figures_and_sums(people: dict[str, Client], local: Any, sh
     LagSummary.objects.create(
         cluster=local, group="billing", topic="orders", window_start=moment, window_seconds=60, lag_max=7, lag_avg=3.5
     )
+    BrokerThroughput.objects.create(cluster=local, broker=2, window_start=moment, window_seconds=600, bytes_per_s=2048.0)
+    lag = {
+        "cluster": "local",
+        "group": "<billing>",
+        "topic": "orders",
+        "partition": 1,
+        "lag": 7,
+        "reads_per_s": 1.0,
+        "grows_per_s": 2.0,
+        "eta_s": None,
+    }
+    AnalysisTable.objects.create(cluster=local, name="catching_up", at=moment, rows=[lag])
     answer = people["viewer"].get("/analytics")
-    assert [line["name"] for line in answer.context["figures"]["bytes"]["data"]] == ["orders"]
-    assert [line["y"] for line in answer.context["figures"]["lag"]["data"]] == [[7]]
+    charts = {chart["id"]: chart["figure"]["data"] for _, charts in answer.context["answers"] for chart in charts}
+    assert [line["name"] for line in charts["figure-bytes"]] == ["orders"]
+    assert [line["name"] for line in charts["figure-brokers"]] == ["broker 2"]
+    assert [line["y"] for line in charts["figure-lag"]] == [[7]]
     page = answer.content.decode()
     assert 'href="/analytics?hours=6" aria-current="true"' in page and 'href="/analytics?hours=168"' in page
-    for name in ("figure-bytes", "figure-records", "figure-lag"):
+    for name in ("figure-bytes", "figure-records", "figure-lag", "figure-brokers"):
         assert f'data-chart="{name}"' in page
         assert f'<script id="{name}" type="application/json">' in page
-    assert [(row["what"], row["name"], row["mean"], row["max"]) for row in answer.context["summaries"]] == [
-        ("bytes", "orders", 2048.0, 2048.0),
-        ("records", "orders", 2.0, 2.0),
-        ("lag", "billing", 7, 7),
-    ]
+    assert 'href="/groups/%3Cbilling%3E">' in page
+    assert "&lt;billing&gt;</a> is 7 records behind on " in page
+    assert "1 group of 1 did not gain in the half hour before the analysis." in page
+    assert 'href="/analytics/tables/catching_up.parquet"' in page
+
+
+@pytest.mark.django_db
+def test_the_largest_lines_are_drawn_and_the_others_counted(people: dict[str, Client], local: Any, shown: Any) -> None:
+    moment = timezone.now() - timedelta(minutes=30)
+    for number in range(20):
+        ThroughputSummary.objects.create(cluster=local, topic=f"t{number:02}", window_start=moment, window_seconds=60, bytes_per_s=number)
+    row = {"cluster": "local", "what": "bytes", "name": "t19", "before": 1.0, "after": 1.0, "hours": 1}
+    AnalysisTable.objects.create(cluster=local, name="two_days", at=moment, rows=[row])
+    answer = people["viewer"].get("/analytics")
+    charts = {chart["id"]: chart["figure"]["data"] for _, charts in answer.context["answers"] for chart in charts}
+    assert [line["name"] for line in charts["figure-bytes"]] == [f"t{number:02}" for number in range(8, 20)]
+    assert "The 12 largest are drawn, 8 more are not." in answer.content.decode()

@@ -1,4 +1,4 @@
-"""One small Spark session for all tests of the transforms."""
+"""One small Spark session for all tests of the analyses."""
 
 from __future__ import annotations
 
@@ -15,3 +15,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = build("local[1]", tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """py4j leaves its sockets to the garbage collector."""
+    for item in items:
+        if "tests/spark" in str(item.path):
+            for what in ("ignore::pytest.PytestUnraisableExceptionWarning", "ignore:unclosed:ResourceWarning"):
+                item.add_marker(pytest.mark.filterwarnings(what))

@@ -12,27 +12,41 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from broker_core.contract.installs import Install
 from console.gateway import driver
 from console.gateway import spark as gateway
 from console.live.sampling.samples import SAMPLES_TOPIC
-from console.models import Cluster, Job, LagSummary, ThroughputSummary
+from console.models import AnalysisTable, BrokerThroughput, Cluster, Job, LagSummary, ThroughputSummary
 from console.rules.words import THIN
 from tests.support.console_world import FakeKafka
 from workers import runner
 from workers.kinds import analytics
+from workers.kinds.analysis_rows import save
 from workers.tasks import analytics as periodical
 
+RATES = {f"{what}_{how}": 5.5 for what in ("bytes", "messages") for how in ("mean", "p50", "p95", "max")}
 SUMMARY = {
+    "version": 2,
     "samples": 12,
-    "throughput": [{"cluster": "local", "topic": "orders", "window_start_ms": 60_000, "bytes_per_s": 5.5, "messages_per_s": 1.5}],
-    "lag": [
-        {"cluster": "local", "group": "billing", "topic": "orders", "window_start_ms": 60_000, "lag_max": 9, "lag_avg": 4.5},
-        {"cluster": "elsewhere", "group": "x", "topic": "y", "window_start_ms": 60_000, "lag_max": 9, "lag_avg": 4.5},
-    ],
+    "ended_at_ms": 90_000,
+    "aside": {"counts": {"no sample": 2}, "examples": []},
+    "tables": {
+        "topics": {"rows": [{"cluster": "local", "topic": "orders", "window_start_ms": 60_000, **RATES}], "left_off": 0},
+        "brokers": {"rows": [{"cluster": "local", "broker": 1, "window_start_ms": 0, **RATES}], "left_off": 0},
+        "lag": {
+            "rows": [
+                {"cluster": "local", "group": "billing", "topic": "orders", "window_start_ms": 60_000, "lag_max": 9, "lag_avg": 4.5},
+                {"cluster": "elsewhere", "group": "x", "topic": "y", "window_start_ms": 60_000, "lag_max": 9, "lag_avg": 4.5},
+            ],
+            "left_off": 0,
+        },
+        "skew": {"rows": [{"cluster": "local", "topic": "orders", "rate_skew": None}, {"cluster": "elsewhere"}], "left_off": 7},
+    },
 }
 
 
@@ -75,28 +89,52 @@ def step(job: Job) -> Job:
 
 def test_an_analysis_leaves_rows(job: Job, spark: Driver, tmp_path: Path) -> None:
     assert step(job).step == "run"
-    (tmp_path / "progress.json").write_text(json.dumps({"done": 2, "total": 4, "message": "summarising"}))
+    (tmp_path / "progress.json").write_text(json.dumps({"done": 2, "total": 4, "message": "answering"}))
     running = step(job)
-    assert (running.state, running.done, running.total, running.message) == ("running", 2, 4, "Spark: summarising.")
+    assert (running.state, running.done, running.total, running.message) == ("running", 2, 5, "Spark: answering.")
     (tmp_path / "summary.json").write_text(json.dumps(SUMMARY))
     spark.running = False
     done = step(job)
-    assert (done.state, done.result) == ("succeeded", {"samples": 12, "new": True, "throughput": 1, "lag": 1})
+    assert done.state == "succeeded"
+    assert done.result == {"samples": 12, "new": True, "throughput": 1, "lag": 1, "set_aside": {"no sample": 2}}
+    assert done.message == "12 samples gave 1 window of throughput and 1 of lag. 2 records set aside."
     assert ThroughputSummary.objects.get().bytes_per_s == 5.5
+    assert BrokerThroughput.objects.get().messages_max == 5.5
     assert LagSummary.objects.get().group == "billing"
+    table = AnalysisTable.objects.get(name="skew")
+    assert (table.rows, table.left_off) == ([{"cluster": "local", "topic": "orders", "rate_skew": None}], 7)
+    assert table.at == datetime.fromtimestamp(90, UTC)
+
+
+def test_a_summary_of_another_release_is_refused_by_name(job: Job, spark: Driver, tmp_path: Path) -> None:
+    step(job)
+    (tmp_path / "summary.json").write_text(json.dumps({"samples": 3, "throughput": [], "lag": []}))
+    spark.running = False
+    failed = step(job)
+    assert failed.state == "failed"
+    assert "version None, not 2" in failed.message
 
 
 def test_windows_are_replaced_not_doubled(job: Job, local: Cluster) -> None:
-    analytics.save(local, SUMMARY)
+    save(local, SUMMARY)
     later = json.loads(json.dumps(SUMMARY))
-    later["throughput"][0]["bytes_per_s"] = 7.0
-    analytics.save(local, later)
+    later["tables"]["topics"]["rows"][0]["bytes_mean"] = 7.0
+    later["tables"]["skew"] = {"rows": [], "left_off": 0}
+    save(local, later)
     assert ThroughputSummary.objects.get().bytes_per_s == 7.0
+    assert AnalysisTable.objects.get(name="skew").rows == []
+
+
+def test_windows_that_are_as_before_are_not_written_again(job: Job, local: Cluster) -> None:
+    save(local, SUMMARY)
+    with CaptureQueriesContext(connection) as asked:
+        save(local, SUMMARY)
+    assert not [query["sql"] for query in asked if "INSERT" in query["sql"] and "summary" in query["sql"].lower()]
 
 
 def test_nothing_new_no_driver(job: Job, spark: Driver, tmp_path: Path) -> None:
     for name, text in (("commits/3", "v1"), ("offsets/3", "v1\n{}\n" + json.dumps({SAMPLES_TOPIC: {"0": 100, "1": 100}}))):
-        path = tmp_path / "checkpoint" / name
+        path = tmp_path / "store" / "checkpoint" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     done = step(job)
@@ -107,7 +145,7 @@ def test_nothing_new_no_driver(job: Job, spark: Driver, tmp_path: Path) -> None:
 def test_samples_of_a_topic_made_anew_are_new(job: Job, spark: Driver, tmp_path: Path) -> None:
     """Its offsets begin at 0 again: nobody waits until they are past those of the topic before."""
     for name, text in (("commits/3", "v1"), ("offsets/3", "v1\n{}\n" + json.dumps({SAMPLES_TOPIC: {"0": 5000, "1": 100}}))):
-        path = tmp_path / "checkpoint" / name
+        path = tmp_path / "store" / "checkpoint" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert step(job).step == "run"

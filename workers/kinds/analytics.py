@@ -1,27 +1,25 @@
-"""An analysis: a Spark driver is started, watched, and its summary put into rows. Steps: start → run.
+"""An analysis: a Spark driver is started, watched, and its summary put into rows (`analysis_rows`). Steps: start → run.
 
 Before a driver is started, the samples' end offsets are compared with Spark's checkpoint: nothing new, no driver.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from console.gateway import driver, spark
 from console.gateway.connection import Connection, connection_of
 from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
 from console.live.sampling.samples import SAMPLES_TOPIC
-from console.models import Cluster, Job, LagSummary, ThroughputSummary, trim
+from console.models import Job
 from console.rules.spark import sentence
 from console.rules.words import counted, whole
+from workers.kinds.analysis_rows import UnknownSummary, save
 from workers.kinds.step import Step
 from workers.spark.jars import missing
 
-WINDOW_S = 60
-STEPS = 4
+STEPS = 5
 RUN_LIMIT_S = 1_200
 UNKNOWN_TOPIC = 3
 
@@ -49,7 +47,7 @@ def _start(job: Job) -> Step:
     if not _anything_new(connection):
         said = "Nothing new since the last analysis; no driver was started."
         return Step("end", {}, STEPS, STEPS, "steps", said, said, Job.SUCCEEDED, {"samples": 0, "new": False})
-    driver.start(connection.bootstrap_servers, SAMPLES_TOPIC, WINDOW_S)
+    driver.start(connection.bootstrap_servers, SAMPLES_TOPIC)
     driver.note_owner(job.pk)
     return _started()
 
@@ -82,53 +80,16 @@ def _watch(job: Job) -> Step:
     if summary is None:
         why = words if done == 0 and progress else driver.last_lines() or "it wrote no log"
         return _failed(f"The driver ended without a summary: {why}"[:1000])
-    kept = save(job.cluster, summary)
+    try:
+        kept = save(job.cluster, summary)
+    except UnknownSummary as error:
+        return _failed(str(error))
     windows = f"{counted(kept['throughput'], 'window')} of throughput and {whole(kept['lag'])} of lag."
-    said = f"{counted(summary['samples'], 'sample')} gave {windows}"
-    return Step("end", {}, STEPS, STEPS, "steps", said, said, Job.SUCCEEDED, {"samples": summary["samples"], "new": True, **kept})
-
-
-def save(cluster: Cluster, summary: Mapping[str, Any]) -> dict[str, int]:
-    """Rows of the cluster's windows, replacing those of the same windows."""
-    throughput = [
-        ThroughputSummary(
-            cluster=cluster,
-            topic=row["topic"],
-            window_start=_moment(row["window_start_ms"]),
-            window_seconds=WINDOW_S,
-            bytes_per_s=row["bytes_per_s"],
-            messages_per_s=row["messages_per_s"],
-        )
-        for row in _of(cluster, summary["throughput"])
-    ]
-    lag = [
-        LagSummary(
-            cluster=cluster,
-            group=row["group"],
-            topic=row["topic"],
-            window_start=_moment(row["window_start_ms"]),
-            window_seconds=WINDOW_S,
-            lag_max=row["lag_max"],
-            lag_avg=row["lag_avg"],
-        )
-        for row in _of(cluster, summary["lag"])
-    ]
-    _upsert(ThroughputSummary, throughput, ["cluster", "topic", "window_start", "window_seconds"], ["bytes_per_s", "messages_per_s"])
-    _upsert(LagSummary, lag, ["cluster", "group", "topic", "window_start", "window_seconds"], ["lag_max", "lag_avg"])
-    return {"throughput": len(throughput), "lag": len(lag)}
-
-
-def _of(cluster: Cluster, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [row for row in rows if row["cluster"] == cluster.pk]
-
-
-def _upsert(model: Any, rows: list[Any], unique: list[str], values: list[str]) -> None:
-    model.objects.bulk_create(rows, batch_size=500, update_conflicts=True, unique_fields=unique, update_fields=values)
-    trim(model.objects.all(), model.KEEP)
-
-
-def _moment(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(at_ms / 1000, UTC)
+    aside = summary["aside"]["counts"]
+    left = f" {counted(sum(aside.values()), 'record')} set aside." if aside else ""
+    said = f"{counted(summary['samples'], 'sample')} gave {windows}{left}"
+    result = {"samples": summary["samples"], "new": True, "set_aside": aside, **kept}
+    return Step("end", {}, STEPS, STEPS, "steps", said, said, Job.SUCCEEDED, result)
 
 
 def _now() -> datetime:

@@ -1,13 +1,13 @@
-"""The analytics driver: read what is new in the topic, append it to Parquet, summarise the windows it touches.
+"""The analytics driver: takes what is new in the topic into Parquet, then answers the questions of `workers/spark/analyses`.
 
-`python -m workers.spark.job --bootstrap-servers … --topic … --folder … --window-seconds 60`. The folder holds
+`python -m workers.spark.job --bootstrap-servers … --topic … --folder …`. The folder holds
 
-    checkpoint/   Spark's, so that each record is read once
-    samples/      Parquet, by day
-    summary.json  {"throughput": [...], "lag": [...], "samples": n, "ended_at_ms": t}, written last and atomically
-    progress.json {"done": n, "total": 4, "message": "..."}
+    store/            the samples (`store/layout.py`), Spark's checkpoint, and what was set aside
+    tables/           each result whole, as Parquet
+    summary.json      the results' rows for pages and REST (`results.py`), written last
+    progress.json     {"done": n, "total": 5, "message": "..."}
 
-A driver killed at any point leaves the checkpoint and Parquet as Spark committed them; the next one goes on from there.
+A driver killed at any point leaves the store as the last batch left it; the next one goes on from there.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import json
 import shutil
 import sys
 import time
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,110 +26,125 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from broker_core.local.maven import JarsMissing
+from workers.spark.analyses import balance, compared, forecast, lag, profile, throughput
+from workers.spark.analyses.moments import steps
+from workers.spark.results import Table, write_json, write_tables
 from workers.spark.session import build
-from workers.spark.transforms import lag, parse, throughput
+from workers.spark.store import compaction, ingest, layout
 
-STEPS = 4
-KEEP_DAYS = 7
-MOST_ROWS = 50_000
-MOST_RECORDS_PER_BATCH = 500_000
-
-
-def run(options: argparse.Namespace) -> None:
-    """The whole job; raises what Spark raises."""
-    folder = Path(options.folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    note(folder, 0, "starting Spark")
-    spark = build(options.master, folder / "scratch")
-    try:
-        note(folder, 1, f"reading new samples from {options.topic}")
-        ingest(spark, options.bootstrap_servers, options.topic, folder)
-        note(folder, 2, "summarising")
-        summary = summarise(spark, folder, options.window_seconds, options.hours)
-        note(folder, 3, "writing the summary")
-        write_json(folder / "summary.json", summary)
-        drop_old(folder / "samples", datetime.now(UTC))
-        note(folder, STEPS, f"{summary['samples']} samples in the last {options.hours} hours")
-    finally:
-        spark.stop()
-        shutil.rmtree(folder / "scratch", ignore_errors=True)
+STEPS = 5
+KEEP_DAYS = 8
+"""A week, and the day that is under way."""
+KEEP_MS = KEEP_DAYS * 24 * 3600 * 1000
+MOST_BYTES = 8 * 1024**3
+MOST_WINDOWS, MOST_ROWS = 50_000, 200
+"""Rows of a series, and of any other table, in the document."""
+MINUTE_S, LONG_S, DAY_S = 60, 600, 24 * 3600
+"""Windows of the last day, of the week, and of a partition."""
+MOST_NOTES = 1_000
+OLD = ("samples", "checkpoint")
+"""What was there before the store was."""
 
 
-def ingest(spark: SparkSession, bootstrap_servers: str, topic: str, folder: Path) -> None:
-    """Everything up to the topic's end as of now, appended to Parquet exactly once."""
-    records = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", bootstrap_servers)
-        .option("subscribe", topic)
-        .option("startingOffsets", "earliest")
-        .option("failOnDataLoss", "false")
-        .option("maxOffsetsPerTrigger", MOST_RECORDS_PER_BATCH)
-        .load()
-    )
-    samples = parse(records).withColumn("day", F.to_date(F.timestamp_millis(F.col("at_ms"))))
-    query = (
-        samples.writeStream.format("parquet")
-        .partitionBy("day")
-        .option("path", str(folder / "samples"))
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .outputMode("append")
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
+class Run:
+    """One driver on one folder."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.folder = Path(options.folder)
+        self.store = self.folder / "store"
+        self.samples = self.store / ingest.SAMPLES
+
+    def go(self) -> None:
+        """The whole job; raises what Spark raises."""
+        self.samples.mkdir(parents=True, exist_ok=True)
+        for name in OLD:
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        self.note(0, "starting Spark")
+        spark = build(self.options.master, self.folder / "scratch")
+        try:
+            self.note(1, f"reading new samples from {self.options.topic}")
+            taking = ingest.Ingest(self.store, KEEP_MS, now_ms)
+            query = taking.begin(spark, self.options.bootstrap_servers, self.options.topic)
+            query.awaitTermination()
+            self.answer(spark)
+        finally:
+            spark.stop()
+            shutil.rmtree(self.folder / "scratch", ignore_errors=True)
+
+    def answer(self, spark: SparkSession) -> None:
+        """Compacts, then answers all questions from the samples that are there."""
+        self.note(2, "putting small files together")
+        now = now_ms()
+        today = datetime.fromtimestamp(now / 1000, UTC).date()
+        committed = layout.last_committed(self.store / ingest.CHECKPOINT)
+        compaction.compact(spark, self.samples, committed, today)
+        compaction.drop_old(self.samples, today, KEEP_DAYS, MOST_BYTES)
+        compaction.drop_notes(self.store / ingest.ASIDE, MOST_NOTES)
+        self.note(3, "answering")
+        found = self._summary(spark, committed, now)
+        self.note(4, "writing the summary")
+        write_json(self.folder / "summary.json", found)
+        self.note(STEPS, f"{found['samples']} samples of {KEEP_DAYS} days")
+
+    def _summary(self, spark: SparkSession, committed: int, now: int) -> dict[str, Any]:
+        held = layout.days(self.samples, committed)
+        base = {"aside": aside(self.store / ingest.ASIDE), "days": [day.day.isoformat() for day in held], "version": 2}
+        if not held:
+            return {**base, "tables": {}, "samples": 0, "ended_at_ms": now_ms()}
+        week = spark.read.parquet(*layout.folders(self.samples, held))
+        lately = spark.read.parquet(*layout.folders(self.samples, _from(held, now)))
+        grown = str(self.folder / "scratch" / "steps.parquet")
+        steps(week).write.mode("overwrite").parquet(grown)
+        tables = write_tables(questions(week, _since(lately, now), spark.read.parquet(grown), now), self.folder / "tables")
+        return {**base, "tables": tables, "samples": week.count(), "ended_at_ms": now_ms()}
+
+    def note(self, done: int, message: str) -> None:
+        write_json(self.folder / "progress.json", {"done": done, "total": STEPS, "message": message})
 
 
-def summarise(spark: SparkSession, folder: Path, window_s: int, hours: int) -> dict[str, Any]:
-    """Throughput and lag of the last `hours`, as rows; at most `MOST_ROWS` of each, the newest."""
-    samples = recent(spark, folder / "samples", hours)
-    if samples is None:
-        return {"throughput": [], "lag": [], "samples": 0, "ended_at_ms": _now_ms()}
-    samples.cache()
-    result = {
-        "throughput": rows(throughput(samples, window_s)),
-        "lag": rows(lag(samples, window_s)),
-        "samples": samples.count(),
-        "window_seconds": window_s,
-        "ended_at_ms": _now_ms(),
+def questions(week: DataFrame, lately: DataFrame, grown: DataFrame, now: int) -> dict[str, Table]:
+    """All results, by name; `lately` are the samples of the last day among those of the `week`, `grown` the week's `steps`."""
+    grown_lately = _since(grown, now)
+    newest, most = "-window_start", MOST_WINDOWS
+    return {
+        "topics": Table(throughput.per_topic(grown_lately, MINUTE_S), (newest, "topic"), most),
+        "topics_week": Table(throughput.per_topic(grown, LONG_S), (newest, "topic"), most),
+        "brokers": Table(throughput.per_broker(grown, LONG_S), (newest, "broker"), most),
+        "partitions": Table(throughput.per_partition(grown_lately), ("-messages_mean",), MOST_ROWS),
+        "lag": Table(lag.per_group(lately, MINUTE_S), (newest, "group", "topic"), most),
+        "lag_week": Table(lag.per_group(week, LONG_S), (newest, "group", "topic"), most),
+        "catching_up": Table(lag.catching_up(lately, now), ("-lag",), MOST_ROWS),
+        "skew": Table(balance.skew(grown_lately), ("-rate_skew",), MOST_ROWS),
+        "flapping": Table(balance.flapping(lately), ("-shrinks", "-leaders"), MOST_ROWS),
+        "profile": Table(profile.profile(grown, now), ("-deviation",), MOST_ROWS),
+        "disks": Table(forecast.disks(week), ("earliest_hours", "name"), MOST_ROWS),
+        "lags": Table(forecast.lags(week), ("-value", "name"), MOST_ROWS),
+        "two_days": Table(compared.two_days(week, grown, now), ("what", "-after"), MOST_ROWS),
     }
-    samples.unpersist()
-    return result
 
 
-def recent(spark: SparkSession, folder: Path, hours: int) -> DataFrame | None:
-    """The samples of the last `hours`; None when nothing has been written yet."""
-    if not (folder / "_spark_metadata").exists():
-        return None
-    since_ms = _now_ms() - hours * 3600 * 1000
-    frame = spark.read.parquet(str(folder))
-    return frame.where((F.col("at_ms") >= since_ms) & (F.col("day") >= F.to_date(F.timestamp_millis(F.lit(since_ms)))))
+def aside(folder: Path) -> dict[str, Any]:
+    """Records that were no samples: how many, by reason, and where the last of them lie in the topic."""
+    counts: Counter[str] = Counter()
+    examples: list[Any] = []
+    for path in sorted(folder.glob("*.json"), key=lambda path: int(path.stem), reverse=True):
+        said = json.loads(path.read_text(encoding="utf-8"))
+        counts.update(said["counts"])
+        examples += said["examples"][: ingest.MOST_EXAMPLES - len(examples)]
+    return {"counts": dict(counts), "examples": examples}
 
 
-def rows(frame: DataFrame) -> list[dict[str, Any]]:
-    """A frame's newest rows as plain values; the window's start in ms since the epoch."""
-    flat = frame.withColumn("window_start_ms", F.unix_millis("window_start")).drop("window_start")
-    return [row.asDict() for row in flat.orderBy(F.desc("window_start_ms")).limit(MOST_ROWS).collect()]
+def _from(held: list[layout.Day], now: int) -> list[layout.Day]:
+    first = datetime.fromtimestamp(now / 1000, UTC).date() - timedelta(days=1)
+    return [day for day in held if day.day >= first] or held[-1:]
 
 
-def drop_old(folder: Path, now: datetime) -> None:
-    """Removes the days before the last `KEEP_DAYS`."""
-    edge = (now - timedelta(days=KEEP_DAYS)).date().isoformat()
-    for day in folder.glob("day=*"):
-        if day.name.removeprefix("day=") < edge:
-            shutil.rmtree(day, ignore_errors=True)
+def _since(samples: DataFrame, now: int) -> DataFrame:
+    return samples.where(F.col("at_ms") >= now - DAY_S * 1000)
 
 
-def note(folder: Path, done: int, message: str) -> None:
-    write_json(folder / "progress.json", {"done": done, "total": STEPS, "message": message})
-
-
-def write_json(path: Path, value: Any) -> None:
-    temporary = path.with_suffix(".part")
-    temporary.write_text(json.dumps(value), encoding="utf-8")
-    temporary.replace(path)
-
-
-def _now_ms() -> int:
+def now_ms() -> int:
     return int(time.time() * 1000)
 
 
@@ -137,14 +153,13 @@ def main() -> int:
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--topic", required=True)
     parser.add_argument("--folder", required=True)
-    parser.add_argument("--window-seconds", type=int, default=60)
-    parser.add_argument("--hours", type=int, default=24)
     parser.add_argument("--master", default="local[1]")
     options = parser.parse_args()
+    run = Run(options)
     try:
-        run(options)
+        run.go()
     except JarsMissing as error:
-        note(Path(options.folder), 0, str(error))
+        run.note(0, str(error))
         sys.stderr.write(f"{error}\n")
         return 2
     return 0

@@ -3,46 +3,95 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import DataType, DoubleType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
-SAMPLE = StructType(
-    [
-        StructField("v", IntegerType()),
-        StructField("at_ms", LongType()),
-        StructField("cluster", StringType()),
-        StructField("kind", StringType()),
-        StructField("topic", StringType()),
-        StructField("partition", IntegerType()),
-        StructField("group", StringType()),
-        StructField("log_end_offset", LongType()),
-        StructField("high_watermark", LongType()),
-        StructField("log_start_offset", LongType()),
-        StructField("size_bytes", LongType()),
-        StructField("committed", LongType()),
-        StructField("lag", LongType()),
-    ]
+
+def _struct(**columns: DataType) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+INT, LONG, DOUBLE, TEXT, MOMENT = IntegerType(), LongType(), DoubleType(), StringType(), TimestampType()
+
+SAMPLE = _struct(
+    v=INT,
+    at_ms=LONG,
+    cluster=TEXT,
+    kind=TEXT,
+    topic=TEXT,
+    partition=INT,
+    group=TEXT,
+    broker=INT,
+    folder=TEXT,
+    leader=INT,
+    leader_epoch=INT,
+    isr=INT,
+    replicas=INT,
+    log_end_offset=LONG,
+    high_watermark=LONG,
+    log_start_offset=LONG,
+    size_bytes=LONG,
+    committed=LONG,
+    lag=LONG,
+    disk_used_bytes=LONG,
+    disk_total_bytes=LONG,
 )
 """One sample as the topic's records hold it; unknown is null."""
 
-THROUGHPUT = StructType(
-    [
-        StructField("cluster", StringType()),
-        StructField("topic", StringType()),
-        StructField("window_start", TimestampType()),
-        StructField("bytes_per_s", DoubleType()),
-        StructField("messages_per_s", DoubleType()),
-    ]
+RATES = {f"{what}_{how}": DOUBLE for what in ("messages", "bytes") for how in ("mean", "p50", "p95", "max")}
+"""A second: over the moments of a window."""
+TOPIC_THROUGHPUT = _struct(cluster=TEXT, topic=TEXT, window_start=MOMENT, **RATES)
+BROKER_THROUGHPUT = _struct(cluster=TEXT, broker=INT, window_start=MOMENT, **RATES)
+PARTITION_THROUGHPUT = _struct(cluster=TEXT, topic=TEXT, partition=INT, **RATES)
+LAG = _struct(cluster=TEXT, group=TEXT, topic=TEXT, window_start=MOMENT, lag_max=LONG, lag_avg=DOUBLE)
+CATCHING_UP = _struct(
+    cluster=TEXT,
+    group=TEXT,
+    topic=TEXT,
+    partition=INT,
+    at_ms=LONG,
+    lag=LONG,
+    reads_per_s=DOUBLE,
+    grows_per_s=DOUBLE,
+    lag_per_s=DOUBLE,
+    eta_s=DOUBLE,
 )
-LAG = StructType(
-    [
-        StructField("cluster", StringType()),
-        StructField("group", StringType()),
-        StructField("topic", StringType()),
-        StructField("window_start", TimestampType()),
-        StructField("lag_max", LongType()),
-        StructField("lag_avg", DoubleType()),
-    ]
+"""Of a group, its slowest partition; `eta_s` is null where it does not catch up."""
+SKEW = _struct(
+    cluster=TEXT,
+    topic=TEXT,
+    partitions=LONG,
+    busiest=INT,
+    busiest_per_s=DOUBLE,
+    mean_per_s=DOUBLE,
+    rate_skew=DOUBLE,
+    largest=INT,
+    size_skew=DOUBLE,
 )
+"""`rate_skew`: the busiest partition's rate by the mean of all; `size_skew` the same of bytes."""
+FLAPPING = _struct(cluster=TEXT, topic=TEXT, partition=INT, shrinks=LONG, expands=LONG, leaders=LONG, last_ms=LONG)
+"""Changes between samples: what came and went within 10 s is not among them."""
+PROFILE = _struct(
+    cluster=TEXT, topic=TEXT, window_start=MOMENT, messages_per_s=DOUBLE, usual=DOUBLE, spread=DOUBLE, days=LONG, deviation=DOUBLE
+)
+"""`usual`: the median of the same hour on the days before; `deviation` in spreads, null with fewer than three days."""
+FORECAST = _struct(
+    cluster=TEXT,
+    name=TEXT,
+    at_ms=LONG,
+    value=DOUBLE,
+    per_hour=DOUBLE,
+    low_per_hour=DOUBLE,
+    high_per_hour=DOUBLE,
+    limit=DOUBLE,
+    eta_hours=DOUBLE,
+    earliest_hours=DOUBLE,
+    latest_hours=DOUBLE,
+    tries=LONG,
+    within=LONG,
+)
+"""Where a line goes: at least `low_per_hour`, at most `high_per_hour`, as `within` of `tries` forecasts of the past would have held."""
+COMPARED = _struct(cluster=TEXT, what=TEXT, name=TEXT, before=DOUBLE, after=DOUBLE, hours=LONG)
+"""The last day and the one before it, over those hours that both have samples of."""
 
 
 class SchemaMismatch(Exception):

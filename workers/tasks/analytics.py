@@ -11,10 +11,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from console.actions.jobs import create_job
+from console.analyses import analytics_due
 from console.errors import Conflict
 from console.gateway import spark
 from console.models import Cluster, Job
-from console.queries import analytics_due
 from console.roles import BEAT
 from workers.app import app
 from workers.kinds.analytics import cannot_run

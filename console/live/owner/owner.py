@@ -19,7 +19,7 @@ from console.gateway.errors import GatewayError
 from console.gateway.kafka_cluster import KafkaCluster
 from console.live.events.happened import Happened
 from console.live.merging.state import ClusterState
-from console.live.merging.summaries import cluster_value
+from console.live.merging.summaries import broker_value, cluster_value
 from console.live.owner.cancelling import end_all
 from console.live.owner.publisher import Publisher
 from console.live.sampling.samples import Record, samples
@@ -201,7 +201,9 @@ class LiveOwner:
 
     def take_samples(self) -> list[Record]:
         rows = (row for group in self.state.groups.rows.values() for row in group.values())
-        return list(samples(self.cluster_id, self.state.values.values(), rows, now_ms()))
+        at_ms = now_ms()
+        brokers = (broker_value(self.state, broker, at_ms) for broker in sorted(self.state.known_brokers()))
+        return list(samples(self.cluster_id, self.state.values.values(), rows, brokers, at_ms))
 
     async def close(self) -> None:
         await end_all(task for _, task in self._feeds.values())

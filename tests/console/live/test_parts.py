@@ -10,6 +10,7 @@ from broker_core.contract.feed import Member
 from console.live.browser.outbox import Outbox
 from console.live.browser.subscription import BadSubscription, parse
 from console.live.merging.rates import Rate
+from console.live.merging.summaries import broker_value
 from console.live.sampling.samples import samples
 from console.snapshot import keys
 from tests.support.console_world import add_topic, cluster_state
@@ -167,9 +168,20 @@ def test_a_sample_holds_what_analytics_reads() -> None:
     state = cluster_state(1000)
     state.take(1000)
     rows = [row for group in state.groups.rows.values() for row in group.values()]
-    found = [json.loads(value) for _, value in samples("local", state.values.values(), rows, 5000)]
+    brokers = [broker_value(state, broker, 1000) for broker in sorted(state.known_brokers())]
+    found = [json.loads(value) for _, value in samples("local", state.values.values(), rows, brokers, 5000)]
     partition = next(s for s in found if s["kind"] == "partition")
     group = next(s for s in found if s["kind"] == "group")
     assert (partition["v"], partition["at_ms"], partition["cluster"], partition["log_end_offset"]) == (1, 5000, "local", 100)
     assert (group["group"], group["topic"], group["lag"]) == ("billing", "orders", 40)
-    assert len(found) == 6
+    assert len(found) == 9
+    disk = next(s for s in found if s["kind"] == "broker")
+    assert (disk["broker"], disk["folder"]) == (1, "/data")
+    assert 0 < disk["disk_used_bytes"] < disk["disk_total_bytes"]
+
+
+def test_a_broker_that_is_not_heard_has_no_sample_of_its_disk() -> None:
+    state = cluster_state(1000)
+    state.take(1000)
+    silent = [broker_value(state, 1, 1_000_000)]
+    assert not list(samples("local", [], [], silent, 1_000_000))
