@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Self
 
 from msgspec import Struct
@@ -265,12 +266,12 @@ class PartitionLog:
             if header.leader_epoch > (-1 if self.epochs.latest is None else self.epochs.latest):
                 news = self.epochs.assign(header.leader_epoch, header.base_offset) or news
         if news:
-            self._node.spawn(self._unawaited(self.side_files.save()), name=f"epochs {self.topic_partition}")
+            self._node.spawn(self._unawaited(self.side_files.save), name=f"epochs {self.topic_partition}")
 
-    async def _unawaited(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _unawaited(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Nobody waits for it: what the disk does to it is told by the log's health, and asked of it by whoever writes next."""
         with contextlib.suppress(KafkaError):
-            await work
+            await work()
 
     def roll(self, now_ms: int, base_offset: int | None = None) -> None:
         """Closes the active segment and starts the next one at the log's end (or later); `OSError` when the disk refuses."""
@@ -281,7 +282,7 @@ class PartitionLog:
         # passes it; a crash before that leaves the one before, and more batches to read.
         self.producer_state.end_offset = self.log_end_offset
         self.side_files.snapshot(self.producer_state)
-        self._node.spawn(self._unawaited(self.recovery.flush(base_offset)), name=f"flush {self.topic_partition}")
+        self._node.spawn(self._unawaited(partial(self.recovery.flush, base_offset)), name=f"flush {self.topic_partition}")
 
     # Losing records: at the end, at the start
 

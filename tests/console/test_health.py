@@ -103,7 +103,7 @@ def test_any_two_are_compared(people: dict[str, Client], local: Any, two: Any) -
 def test_a_report_of_before_there_were_numbers_is_still_read(people: dict[str, Client], local: Any) -> None:
     from importlib import import_module
 
-    old = import_module("console.migrations.0013_reports")
+    old = import_module("console.migrations.0014_reports")
     check = {"id": "lag", "title": "Group lag", "level": "warn", "sentence": "1 found.", "items": ["Group a is behind."]}
     changed = {kind: old._changed(kind, ["Group a is behind."] if kind == "new" else []) for kind in KINDS}
     row = HealthReport.objects.create(cluster=local, level="warn", sentence="Look.", checks=[old._check(check)], changed=changed)
