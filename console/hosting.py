@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from broker_core.contract.live import Broker
-from broker_core.contract.partitions import Partition, Replica
+from broker_core.contract.live import Broker, LogDir
+from broker_core.contract.partitions import Partition, Replica, Topic
 from console.queries import SORTED_MOST, BadQuery, Page, absent, page_of
-from console.rules.broker_words import Stopped, if_it_stops
+from console.rules.forecast.fates import Around, Fate, How, worst_first
+from console.rules.forecast.stopping import Forecast, forecast
 from console.rules.words import whole
 from console.snapshot.placed import Place
 from console.snapshot.read import Snapshot
@@ -85,15 +86,41 @@ def _sorted(snapshot: Snapshot, broker_id: int, places: list[Place], column: str
     return [place for _, place in sorted(by_name, key=lambda one: (one[0] is None, -(one[0] or 0) if falling else one[0] or 0))]
 
 
-def if_stopped(snapshot: Snapshot, broker: Broker) -> Stopped:
-    places = snapshot.hosted(broker.broker_id)
-    serving = {broker.broker_id for broker in snapshot.brokers() if _serves(broker)}
-    return if_it_stops(broker.broker_id, len(places), _read(snapshot, places[:LOOKED_AT]), serving, is_old=snapshot.as_of().stale)
+def fates_page(found: Forecast, becomes: str, page: int, size: int) -> Page[Fate]:
+    """Those that the stop would change (or of one kind), the worst first."""
+    some = [fate for fate in worst_first(found.fates) if (fate.becomes == becomes if becomes else fate.becomes != "unchanged")]
+    shown, page, last = page_of(some, page, size)
+    return Page(list(shown), page, last, len(some))
+
+
+def if_stopped(snapshot: Snapshot, broker: Broker, how: How = "death") -> Forecast:
+    places, brokers = snapshot.hosted(broker.broker_id), snapshot.brokers()
+    looked_at = places[:LOOKED_AT]
+    around = Around(
+        broker_id=broker.broker_id,
+        how=how,
+        serving=frozenset(one.broker_id for one in brokers if _serves(one)),
+        doubtful=frozenset(one.broker_id for one in brokers if any(folder.state == "folder_offline" for folder in _folders(one))),
+        unclean={topic.topic: topic.unclean for topic in _topics(snapshot, looked_at)},
+    )
+    return forecast(around, len(places), _read(snapshot, looked_at), brokers, is_old=snapshot.as_of().stale)
 
 
 def _serves(broker: Broker) -> bool:
-    folders = [*([broker.log_dir] if broker.log_dir else ()), *broker.other_log_dirs]
-    return broker.state == "online" and (not folders or any(folder.state != "folder_offline" for folder in folders))
+    """Who sees its port refuse counts it as gone before its session ends, and so does the controller."""
+    folders = _folders(broker)
+    is_there = broker.state == "online" and not broker.gone_by
+    return is_there and (not folders or any(folder.state != "folder_offline" for folder in folders))
+
+
+def _folders(broker: Broker) -> list[LogDir]:
+    return [*([broker.log_dir] if broker.log_dir else ()), *broker.other_log_dirs]
+
+
+def _topics(snapshot: Snapshot, places: list[Place]) -> Iterator[Topic]:
+    names = sorted({place.topic for place in places})
+    for start in range(0, len(names), PIECE):
+        yield from snapshot.topics(names[start : start + PIECE])
 
 
 def _read(snapshot: Snapshot, places: list[Place]) -> Iterator[Partition]:

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from broker_core.contract import jobs, live
 from broker_core.contract.groups import Group
 from console.jobs.registry import KINDS as JOB_KINDS
-from console.rules.broker_words import Stopped
+from console.rules.forecast.stopping import Stopped
 from console.rules.problems import KINDS
 
 Item = TypeVar("Item")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from ninja import Router
+from pydantic import Field
 
 from broker_core.contract.live import Broker
 from console import queries
@@ -15,6 +16,7 @@ from console.api.described import answers
 from console.api.shapes import Limit, listed, listed_live, number_cursor
 from console.hosting import broker_or_fail, if_stopped
 from console.roles import ADMIN
+from console.rules.forecast.fates import Becomes, Fate, How, worst_first
 from console.snapshot.read import Snapshot
 
 router = Router(tags=["brokers"])
@@ -36,12 +38,37 @@ def broker(request: Any, cluster_id: str, broker_id: int) -> ReadBroker:
     return read(ReadBroker, broker_or_fail(snapshot, broker_id), as_of=snapshot.as_of())
 
 
+Way = Annotated[How, Field(description="death: its process ends at once; shutdown: it hands over what it leads first")]
+
+
 @router.get("/clusters/{cluster_id}/brokers/{int:broker_id}/if-it-stops")
 @answers(IfStopped)
-def broker_if_stopped(request: Any, cluster_id: str, broker_id: int) -> IfStopped:
-    """What its stop or death would do to its partitions, the worst 10 000 of them, by what is known now."""
+def broker_if_stopped(request: Any, cluster_id: str, broker_id: int, how: Way = "death") -> IfStopped:
+    """What its stop or death would do to its partitions, the worst 10 000 of them, by what is known now; and to the other brokers."""
     snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
-    return read(IfStopped, if_stopped(snapshot, broker_or_fail(snapshot, broker_id)), as_of=snapshot.as_of())
+    found = if_stopped(snapshot, broker_or_fail(snapshot, broker_id), how)
+    return read(IfStopped, found.told, as_of=snapshot.as_of())
+
+
+@router.get("/clusters/{cluster_id}/brokers/{int:broker_id}/if-it-stops/partitions")
+@answers(ListedLive[Fate])
+def broker_if_stopped_partitions(
+    request: Any,
+    cluster_id: str,
+    broker_id: int,
+    *,
+    how: Way = "death",
+    becomes: Annotated[Becomes | None, Field(description="only those that become so; left out: all of them, the worst first")] = None,
+    limit: Limit = 100,
+    cursor: str | None = None,
+) -> ListedLive[Fate]:
+    """Each partition of the forecast with who would lead it and who be in sync. A page is worked out anew from what is known then."""
+    first = number_cursor(cursor) or 0
+    snapshot = Snapshot(queries.cluster_at(cluster_id).snapshot_id)
+    fates = worst_first(if_stopped(snapshot, broker_or_fail(snapshot, broker_id), how).fates)
+    wanted = list(enumerate([fate for fate in fates if becomes is None or fate.becomes == becomes]))[first : first + limit + 1]
+    page = listed(wanted, limit, lambda one: str(one[0] + 1))
+    return ListedLive([fate for _, fate in page.items], page.next, snapshot.as_of())
 
 
 @router.post("/clusters/{cluster_id}/brokers/{int:broker_id}/{action}", auth=Bearer(ADMIN, "{action} broker"))

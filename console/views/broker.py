@@ -13,6 +13,7 @@ from console.actions.settings import read_settings
 from console.context import live_needs
 from console.models import Cluster
 from console.rules.broker_words import broker_sentence
+from console.rules.forecast.fates import BECOMES, How
 from console.rules.settings.model import Owner, Setting
 from console.snapshot.read import Snapshot
 from console.views.lists import Head, heads_of, sorting_of
@@ -30,6 +31,7 @@ from console.views.support import (
 ROWS = 25
 EVENTS_SHOWN = 20
 ROLES = ("leader", "follower")
+WAYS = ("death", "shutdown")
 HEADS = (
     Head("name", "Partition", is_number=False),
     Head("state", "State", is_number=False),
@@ -93,9 +95,25 @@ def broker(request: Any, broker_id: int) -> HttpResponse:
     return show(request, "broker", _context(request, broker_id))
 
 
-@page()
+@page(query=("page", "how", "becomes"))
 def broker_if_stopped(request: Any, broker_id: int) -> HttpResponse:
     live_needs(request, brokers="1")
     snapshot = Snapshot(request.cluster.snapshot_id)
     broker = hosting.broker_or_fail(snapshot, broker_id)
-    return show(request, "broker_if_stopped", {"found": hosting.if_stopped(snapshot, broker), "broker_id": broker_id, "broker": broker})
+    how: How = "shutdown" if choice(request, "how", WAYS) == "shutdown" else "death"
+    becomes = choice(request, "becomes", BECOMES)
+    forecast = hosting.if_stopped(snapshot, broker, how)
+    rows = hosting.fates_page(forecast, becomes, number(request, "page", 1, least=1) or 1, ROWS)
+    return show(
+        request,
+        "broker_if_stopped",
+        {
+            "found": forecast.told,
+            "broker_id": broker_id,
+            "broker": broker,
+            "rows": rows.rows,
+            "becomes": becomes,
+            "kinds": [(kind, count) for kind in BECOMES if (count := sum(fate.becomes == kind for fate in forecast.fates))],
+            "pages": pages(request, rows.page, rows.last, rows.total),
+        },
+    )

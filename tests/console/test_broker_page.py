@@ -147,3 +147,27 @@ def test_what_its_stop_would_do(people: dict[str, Client], tokens: Any, wide: An
     found = Client().get("/api/v1/clusters/local/brokers/2/if-it-stops", headers=tokens["viewer"]).json()
     assert (found["level"], "wide" in {row["topic"] for row in found["leaderless"]}) == ("bad", True)
     assert people["viewer"].get("/brokers/77/if-it-stops").status_code == 404
+
+
+def test_the_forecast_is_paged_and_told_partition_by_partition(people: dict[str, Client], tokens: Any, wide: Any) -> None:
+    page = people["viewer"].get("/brokers/2/if-it-stops?becomes=refuses")
+    assert {row.becomes for row in page.context["rows"]} == {"refuses"}
+    assert page.context["pages"]["last"] > 1
+    assert len(page.context["rows"]) < page.context["pages"]["total"] < WIDE
+    path = "/api/v1/clusters/local/brokers/2/if-it-stops/partitions"
+    ask = lambda query: Client().get(f"{path}?{query}", headers=tokens["viewer"]).json()  # noqa: E731
+    first = ask("limit=100&how=shutdown")
+    second = ask(f"limit=100&how=shutdown&cursor={first['next']}")
+    places = [(row["topic"], row["partition"]) for row in first["items"] + second["items"]]
+    assert second["next"] is None
+    assert (len(set(places)), len(first["items"])) == (len(places), 100)
+    assert {("wide", p) for p in range(WIDE)} <= set(places)
+    assert [row["becomes"] for row in ask("becomes=offline")["items"]] == ["offline"]
+    assert Client().get(f"{path}?becomes=nonsense", headers=tokens["viewer"]).status_code == 400
+
+
+def test_leaderships_are_told_before_and_after_of_each_broker(people: dict[str, Client], tokens: Any, wide: Any) -> None:
+    found = Client().get("/api/v1/clusters/local/brokers/2/if-it-stops", headers=tokens["viewer"]).json()
+    one = next(share for share in found["brokers"] if share["broker_id"] == 1)
+    assert one["leaders_then"] == one["leaders"] + one["gains"]
+    assert one["gains"] >= WIDE // 2 - 1
