@@ -42,6 +42,7 @@ SECTION = {
     "znodes": "controller",
     "broker": "brokers",
     "broker_if_stopped": "brokers",
+    "broker_graded_kill": "brokers",
     "broker_settings": "brokers",
     "broker_defaults": "brokers",
     "topic": "topics",

@@ -9,7 +9,7 @@ from console.api import api
 from console.api.metrics import metrics
 from console.api.probes import healthz
 from console.views.analytics import analytics, analytics_table
-from console.views.broker import broker, broker_if_stopped
+from console.views.broker import broker, broker_graded_kill, broker_if_stopped
 from console.views.brokers import broker_action, brokers
 from console.views.changes import changes
 from console.views.clusters import cluster_change, cluster_delete, cluster_new, clusters
@@ -99,6 +99,7 @@ urlpatterns = [
     path("brokers", brokers, name="brokers"),
     path("brokers/<int:broker_id>", broker, name="broker"),
     path("brokers/<int:broker_id>/if-it-stops", broker_if_stopped, name="broker_if_stopped"),
+    path("brokers/<int:broker_id>/graded-kill", broker_graded_kill, name="broker_graded_kill"),
     path("brokers/<int:broker_id>/settings", broker_settings, name="broker_settings"),
     path("broker-defaults", broker_defaults, name="broker_defaults"),
     path("brokers/<int:broker_id>/<slug:action>", broker_action, name="broker_action"),

@@ -29,10 +29,11 @@ def create_job(
     """The queued row; `Conflict` where another active job stands in its way, as its kind sees it. `why` is what its log and the audit
     say of who did not ask for it by hand. `beside` is called in the job's transaction: what it raises leaves no job."""
     changes = kind not in KINDS or KINDS[kind].changes_cluster
-    with audited(actor, OPERATOR, f"start {kind}"[:60], cluster.pk, cluster=cluster, changes_cluster=changes, after=dict(params)) as entry:
+    role = ADMIN if kind in KINDS and KINDS[kind].for_admins else OPERATOR
+    with audited(actor, role, f"start {kind}"[:60], cluster.pk, cluster=cluster, changes_cluster=changes, after=dict(params)) as entry:
         asked = asked_for(kind)
         if asked.of_own_cluster and cluster.pk != settings.LOCAL_CLUSTER:
-            raise Invalid("cluster", f"This is not available from {cluster.name}: samples are taken of this system's own cluster only.")
+            raise Invalid("cluster", f"This is not available from {cluster.name}: it is of this system's own cluster only.")
         checked = asked.checked(params)
         entry.after = checked | ({"why": why} if why else {})
         refuse_hidden(actor, cluster, asked, checked)

@@ -49,6 +49,8 @@ class JobKind:
     names_brokers: ClassVar[bool] = False
     of_own_cluster: ClassVar[bool] = False
     """It rests on what is only there for the system's own cluster."""
+    for_admins: ClassVar[bool] = False
+    """Only admins may ask for one, as for what it does."""
     changes_cluster: ClassVar[bool] = True
     """What only looks may be asked for of a cluster that is read-only here, too."""
 

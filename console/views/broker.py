@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpResponse
+from django.urls import reverse
 
 from broker_core.contract.live import Broker
 from console import hosting, queries
+from console.actions.jobs import create_job
 from console.actions.settings import read_settings
 from console.context import live_needs
+from console.errors import Unconfirmed
+from console.jobs.graded_kill import GradedKill
 from console.models import Cluster
+from console.roles import ADMIN, actor_of
 from console.rules.broker_words import broker_sentence
 from console.rules.forecast.fates import BECOMES, How
 from console.rules.settings.model import Owner, Setting
@@ -19,11 +24,14 @@ from console.snapshot.read import Snapshot
 from console.views.lists import Head, heads_of, sorting_of
 from console.views.settings_then import ThenSetting, settings_then
 from console.views.support import (
+    KNOWN,
     choice,
+    done,
     note_query,
     number,
     page,
     pages,
+    refused_again,
     settings_or_why,
     show,
 )
@@ -95,25 +103,40 @@ def broker(request: Any, broker_id: int) -> HttpResponse:
     return show(request, "broker", _context(request, broker_id))
 
 
-@page(query=("page", "how", "becomes"))
-def broker_if_stopped(request: Any, broker_id: int) -> HttpResponse:
+def _if_stopped(request: Any, broker_id: int) -> dict[str, Any]:
     live_needs(request, brokers="1")
     snapshot = Snapshot(request.cluster.snapshot_id)
     broker = hosting.broker_or_fail(snapshot, broker_id)
     how: How = "shutdown" if choice(request, "how", WAYS) == "shutdown" else "death"
     becomes = choice(request, "becomes", BECOMES)
     forecast = hosting.if_stopped(snapshot, broker, how)
-    rows = hosting.fates_page(forecast, becomes, number(request, "page", 1, least=1) or 1, ROWS)
-    return show(
-        request,
-        "broker_if_stopped",
-        {
-            "found": forecast.told,
-            "broker_id": broker_id,
-            "broker": broker,
-            "rows": rows.rows,
-            "becomes": becomes,
-            "kinds": [(kind, count) for kind in BECOMES if (count := sum(fate.becomes == kind for fate in forecast.fates))],
-            "pages": pages(request, rows.page, rows.last, rows.total),
-        },
-    )
+    wanted = (number(request, "page", 1, least=1) or 1) if request.method == "GET" else 1
+    rows = hosting.fates_page(forecast, becomes, wanted, ROWS)
+    return {
+        "found": forecast.told,
+        "broker_id": broker_id,
+        "broker": broker,
+        "rows": rows.rows,
+        "becomes": becomes,
+        "kinds": [(kind, count) for kind in BECOMES if (count := sum(fate.becomes == kind for fate in forecast.fates))],
+        "pages": pages(request, rows.page, rows.last, rows.total),
+    }
+
+
+@page(query=("page", "how", "becomes"))
+def broker_if_stopped(request: Any, broker_id: int) -> HttpResponse:
+    return show(request, "broker_if_stopped", _if_stopped(request, broker_id))
+
+
+@page("POST", role=ADMIN, doing="kill a broker and grade the forecast")
+def broker_graded_kill(request: Any, broker_id: int) -> HttpResponse:
+    """The broker's id typed confirms it."""
+    form = f"graded-{broker_id}"
+    try:
+        if request.POST.get("confirm", "") != str(broker_id):
+            raise Unconfirmed("confirm", f"Type the broker's id, {broker_id}, to kill it.")
+        asked = {"broker": broker_id, "start_again": request.POST.get("start_again") == "1", "confirm": True}
+        made = create_job(actor_of(request), request.cluster, GradedKill.name, asked)
+    except KNOWN as error:
+        return refused_again(request, "broker_if_stopped", lambda: _if_stopped(request, broker_id), error, form)
+    return done(request, reverse("job", args=[made.pk]), f"Job {made.pk} is queued.")

@@ -22,6 +22,7 @@ CHANGES = {
     "/health/run": ({}, "operator"),
     "/brokers/1/kill": ({"confirm": "1"}, "admin"),
     "/brokers/1/start": ({}, "admin"),
+    "/brokers/1/graded-kill": ({"confirm": "1"}, "admin"),
     "/settings/tokens/new": ({"name": "ci", "role": "viewer"}, "admin"),
 }
 RANK = {"viewer": 0, "operator": 1, "admin": 2}

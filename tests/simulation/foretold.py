@@ -134,8 +134,8 @@ class Foretold:
 
     def _seen(self, tp: TopicPartition, up: set[int]) -> Seen:
         leader, isr = stored_state(self.cluster, tp)
-        epoch = json.loads(self.cluster.world.ensemble.tree.find(f"/brokers/topics/{tp.topic}/partitions/{tp.partition}/state").data)
-        return Seen(leader if leader in up else None, isr, self.places[tp], epoch["leader_epoch"])
+        znode = self.cluster.world.ensemble.tree.find(f"/brokers/topics/{tp.topic}/partitions/{tp.partition}/state")
+        return Seen(leader if leader in up else None, isr, self.places[tp], json.loads(znode.data)["leader_epoch"], znode.version)
 
     def _kill_one(self) -> None:
         up = self._up()

@@ -8,7 +8,8 @@ What somebody else changed between the forecast and the look afterwards is told 
 4. another of its replicas' brokers came or went meanwhile, or had gone before and the controller was still at that; or the killed
    broker itself came into the ISR before it was gone;
 5. more elections took place than a death needs: somebody asked for another, or the brokers were balanced;
-6. the leader is as foretold, and only others joined the ISR or left it while they run: leaders do that by themselves;
+6. leaders have others join the ISR and leave it by themselves: one that joined before the election leads, being the first of the
+   replicas that were in sync then; or the leader is as foretold, and only others that run joined or left;
 7. otherwise it is wrong.
 """
 
@@ -31,12 +32,14 @@ EPOCHS_OF_A_DEATH = 2
 
 
 class Seen(Struct, frozen=True, gc=False):
-    """A partition as the cluster told it; `leader` is None where nobody leads."""
+    """A partition as the cluster told it; `leader` is None where nobody leads. `version` counts all writes of its state, where it is told:
+    those that are no elections are changes of the ISR, and without one nobody joined or left by itself."""
 
     leader: int | None
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
     leader_epoch: Count = None
+    version: Count = None
 
 
 class Grade(Struct, frozen=True, gc=False):
@@ -96,10 +99,26 @@ def _changed_by_others(fate: Fate, at_kill: Seen, after: Seen, around: Around) -
     elections = None if after.leader_epoch is None or at_kill.leader_epoch is None else after.leader_epoch - at_kill.leader_epoch
     if elections is not None and elections > EPOCHS_OF_A_DEATH:
         return f"{counted(elections, 'change')} of its leadership took place; a death makes at most {EPOCHS_OF_A_DEATH}."
+    return "" if _isr_stood_still(at_kill, after) else _changed_by_leaders(fate, at_kill, after, around)
+
+
+def _isr_stood_still(at_kill: Seen, after: Seen) -> bool:
+    if None in (at_kill.version, after.version, at_kill.leader_epoch, after.leader_epoch):
+        return False
+    return (after.version or 0) - (at_kill.version or 0) <= (after.leader_epoch or 0) - (at_kill.leader_epoch or 0)
+
+
+def _changed_by_leaders(fate: Fate, at_kill: Seen, after: Seen, around: Around) -> str:
     differs = set(after.isr) ^ set(fate.isr_then)
     if after.leader == fate.leader_then and after.leader is not None and around.broker_id not in differs and differs <= around.runs:
         return f"Its leader has changed the ISR since: foretold was {_ids(fate.isr_then)}, found was {_ids(after.isr)}."
-    return ""
+    if after.leader is None or after.leader in at_kill.isr:
+        return ""
+    electable = [b for b in at_kill.replicas if b in around.runs and (b in at_kill.isr or b == after.leader)]
+    if electable[:1] != [after.leader]:
+        return ""
+    foretold, found = said(fate.leader_then, fate.isr_then), said(after.leader, after.isr)
+    return f"Broker {after.leader} was out of the ISR and came in before the election: foretold were {foretold}, found were {found}."
 
 
 def said(leader: int | None, isr: Collection[int]) -> str:

@@ -39,11 +39,26 @@ def graded(after: Seen | None, *, at_kill: Seen | None = NOW, ran: frozenset[int
         ({"after": Seen(1, (1,), REPLICAS, 8), "runs": frozenset({1})}, "changed", "3 came or went"),
         ({"after": Seen(3, (1, 3), REPLICAS, 11)}, "changed", "4 changes of its leadership"),
         ({"after": Seen(1, (1,), REPLICAS, 8)}, "changed", "Its leader has changed the ISR since"),
+        ({"after": Seen(1, (1,), REPLICAS, 8, 11), "at_kill": Seen(2, (2, 1, 3), REPLICAS, 7, 9)}, "changed", "Its leader has"),
+        ({"after": Seen(1, (1,), REPLICAS, 8, 10), "at_kill": Seen(2, (2, 1, 3), REPLICAS, 7, 9)}, "wrong", "the ISR 1"),
     ],
 )
 def test_what_others_changed_is_neither_right_nor_wrong(asked: Any, came: str, words: str) -> None:
     found = graded(**asked)
     assert (found.came, words in found.why) == (came, True), found
+
+
+@pytest.mark.parametrize(("versions", "came"), [((None, None), "changed"), ((9, 11), "changed"), ((9, 10), "wrong")])
+def test_who_joins_before_the_election_may_win_it(versions: Any, came: str) -> None:
+    """With the state's version told it is known whether anybody did; an election alone is one write."""
+    at_kill, after = Seen(2, (2, 3), REPLICAS, 7, versions[0]), Seen(1, (3, 1), REPLICAS, 8, versions[1])
+    found = grade(fate(at_kill), at_kill, after, Ran(2, STAYED, STAYED))
+    assert (found.came, ("came in before the election" in found.why)) == (came, came == "changed")
+
+
+def test_who_is_elected_out_of_turn_is_wrong_whoever_joined() -> None:
+    at_kill, after = Seen(2, (2, 1), REPLICAS, 7), Seen(3, (1, 3), REPLICAS, 8)
+    assert grade(fate(at_kill), at_kill, after, Ran(2, STAYED, STAYED)).came == "wrong"
 
 
 def test_what_was_not_known_was_not_foretold() -> None:
