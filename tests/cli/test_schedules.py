@@ -4,38 +4,21 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
-from django.test import Client
 
-from cli.errors import Problem
 from cli.main import main
-from cli.rest import Rest
 from console.actions.schedules import create_schedule
 from console.models import Cluster, Job, ReturnElection, Schedule
 from console.roles import OPERATOR, Actor
 from tests.support.console_fixtures import *  # noqa: F403
+from tests.support.rest_in_process import answer_here
 
 
 @pytest.fixture(autouse=True)
 def console(local: Cluster, shown: Any, kafka: Any, sent: Any, tokens: dict[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands' questions are answered by the console within this process."""
     kafka.topics_ = {"orders": {0: [1, 2, 3]}}
-
-    def ask(_self: Rest, method: str, path: str, query: dict[str, Any], body: Any = None, more: Any = None) -> Any:
-        asked = urlencode({name: value for name, value in query.items() if value not in (None, "")})
-        where = f"/api/v1{path}" + (f"?{asked}" if asked else "")
-        said = "" if body is None else json.dumps(body)
-        answer = Client().generic(method, where, said, content_type="application/json", headers=tokens["operator"])
-        found = json.loads(answer.content) if answer.content else None
-        if answer.status_code >= 300:
-            raise Problem(found)
-        return found
-
-    monkeypatch.setattr(Rest, "_ask", ask)
-    monkeypatch.setenv("HIGHWATER_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("HIGHWATER_TOKEN", "taken")
+    answer_here(monkeypatch, tokens["operator"])
 
 
 @pytest.fixture
