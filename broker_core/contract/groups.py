@@ -42,7 +42,8 @@ class Group(Struct, frozen=True, kw_only=True, gc=False):
     attention: Annotated[Literal["notice", "warn"] | None, Meta(description="whether the lag is out of the group's own rhythm")]
     rhythm_s: Annotated[Figure, Meta(description="how often it catches up, where it reads in batches")]
     trend: Trend
-    eta_s: Figure
+    eta_s: Annotated[Figure, Meta(description="until its slowest partition has caught up; null where one of them does not come closer")]
+    slowest: Annotated[Place | None, Meta(description="of a group that catches up: the partition that does so last, or does not")] = None
     sentence: str
     at_ms: int
 
@@ -64,6 +65,7 @@ class Lag(Struct, frozen=True, kw_only=True, gc=False):
     host: str | None
     committed_at_ms: Count
     status: LagStatus
+    reason: Annotated[str, Meta(description="why its status is that, in words")] = ""
 
 
 class Reader(Struct, frozen=True, gc=False):

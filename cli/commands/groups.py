@@ -26,8 +26,10 @@ OFFSETS = (
     Column("LOG END", lambda r: say.number(r["log_end_offset"]), right=True),
     Column("LAG", lambda r: say.number(r["lag"]), right=True),
     Column("BEHIND", lambda r: say.seconds(r["lag_s"]), right=True),
+    Column("STATE", lambda r: r["status"]),
     Column("CLIENT", lambda r: say.text(r["client_id"])),
     Column("HOST", lambda r: say.text(r["host"])),
+    Column("WHY", lambda r: say.text(r["reason"])),
 )
 MEMBERS = (
     Column("CLIENT", lambda m: say.text(m["client_id"])),

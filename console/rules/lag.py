@@ -190,8 +190,17 @@ def unknown_words(behind: Behind | None, unknown: int, partitions: int, silent_c
     return f"{how}: nobody tells where {of} {'ends' if unknown == 1 else 'end'}."
 
 
-def group_words(lag: int | None, behind: Behind | None, word: groups.Trend, eta_s: float | None, *, every_s: float | None = None) -> str:
-    """What follows on a group's name: `is 12 s behind and is catching up (about 40 s).`; `every_s` is the length of its rhythm's cycles."""
+def group_words(
+    lag: int | None,
+    behind: Behind | None,
+    word: groups.Trend,
+    eta_s: float | None,
+    *,
+    every_s: float | None = None,
+    slowest: groups.Place | None = None,
+) -> str:
+    """What follows on a group's name: `is 12 s behind and is catching up (about 40 s).`; `every_s` is the length of its rhythm's cycles,
+    `slowest` the partition that keeps it from being done, which without an `eta_s` does not come closer."""
     lag_s = behind.seconds if behind else None
     if lag is None:
         return "has committed nothing that can be measured."
@@ -202,5 +211,11 @@ def group_words(lag: int | None, behind: Behind | None, word: groups.Trend, eta_
     how = f"{BEHIND.get(behind.basis, '')}{duration(behind.seconds, 1)} behind" if behind else f"{counted(lag, 'record')} behind"
     if word == "in_rhythm" and every_s is not None:
         return f"is {how}, as usual: it catches up about every {duration(every_s, 1)}."
-    eta = f" (about {duration(eta_s, 1)})" if eta_s is not None and word == "catching_up" else ""
-    return f"is {how} and {SAYS[word]}{eta}."
+    return f"is {how} and {SAYS[word]}{_end(eta_s, slowest) if word == 'catching_up' else ''}."
+
+
+def _end(eta_s: float | None, slowest: groups.Place | None) -> str:
+    last = f"{slowest.topic}-{slowest.partition}" if slowest else ""
+    if eta_s is None:
+        return f", but not on {last}" if last else ""
+    return f" (about {duration(eta_s, 1)}{f', {last} last' if last else ''})"

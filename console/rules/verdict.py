@@ -208,7 +208,7 @@ def _group_parts(groups: Sequence[Group]) -> list[Part]:
     for level in ATTENTION:
         members = sorted((g for g in groups if g.attention == level), key=lambda g: -(g.lag_s or 0))
         for group in members[:GROUPS_NAMED]:
-            about, words = f"group/{group.group}", group_words(group.lag, behind_of(group), group.trend, group.eta_s)
+            about, words = f"group/{group.group}", group_words(group.lag, behind_of(group), group.trend, group.eta_s, slowest=group.slowest)
             parts.append(part(level, about, said("Group "), link(group.group, about), said(f" {words}")))
         if more := len(members[GROUPS_NAMED:]):
             words = "1 more group is behind." if more == 1 else f"{whole(more)} more groups are behind."

@@ -12,6 +12,7 @@ from console.actions.groups import delete_group, plan_offsets, set_offsets, word
 from console.actions.offset_texts import write_csv
 from console.context import encoded, live_needs
 from console.errors import Outdated
+from console.lagging import losses
 from console.roles import ADMIN, OPERATOR, actor_of
 from console.rules.words import counted
 from console.snapshot.read import Snapshot
@@ -29,7 +30,8 @@ def group_context(request: Any, group_id: str) -> dict[str, Any]:
     events = queries.events(request.cluster, queries.EventQuery(group=group_id), count=20)
     changes = queries.offset_changes(request.cluster, group_id, count=CHANGES_SHOWN)
     more = {"members": found.members, "events": events, "hows": HOWS, "changes": changes}
-    return {"group": found, "rows": snapshot.lag_rows(group_id), **more}
+    rows = snapshot.lag_rows(group_id)
+    return {"group": found, "rows": rows, "losses": losses(snapshot, rows), **more}
 
 
 @page()

@@ -14,6 +14,7 @@ from broker_core.contract.groups import Group, Lag, LagBasis, LagStatus, Member,
 from broker_core.contract.partitions import Partition
 from broker_core.contract.record_times import RecordTime
 from console.rules import lag as rules
+from console.rules.lag_reasons import reason, slowest
 from console.rules.partitions import UNKNOWN
 from console.rules.rhythm import Rhythm, attention, is_in_rhythm, step
 
@@ -141,7 +142,8 @@ def lag_rows(facts: GroupFacts, partition_of: End, ends: Ends, now_ms: int, *, i
             client_id=member.client_id if member else None,
             host=member.client_host if member else None,
             committed_at_ms=commit_ms,
-            status=_status(facts, tp, lag, facts.judged_ms(now_ms)),
+            status=(status := _status(facts, tp, lag, facts.judged_ms(now_ms))),
+            reason=reason(status, facts.commits.get(tp, ()), lag),
         )
 
 
@@ -150,7 +152,7 @@ def _behind(behind: rules.Behind | None) -> tuple[float | None, LagBasis | None]
 
 
 def _status(facts: GroupFacts, tp: TopicPartition, lag: int | None, now_ms: int) -> LagStatus:
-    status = rules.partition_status(list(facts.commits.get(tp, ())), lag, now_ms)
+    status = rules.partition_status(facts.commits.get(tp, ()), lag, now_ms)
     return rules.BETWEEN if status in (rules.STOP, rules.STALL, rules.WARN) and is_in_rhythm(facts.rhythm) else status
 
 
@@ -179,17 +181,22 @@ def group_value(facts: GroupFacts, rows: list[Lag], now_ms: int, *, unknown: int
         lag_s=lag_s,
         statuses=[row.status for row in rows if row.status != rules.UNKNOWN],
     )
+    last = slowest(rows, facts.commits) if word == "catching_up" else None
+    if last is not None:
+        eta = None if last.eta_s is None or eta is None else max(eta, last.eta_s)
+    place = last.place if last and len(rows) > 1 else None
     wanted = attention(facts.rhythm, lag, lag_s, word)
     facts.rhythm = facts.rhythm._replace(is_warned=wanted == "warn")
     if lag and lag_s is not None and lag_s >= rules.KEEPING_UP_S and word != "catching_up" and is_in_rhythm(facts.rhythm):
         word = "in_rhythm"
-    words = rules.group_words(lag, behind, word, eta, every_s=facts.rhythm.every_s)
+    words = rules.group_words(lag, behind, word, eta, every_s=facts.rhythm.every_s, slowest=place)
     return replace(
         _value(facts, rows, now_ms, behind, words),
         lag=lag,
         attention=wanted,
         trend=word if lag is not None else "unknown",
         eta_s=None if eta is None else round(eta, 1),
+        slowest=place if word == "catching_up" else None,
     )
 
 
