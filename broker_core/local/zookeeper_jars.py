@@ -10,28 +10,29 @@ from collections.abc import Callable
 
 from broker_core.local import maven
 
-ZOOKEEPER_VERSION = "3.9.3"
+ZOOKEEPER_VERSION = "3.9.5"
 ARTIFACTS = {
-    "org.apache.zookeeper:zookeeper:3.9.3": "ad6570105768d18382a762325b4460368b7089a5a77c053e682b17942e0e72b5",
-    "org.apache.zookeeper:zookeeper-jute:3.9.3": "be72e2c9099413a9878ce830b65bb22e0be755dc2a22b290550ab9e03b5b4cfa",
-    "org.slf4j:slf4j-api:2.0.16": "a12578dde1ba00bd9b816d388a0b879928d00bab3c83c240f7013bf4196c579a",
-    "org.apache.logging.log4j:log4j-api:2.24.3": "5b4a0a0cd0e751ded431c162442bdbdd53328d1f8bb2bae5fc1bbeee0f66d80f",
-    "org.apache.logging.log4j:log4j-core:2.24.3": "7eb4084596ae25bd3c61698e48e8d0ab65a9260758884ed5cbb9c6e55c44a56a",
-    "org.apache.logging.log4j:log4j-slf4j2-impl:2.24.3": "cdaac22e40ec30c4096e1ebe8c454c8826c0d1c378d7db5d7b3ad166354b0bd3",
-    "io.netty:netty-buffer:4.1.118.Final": "0eea4e8666a9636a28722661d8ba5fa8564477e75fec6dd2ff3e324e361f8b3c",
-    "io.netty:netty-codec:4.1.118.Final": "4abd215fd1ed7ce86509d169cc9cbede5042176c265a79b3b70602b017226c3f",
-    "io.netty:netty-common:4.1.118.Final": "65cce901ecf0f9d6591cc7750772614ab401a84415dc9aec9da4d046f0f9a77c",
-    "io.netty:netty-handler:4.1.118.Final": "26e3f8a5e859fd62cf3c13dc6d75e4e18879f000a5d0ad7f58f8679675d23dae",
-    "io.netty:netty-resolver:4.1.118.Final": "3170c225972c18b6850d28add60db15bb28d83c4e3d5b686ca220e0bd7273c8a",
-    "io.netty:netty-transport:4.1.118.Final": "ab3751e717daef9c8d91e4d74728a48730bd8530b72e2466b222b2ea3fb07db9",
-    "io.netty:netty-transport-native-unix-common:4.1.118.Final": "69b16793d7b41ea76a762bd2bd144fc4f7c39c156a7a59ebf69baeb560fb10b7",
-    "io.netty:netty-transport-classes-epoll:4.1.118.Final": "bd86e6d41e1f6053f9577931655236259778ab045646e1e6ab04150f070864f3",
-    "io.dropwizard.metrics:metrics-core:4.2.30": "8eeac95450c03378d9d4c1dedff7118bb63508a97613f4df074c924e1b82ccfb",
-    "org.xerial.snappy:snappy-java:1.1.10.7": "4c766cb3f855415ee734b2392949a0b6f12a60879334a74518deaf6270d32e36",
-    "commons-io:commons-io:2.18.0": "f3ca0f8d63c40e23a56d54101c60d5edee136b42d84bfb85bc7963093109cf8b",
-    "commons-cli:commons-cli:1.9.0": "d3d530d0f28fd0fbbffe2b0b338f70e8cb96f1605579e2e3abd4db29cac24e69",
+    "org.apache.zookeeper:zookeeper:3.9.5": "936d025db1a85f085edea25048c3f5b3de5fc29329c371a10925e3b78b0b38a0",
+    "org.apache.zookeeper:zookeeper-jute:3.9.5": "abcbc7f9d6c493daa118da6fa3061a201e2c521217526e8535adfb56b629e52a",
+    "org.slf4j:slf4j-api:2.0.17": "7b751d952061954d5abfed7181c1f645d336091b679891591d63329c622eb832",
+    "org.apache.logging.log4j:log4j-api:2.25.4": "c4b642a7f047275215de117e0e3847eb2c7711d84a0aa7433e7b3c096daf341d",
+    "org.apache.logging.log4j:log4j-core:2.25.4": "10fee2c0485d54fa44ee75d314f6295508f7b932281873db61a91b88073200e6",
+    "org.apache.logging.log4j:log4j-slf4j2-impl:2.25.4": "dd897abc5eb3a6d965426c7937b92dd43e67c82d9819bea5d19f311516c68be3",
+    "io.netty:netty-buffer:4.2.13.Final": "39e9ab9ecaff178898a5eb37568096f1efd4f768a7bd162e0cde3eefa19137d5",
+    "io.netty:netty-codec:4.2.13.Final": "ead6e40832fac34be975b66d21bbdac005f6e83f643406b146655777fa767d2a",
+    "io.netty:netty-codec-base:4.2.13.Final": "a0407d1e9b77e9807aabf367e06602475faab567bfcb8e07ff5bd22c24cd923e",
+    "io.netty:netty-common:4.2.13.Final": "cccffbdd68586b5473c67d6ac37145625e7abbfae304e7a512616576b0187697",
+    "io.netty:netty-handler:4.2.13.Final": "50efc30aeca2ef21311f2502389e500bfc168c311edb1ae04a2db4d6bb5d7f7f",
+    "io.netty:netty-resolver:4.2.13.Final": "2cd68d6a746aeb2ec92923fa168d250526d7ad3dbe1877e7bcbe6e8acdb2c193",
+    "io.netty:netty-transport:4.2.13.Final": "d9b2200bfe6e47c2dfa2f0952df6fbdfd42bf58bdd9007e9ac17c789274388c5",
+    "io.netty:netty-transport-native-unix-common:4.2.13.Final": "052b8429276ac96bd1f1067ce963b4e57c627ca331071f4df2e63f759234f6b1",
+    "io.netty:netty-transport-classes-epoll:4.2.13.Final": "2ed9cf6ca8bee3ae80501938e5fa0b7c20947d704222a774a60ae65d38e0285e",
+    "io.dropwizard.metrics:metrics-core:4.2.37": "3c70d19049d10f474ab803706b9c0677bcf5fd9e1afeb4f6c496f62e38b27678",
+    "org.xerial.snappy:snappy-java:1.1.10.8": "50485d06037fea3d6e40c968386feeca6338cc9872e25549593ff3eb352cefcc",
+    "commons-io:commons-io:2.22.0": "2b9a7b1f726fb86216dbd2c8321eabe0221dbd5b1be81c18e1cb53811b104758",
+    "commons-cli:commons-cli:1.11.0": "8f7f8605d68e15bf32db61ec94eac6fdafc51b1bdbe1e0e0802b57d23f387792",
 }
-"""Maven coordinates and the SHA-256 of each jar: 9.8 MB."""
+"""Maven coordinates and the SHA-256 of each jar: 10.1 MB."""
 
 
 def pinned() -> maven.PinnedJars:
