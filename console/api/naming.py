@@ -26,6 +26,8 @@ OWN_NAMES = {
     ("post", f"{CLUSTER}/schedules/{{schedule_id}}/pause"): "pause_schedule",
     ("post", f"{CLUSTER}/schedules/{{schedule_id}}/run"): "run_schedule",
     ("get", f"{CLUSTER}/schedules/preview"): "preview_schedule",
+    ("get", f"{CLUSTER}/analytics/tables/{{name}}.csv"): "get_analytics_table_as_csv",
+    ("get", f"{CLUSTER}/analytics/tables/{{name}}.parquet"): "get_analytics_table_as_parquet",
     ("post", f"{CLUSTER}/transactions/{{transactional_id}}/termination"): "terminate_transaction",
     ("get", f"{CLUSTER}/hanging-transactions"): "find_hanging_transactions",
     ("post", f"{CLUSTER}/topics/{{name}}/partitions/{{number}}/abort-transaction"): "abort_transaction",

@@ -67,6 +67,8 @@ PATHS = {
     "schedule_preview": "/schedules/preview?cron=0+2+*+*+*",
     "analytics": "/analytics",
     "health": "/health",
+    "health_report": "/health/1",
+    "health_compare": "/health/compare",
     "wanted": "/wanted",
     "events": "/events",
     "changes": "/changes",
@@ -92,6 +94,8 @@ ELSEWHERE = {
     "topic_record_key": "a file",
     "topic_record_value": "a file",
     "group_export": "a file",
+    "health_file": "a file",
+    "analytics_table": "a file",
     "wanted_mend": "needs a wanted state that differs",
 }
 CONTROLS = """() => {

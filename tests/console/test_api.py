@@ -283,9 +283,9 @@ def test_the_description_names_every_route(client: Client) -> None:
         assert shape in paths
 
 
-FILES = ("/file", "/records.ndjson", "/records.csv", "/records/{offset}/key", "/records/{offset}/value", "/reports/{report_id}/pdf")
+FILES = ("/file", "/records.ndjson", "/records/{offset}/key", "/records/{offset}/value", "/reports/{report_id}/pdf", ".csv", ".parquet")
 """Ends of routes that answer no JSON."""
-FILE_KINDS = {"text/csv", "application/x-ndjson", "application/octet-stream", "application/pdf"}
+FILE_KINDS = {"text/csv", "application/x-ndjson", "application/octet-stream", "application/pdf", "application/vnd.apache.parquet"}
 
 
 def test_the_description_types_every_answer_and_problem(client: Client) -> None:
@@ -302,9 +302,7 @@ def test_the_description_types_every_answer_and_problem(client: Client) -> None:
                     assert answer["content"].keys() == {"text/event-stream"}
                     continue
                 if status == "200" and path.endswith(FILES):
-                    assert answer["content"].keys() & {"text/csv", "application/x-ndjson", "application/octet-stream", "application/pdf"}, (
-                        f"{method} {path}"
-                    )
+                    assert answer["content"].keys() & FILE_KINDS, f"{method} {path}"
                     continue
                 kinds = set() if status == "204" else {"application/json" if status < "4" else "application/problem+json"}
                 assert answer.get("content", {}).keys() == kinds, f"{method} {path} {status}"

@@ -6,7 +6,7 @@ import pytest
 
 from console import fields
 from console.models import AuditEntry, Cluster, Event, LagSummary
-from workers.kinds.analytics import save
+from workers.kinds.analysis_rows import LAGS, VERSION, save
 
 AWKWARD = ["a\0b", "a␀b", "a␀0b", "\0", "␀", "␀␀", "\0\0", "␀\0", "0␀0", "plain"]
 
@@ -29,11 +29,12 @@ def test_what_is_too_long_fits_and_stays_different(most: int) -> None:
 def test_one_groups_name_does_not_fail_the_batch(local: Cluster) -> None:
     groups = [*AWKWARD, "x" * 300 + "1", "x" * 300 + "2"]
     lag = [
-        {"cluster": "local", "group": group, "topic": "t", "window_start_ms": 0, "lag_max": number, "lag_avg": 1.0}
+        {"cluster": "local", "group": group, "topic": "t", "window_start_ms": 0} | dict.fromkeys(LAGS.values(), number)
         for number, group in enumerate(groups)
     ]
+    summary = {"version": VERSION, "ended_at_ms": 0, "tables": {"lag": {"rows": lag}}}
     for _ in range(2):
-        assert save(local, {"throughput": [], "lag": lag}) == {"throughput": 0, "lag": len(groups)}
+        assert save(local, summary) == {"throughput": 0, "lag": len(groups)}
     assert LagSummary.objects.count() == len(groups)
     assert [LagSummary.objects.get(group=group).lag_max for group in groups] == list(range(len(groups)))
     assert set(AWKWARD) < set(LagSummary.objects.values_list("group", flat=True))

@@ -138,7 +138,7 @@ def test_who_returns_leads_nothing_until_an_election(story: Story) -> None:
 def test_reports_tell_what_changed(story: Story) -> None:
     assert story.dead_report["result"]["level"] == "warn"
     assert story.dead_report["result"]["new"] >= PARTITIONS
-    assert "under-replicated partitions" in story.dead_report["message"]
+    assert "under-replicated (" in story.dead_report["message"]
     assert story.back_report["result"]["gone"] >= PARTITIONS
     assert "leader balance" in story.back_report["message"]
     assert f"Broker {story.broker} leads nothing" in story.back_report["page"]
