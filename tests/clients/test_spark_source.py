@@ -39,34 +39,17 @@ def drive(cluster: TestCluster, topic: str, folder: Path) -> dict[str, object]:
     return found
 
 
-def test_the_driver_reads_each_sample_once_and_goes_on_where_it_was(cluster: TestCluster, new_topic: NewTopic, tmp_path: Path) -> None:
-    topic = new_topic(partitions=3)
-    now_ms = int(time.time() * 1000) // 60000 * 60000
-    produce(cluster, topic, [sample(now_ms - 20000 + n * 1000, n * 50) for n in range(10)])
-    first = drive(cluster, topic, tmp_path)
-    produce(cluster, topic, [sample(now_ms - 20000 + n * 1000, n * 50) for n in range(10, 15)] + [b"no sample"])
-    second = drive(cluster, topic, tmp_path)
-    assert (first["samples"], second["samples"]) == (10, 15)
-    assert second["aside"]["counts"] == {"no sample": 1}  # type: ignore[index]
-    (row,) = rows(second, "topics")
-    assert row["messages_mean"] == pytest.approx(50)
-    assert row["bytes_mean"] == pytest.approx(5000)
-    assert (tmp_path / "tables" / "topics.csv").read_text().startswith("cluster,topic,window_start,")
-
-
 KILLED_WHEN: dict[str, Callable[[Path], bool]] = {
-    "its first batch is planned": lambda folder: any((folder / "store/checkpoint/offsets").glob("[0-9]*")),
-    "its samples are in their folder": lambda folder: any((folder / "store/samples").glob("day=*/batch=*/*.parquet")),
-    "it answers": lambda folder: json.loads((folder / "progress.json").read_text())["done"] >= 3,
+    "its batch is planned": lambda store: (store / "checkpoint/offsets/1").exists(),
+    "the batch's samples are in their folder": lambda store: any((store / "samples").glob("day=*/batch=1/*.parquet")),
 }
-"""What is seen of the driver's work at the moment that it is killed; the rest of that moment is left to chance."""
+"""What is seen of the driver's work when it is killed; where in its next steps it then is, is left to chance."""
 
 
-def kill_when(seen: Callable[[Path], bool], what: str, cluster: TestCluster, topic: str, folder: Path) -> None:
-    (folder / "progress.json").unlink(missing_ok=True)
-    driver = subprocess.Popen(command(cluster, topic, folder), cwd=ROOT, stderr=subprocess.DEVNULL, start_new_session=True)
+def kill_when(seen: Callable[[Path], bool], what: str, driver: subprocess.Popen[bytes], folder: Path) -> None:
+    """The driver and its JVM."""
     try:
-        eventually(lambda: driver.poll() is not None or ((folder / "progress.json").exists() and seen(folder)), WAIT_S, what)
+        eventually(lambda: driver.poll() is not None or seen(folder / "store"), WAIT_S, what)
         assert driver.poll() is None, "it was done before it could be killed"
     finally:
         os.killpg(driver.pid, signal.SIGKILL)
@@ -74,22 +57,34 @@ def kill_when(seen: Callable[[Path], bool], what: str, cluster: TestCluster, top
 
 
 @pytest.mark.timeout(WAIT_S * 4)
-def test_whatever_is_killed_no_sample_is_lost_or_counted_twice(cluster: TestCluster, new_topic: NewTopic, tmp_path: Path) -> None:
-    """The driver three times, with its JVM, and a broker while the second one reads."""
-    topic = new_topic(partitions=3, replication_factor=3)
-    now_ms = int(time.time() * 1000) // 60000 * 60000
+def test_the_driver_reads_each_sample_once_whatever_is_killed(cluster: TestCluster, new_topic: NewTopic, tmp_path: Path) -> None:
+    """It goes on where it was; then it is killed twice, and a broker while it reads."""
+    topic = new_topic(partitions=3)
+    minute_ms = int(time.time() * 1000) // 60000 * 60000 - 60000
     written = 0
-    for what, seen in KILLED_WHEN.items():
-        produce(cluster, topic, [sample(now_ms - 60000 + n * 1000, n * 50) for n in range(written, written + 10)])
+
+    def write(*more: bytes) -> None:
+        nonlocal written
+        produce(cluster, topic, [*(sample(minute_ms + n * 1000, n * 50) for n in range(written, written + 10)), *more])
         written += 10
-        if written == 20:
-            cluster.kill(3)
-        kill_when(seen, what, cluster, topic, tmp_path)
-    produce(cluster, topic, [sample(now_ms - 60000 + n * 1000, n * 50) for n in range(written, written + 10)])
-    found = drive(cluster, topic, tmp_path)
-    assert found["samples"] == written + 10
-    (row,) = rows(found, "topics")
-    assert row["messages_mean"] == pytest.approx(50), "a window that had a sample twice, or none, would say otherwise"
+
+    write()
+    first = drive(cluster, topic, tmp_path)
+    assert first["samples"] == written
+    for broker, (what, seen) in zip((3, 2), KILLED_WHEN.items(), strict=True):
+        write()
+        driver = subprocess.Popen(command(cluster, topic, tmp_path), cwd=ROOT, stderr=subprocess.DEVNULL, start_new_session=True)
+        cluster.kill(broker)
+        kill_when(seen, what, driver, tmp_path)
+        cluster.start(broker)
+    write(b"no sample")
+    last = drive(cluster, topic, tmp_path)
+    assert last["samples"] == written
+    assert last["aside"]["counts"] == {"no sample": 1}  # type: ignore[index]
+    (row,) = rows(last, "topics")
+    assert row["messages_mean"] == pytest.approx(50), "with a sample twice, or lost, it would be another"
+    assert row["bytes_mean"] == pytest.approx(5000)
+    assert (tmp_path / "tables" / "topics.csv").read_text().startswith("cluster,topic,window_start,")
 
 
 def rows(summary: dict[str, Any], table: str) -> list[dict[str, Any]]:
