@@ -1,12 +1,14 @@
 """Who falls behind, and when will they have caught up?
 
-A group with lag that does not close it is warn, one that closes it is notice, one that is level is nothing to say.
+A group with lag that does not close it is warn, one that closes it is notice, one that is level is nothing to say; nor is one that is
+behind by less than ten seconds of what is written: so much lies between two commits.
 """
 
 from __future__ import annotations
 
 from broker_core.contract.sentences import Line
 from console.rules.analysis.model import Answer, Row, Table, Told, answer, told
+from console.rules.lag import KEEPING_UP_S
 from console.rules.pieces import link, said
 from console.rules.words import counted, duration, whole
 
@@ -17,7 +19,7 @@ STEADY_SHARE = 0.01
 def who_falls_behind(catching_up: Table, forecasts: Table) -> Answer:
     """`catching_up` is by the pace of the last half hour, `forecasts` by that of the last day."""
     ahead = {row["name"]: row for row in forecasts.rows}
-    behind = sorted((row for row in catching_up.rows if row["lag"]), key=lambda row: (row["eta_s"] is not None, -row["lag"], row["group"]))
+    behind = sorted(filter(_is_behind, catching_up.rows), key=lambda row: (row["eta_s"] is not None, -row["lag"], row["group"]))
     lines = [_line(row, ahead.get(row["group"])) for row in behind]
     verdict = _verdict(catching_up, behind)
     question = "Who falls behind, and when will they have caught up?"
@@ -35,7 +37,11 @@ def _verdict(catching_up: Table, behind: list[Row]) -> Line:
     if behind:
         longest = max(row["eta_s"] for row in behind)
         return Line("notice", f"{counted(len(behind), 'group')} behind; all gain, the last is level in {duration(longest)}.")
-    return Line("ok", "All groups were level.")
+    return Line("ok", f"All groups were level, or less than {duration(KEEPING_UP_S)} behind.")
+
+
+def _is_behind(row: Row) -> bool:
+    return bool(row["lag"]) and row["lag"] > KEEPING_UP_S * (row["grows_per_s"] or 0)
 
 
 def _line(row: Row, ahead: Row | None) -> Told:

@@ -66,16 +66,16 @@ def test_the_worst_disk_leads_and_none_is_unknown_rather_than_safe() -> None:
 
 
 def test_who_never_catches_up_comes_before_who_does() -> None:
-    found = asked("lag", catching_up=[group(9, 40.0, "slow"), group(5, None, "stuck"), group(0, 0.0, "level")])
+    found = asked("lag", catching_up=[group(900, 40.0, "slow"), group(500, None, "stuck"), group(0, 0.0, "level"), group(80, None, "soon")])
     assert [(line.level, line.pieces[0].text) for line in found.lines] == [("warn", "stuck"), ("notice", "slow")]
     assert "at this pace it never catches up" in found.lines[0].text
     assert "it reads 10.0 a second, 8.0 a second are written; level in 40" in found.lines[1].text
-    assert found.verdict.text == "1 group of 3 did not gain in the half hour before the analysis."
+    assert found.verdict.text == "1 group of 4 did not gain in the half hour before the analysis."
 
 
 def test_a_stuck_group_is_told_what_its_day_says() -> None:
     day = {"name": "billing", "eta_hours": 3.0, "low_per_hour": -5.0}
-    found = asked("lag", catching_up=[group(9, None)], lags=[day])
+    found = asked("lag", catching_up=[group(900, None)], lags=[day])
     assert found.lines[0].text.replace(THIN, " ").endswith("By the pace of its last day it would be level in 3 h.")
 
 
