@@ -111,6 +111,12 @@ class DelayedOperations:
         if self.deletions.delayed:
             self.deletions.check_and_complete(tp)
 
+    def isr_known(self, tp: TopicPartition) -> None:
+        """A follower that was put out may have nothing more to tell: its next fetch, however silent, is looked at."""
+        for (_, key), session in self._sessions.get(tp, {}).items():
+            if session.privileged:
+                session.mark(key)
+
     def let_follower_ask_again(self, broker_id: int) -> None:
         """What it waits for has changed: its next fetch may name another partition."""
         self.fetches.complete_all(FollowerKey(broker_id))

@@ -10,10 +10,12 @@ from broker_core.errors import ErrorCode, KafkaError
 from broker_core.model import LeaderAndIsr
 from broker_core.replication.following.follower import cut_diverging, restart
 from broker_core.replication.following.truncation import EpochEnd
+from broker_core.replication.isr.alter_isr_manager import Asked
+from broker_core.replication.isr.isr_store import Written
 from broker_core.replication.isr.states import CommittedIsr, PendingShrinkIsr
 from broker_core.replication.leadership import Role
 from broker_core.replication.partition import Moved
-from tests.support.replica_world import LAG_MAX_MS, TOPIC_ID, TP, ReplicaWorld
+from tests.support.replica_world import LAG_MAX_MS, TOPIC_ID, TP, MiniBroker, ReplicaWorld
 
 
 @pytest.mark.spec("R1", "R2", "R5")
@@ -458,6 +460,38 @@ class TestRaces:
             cluster.settle(3_000)
             assert leader.isr is busy
             leader.isr = CommittedIsr((1,))
+            cluster.until(lambda: set(cluster.isr(1)) == {1, 2, 3}, 3_000)
+
+    def test_who_catches_up_while_it_is_put_out_comes_back(self) -> None:
+        """A leader that slept puts all out; before that is known they have fetched to its end, and nothing is written any more."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            leader = cluster.partition(1).leader
+            assert leader is not None
+            leader.isr = PendingShrinkIsr((1, 2, 3), (2, 3))
+            cluster.produce(1, "a", acks=1)
+            cluster.until(lambda: all(follower.log_end_offset == 1 for follower in leader.followers.values()))
+            cluster.settle(3_000)
+            leader.isr = CommittedIsr((1,))
+            cluster.until(lambda: set(cluster.isr(1)) == {1, 2, 3}, 3_000)
+
+    def test_who_is_found_to_be_out_while_nothing_is_written_comes_back(self) -> None:
+        """The answer to one change tells what an earlier one did whose answer was lost; the sessions of those have nothing to tell."""
+        with ReplicaWorld() as cluster:
+            cluster.create()
+            cluster.produce(1, "a")
+            cluster.until(cluster.caught_up)
+            cluster.settle(1_000)
+            leader = cluster.partition(1).leader
+            assert leader is not None
+
+            async def answered(broker: MiniBroker) -> None:
+                asked = Asked(cluster.partition(1), leader, PendingShrinkIsr((1, 2, 3), (3,)))
+                leader.isr = asked.change
+                broker.replicas.alter_isr.take(asked, Written((1,), leader.zk_version))
+                assert cluster.isr(1) == (1,)
+
+            cluster.on(1, answered)
             cluster.until(lambda: set(cluster.isr(1)) == {1, 2, 3}, 3_000)
 
     @pytest.mark.spec("R2")

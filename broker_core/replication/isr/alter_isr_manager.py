@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 RETRY_MS, RETRY_MOST_MS = 50.0, 500.0
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """A change and the leadership in which it was begun."""
 
     partition: Partition
@@ -59,21 +59,21 @@ class AlterIsrManager:
 
     def submit(self, partition: Partition, change: PendingChange) -> None:
         assert partition.leader is not None
-        asked = _Asked(partition, partition.leader, change)
+        asked = Asked(partition, partition.leader, change)
         self._node.spawn(self._carry_out(asked), name=f"ISR of {partition.tp}")
 
     def close(self) -> None:
         self._announcer.close()
 
-    async def _carry_out(self, asked: _Asked) -> None:
+    async def _carry_out(self, asked: Asked) -> None:
         try:
             outcome = await (self._write(asked) if self._sender is None else self._ask(self._sender, asked))
         except StoreError:
             log.exception("the ISR could not be written", extra={"partition": str(asked.partition.tp)})
             outcome = Refused()
-        self._take(asked, outcome)
+        self.take(asked, outcome)
 
-    async def _write(self, asked: _Asked) -> Outcome:
+    async def _write(self, asked: Asked) -> Outcome:
         partition, proposal = asked.partition, asked.leader.proposal(asked.change)
         newcomer, still_wanted = _newcomer(asked), asked.is_still_wanted
         outcome = await write_isr(
@@ -82,7 +82,7 @@ class AlterIsrManager:
         self._announce(asked, outcome)
         return outcome
 
-    async def _ask(self, sender: AlterPartitionSender, asked: _Asked) -> Outcome:
+    async def _ask(self, sender: AlterPartitionSender, asked: Asked) -> Outcome:
         """Tries until it is known for sure what became of the change, or nobody waits for that any more."""
         epochs = {broker_id: follower.broker_epoch for broker_id, follower in asked.leader.followers.items()}
         wish = Wish(asked.partition.tp, asked.partition.topic_id, asked.leader.proposal(asked.change), epochs)
@@ -96,7 +96,7 @@ class AlterIsrManager:
             await self._node.clock.sleep(min(RETRY_MS * 2.0 ** min(tries - 1, 10), RETRY_MOST_MS))
         return Withdrawn()
 
-    async def _outcome(self, step: Step, reply: Reply, asked: _Asked) -> Outcome | None:
+    async def _outcome(self, step: Step, reply: Reply, asked: Asked) -> Outcome | None:
         """None where the controller has to be asked again."""
         if step is Step.TAKE:
             return _told(reply.state, asked.leader)
@@ -114,12 +114,12 @@ class AlterIsrManager:
         self._announce(asked, outcome)  # what the controller did not write it has to be told of
         return outcome
 
-    def _announce(self, asked: _Asked, outcome: Outcome | None) -> None:
+    def _announce(self, asked: Asked, outcome: Outcome | None) -> None:
         """Also where the change is overtaken here: the store has it, the controller has to know."""
         if isinstance(outcome, Written):
             self._announcer.note(asked.partition.tp)
 
-    def _take(self, asked: _Asked, outcome: Outcome) -> None:
+    def take(self, asked: Asked, outcome: Outcome) -> None:
         """Applies the answer, if the leadership and the change are still those that asked (KAFKA-12686)."""
         partition, leader, change = asked
         if isinstance(outcome, Written):
@@ -136,6 +136,7 @@ class AlterIsrManager:
         if leader.deposed:
             self._delayed.role_changed(partition.tp)
         else:
+            self._delayed.isr_known(partition.tp)
             self._delayed.moved(partition, partition.recheck_high_watermark())
 
     def _count(self, change: PendingChange, outcome: Written) -> None:
@@ -162,14 +163,14 @@ def _told(state: LeaderAndIsr | None, leader: LeaderState) -> Written | None:
     return Written(state.isr, state.zk_version)
 
 
-def _newcomer(asked: _Asked) -> Newcomer | None:
+def _newcomer(asked: Asked) -> Newcomer | None:
     if not isinstance(asked.change, PendingExpandIsr):
         return None
     follower = asked.leader.followers.get(asked.change.newcomer)
     return Newcomer(asked.change.newcomer, follower.broker_epoch if follower is not None else NO_EPOCH)
 
 
-def _tell(asked: _Asked, outcome: Outcome) -> None:
+def _tell(asked: Asked, outcome: Outcome) -> None:
     partition, _, change = asked
     details = {"partition": str(partition.tp), "from": change.isr, "to": change.proposed, "epoch": partition.leader_epoch}
     if isinstance(outcome, Written) and _is_made(change, outcome):

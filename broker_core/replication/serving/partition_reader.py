@@ -130,7 +130,7 @@ class LocalReader:
         if params.read_committed:
             result.aborted = found.aborted
         if found.records is None:
-            return Answer(wanted, result, wanted.fetch_offset >= end_offset and self._is_member(params, partition))
+            return Answer(wanted, result, wanted.fetch_offset >= end_offset and self._stays_member(params, partition))
         result.records = [found.records]
         result.records_bytes = found.length
         if params.from_follower:
@@ -147,10 +147,16 @@ class LocalReader:
         self._delayed.follower_fetched(partition.tp)
 
     def _is_member(self, params: FetchParams, partition: Partition) -> bool:
-        """A follower outside the ISR is looked at on every fetch: each may be the one that takes it in."""
         if not params.from_follower:
             return True
         return partition.leader is not None and params.replica_id in partition.leader.isr.isr
+
+    def _stays_member(self, params: FetchParams, partition: Partition) -> bool:
+        """A follower outside the ISR is looked at on every fetch: each may be the one that takes it in. So is one that is being put out:
+        it would be out, with nothing more to tell."""
+        if not params.from_follower:
+            return True
+        return partition.leader is not None and params.replica_id in partition.leader.isr.smallest
 
     def _is_throttled(self, params: FetchParams, partition: Partition, *, in_sync: bool) -> bool:
         """Whether a follower outside the ISR has to wait for its share of the replication rate (KIP-73)."""
