@@ -16,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 LOOPBACK = "127.0.0.1"
 KEY_CHARACTERS_MIN = 40
 METRICS_TOKEN_CHARACTERS_MIN = 20
+FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 HOST_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 
@@ -62,6 +63,19 @@ def names(env: Mapping[str, str], name: str) -> list[str]:
     for host in found:
         if not HOST_NAME.fullmatch(host):
             raise ImproperlyConfigured(f"{name} has {host!r}: give names of hosts, without ports, separated by commas")
+    return found
+
+
+def folders(env: Mapping[str, str], name: str) -> dict[str, Path]:
+    """Folders by name, with commas: `billing=/data/checkpoints/billing, clicks=/data/checkpoints/clicks`."""
+    found: dict[str, Path] = {}
+    for part in filter(None, (part.strip() for part in env.get(name, "").split(","))):
+        called, equals, path = part.partition("=")
+        if not equals or not FOLDER_NAME.fullmatch(called) or not Path(path).is_absolute():
+            raise ImproperlyConfigured(f"{name} has {part!r}: give name=/absolute/path, separated by commas")
+        if called in found:
+            raise ImproperlyConfigured(f"{name} names {called!r} twice")
+        found[called] = Path(path)
     return found
 
 

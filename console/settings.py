@@ -22,6 +22,8 @@ ZOOKEEPER = env.zookeeper(os.environ)
 REDIS_URL = env.redis_url(os.environ, DATA_DIR)
 LOCAL_CLUSTER = "local"
 LOCAL_PROCESSES = env.flag(os.environ, "HIGHWATER_LOCAL_PROCESSES", default=True)
+SPARK_CHECKPOINTS = env.folders(os.environ, "HIGHWATER_SPARK_CHECKPOINTS")
+OWN_CHECKPOINTS = {"highwater-analytics": CONSOLE_DIR / "analytics" / "store" / "checkpoint"}
 SPARK_MASTER = env.text(os.environ, "HIGHWATER_SPARK_MASTER", "local[1]")
 ANALYTICS_EVERY = env.minutes(os.environ, "HIGHWATER_ANALYTICS_MINUTES", 15)
 REPORT_HOUR = env.hour(os.environ, "HIGHWATER_REPORT_HOUR", 6)

@@ -7,6 +7,8 @@ from typing import Any
 from django.http import HttpResponse
 
 from console.actions.favourites import favourites
+from console.checkpoints import spark_queries
+from console.clock import now_ms
 from console.context import encoded, live_needs
 from console.listing import page_of_names
 from console.snapshot.read import Snapshot
@@ -37,4 +39,7 @@ def groups(request: Any) -> HttpResponse:
     found = page_of_names(snapshot, wanted, number(request, "page", 1, least=1) or 1, favourites=stars)
     rows = snapshot.groups(found.names)
     live_needs(request, group_rows=encoded([row.group for row in rows]))
-    return show(request, "groups", {**list_context(request, wanted, HEADS, found, stars), "rows": rows})
+    at_ms = now_ms()
+    queries = [] if request.cluster.moment_ms is not None else spark_queries(request.cluster.pk, snapshot, at_ms)
+    more = {"rows": rows, "queries": queries, "queries_at": at_ms}
+    return show(request, "groups", {**list_context(request, wanted, HEADS, found, stars), **more})
