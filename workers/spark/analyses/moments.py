@@ -14,13 +14,13 @@ def steps(samples: DataFrame) -> DataFrame:
     """Per partition and sample what was appended since the one before: `records`, `bytes`, `seconds`, beside what the sample itself has.
 
     An end offset that fell (topic made anew, unclean election), a gap over `LONGEST_GAP_S` and unknown ends are left out. Bytes come from
-    the log's size, which retention makes fall: the mean bytes per record of the log, times the records appended.
+    the log's size, which retention makes fall: the mean bytes per record of the log, times the records appended. Of two samples of one
+    moment the second has no time between: it is left out too.
     """
     order = Window.partitionBy("cluster", "topic", "partition").orderBy("at_ms")
     kept = F.col("log_end_offset") - F.col("log_start_offset")
     return (
         samples.where(F.col("kind") == "partition")
-        .dropDuplicates(["cluster", "topic", "partition", "at_ms"])
         .withColumn("records", F.col("log_end_offset") - F.lag("log_end_offset").over(order))
         .withColumn("seconds", (F.col("at_ms") - F.lag("at_ms").over(order)) / F.lit(1000.0))
         .where((F.col("seconds") > 0) & (F.col("seconds") <= LONGEST_GAP_S) & (F.col("records") >= 0))
