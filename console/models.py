@@ -622,3 +622,131 @@ class ReturnElection(models.Model):
 
     def __str__(self) -> str:
         return f"elections after a return of {self.cluster_id} are {'on' if self.is_on else 'off'}"
+
+
+class AlertRule(models.Model):
+    """A condition on a figure of a cluster (`console/rules/alerts/figures.py`). `unless` is another rule, which waits for none itself:
+    while that fires, this one does not begin to. `known_at_ms` is when its figure was last known of all that it looks at, `unknown_count`
+    of how many it is not known now."""
+
+    MOST = 100
+    """Of a cluster."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    name = NameField(max_length=60)
+    figure = NameField(max_length=40)
+    comparison = NameField(max_length=2)
+    threshold = models.FloatField()
+    for_s = models.IntegerField()
+    unless = models.ForeignKey("self", on_delete=models.SET_NULL, null=True)
+    severity = NameField(max_length=10)
+    sentence = NameField(max_length=300)
+    is_on = models.BooleanField(default=True)
+    is_shipped = models.BooleanField(default=False)
+    looked_at_ms = models.BigIntegerField(null=True)
+    known_at_ms = models.BigIntegerField(null=True)
+    unknown_count = models.IntegerField(default=0)
+    changed_by = NameField(max_length=150, blank=True)
+    changed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["cluster", "name"], name="alert_rule_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Alert(models.Model):
+    """A rule on one target (empty: the cluster): how it stands, until it is over. `is_told` where destinations were told that it fires.
+
+    One that is over and was never more than pending is not kept."""
+
+    KEEP = 5_000
+    """Of a cluster, of those that are over."""
+    PENDING, FIRING, OVER = "pending", "firing", "over"
+    OPEN = (PENDING, FIRING)
+
+    rule = models.ForeignKey(AlertRule, on_delete=models.CASCADE)
+    target = NameField(max_length=255, blank=True)
+    state = NameField(max_length=8)
+    since_ms = models.BigIntegerField()
+    clear_ms = models.BigIntegerField(null=True)
+    known_ms = models.BigIntegerField(null=True)
+    is_known = models.BooleanField(default=True)
+    value = models.FloatField(null=True)
+    is_told = models.BooleanField(default=False)
+    over_ms = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["rule", "target"], condition=models.Q(over_ms=None), name="one_open_alert_a_target")
+        ]
+        indexes: ClassVar = [models.Index(fields=["rule", "-id"]), models.Index(fields=["state"])]
+
+    def __str__(self) -> str:
+        return f"{self.rule_id} {self.target} {self.state}"
+
+
+class AlertSilence(models.Model):
+    """Nobody is told of a rule (None: of any) on a target (empty: on any) of a cluster until then."""
+
+    MOST = 200
+    """Of a cluster, at one time."""
+    KEEP = 1_000
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    rule = models.ForeignKey(AlertRule, on_delete=models.CASCADE, null=True)
+    target = NameField(max_length=255, blank=True)
+    until = models.DateTimeField()
+    why = NameField(max_length=300)
+    by = NameField(max_length=150)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["cluster", "until"])]
+
+    def __str__(self) -> str:
+        return f"{self.cluster_id} until {self.until:%Y-%m-%d %H:%M}"
+
+
+class AlertDestination(models.Model):
+    """Where alerts of all clusters are told; `secrets` are sealed (`console/gateway/sealing.py`), `settings` are those of a mail server."""
+
+    MOST = 20
+    WEBHOOK, SLACK, MAIL = "webhook", "slack", "mail"
+    KINDS = (WEBHOOK, SLACK, MAIL)
+
+    name = NameField(max_length=60, unique=True)
+    kind = NameField(max_length=8)
+    settings = AnyJSONField(default=dict)
+    secrets = models.TextField(blank=True, default="")
+    is_on = models.BooleanField(default=True)
+    set_by = NameField(max_length=150)
+    set_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AlertDelivery(models.Model):
+    """One notice to one destination, written with what it tells of; `key` stays the same however often it is sent. Who sends it takes the
+    row until `lease_until`; `next_at` is None once it was sent or has failed."""
+
+    KEEP = 5_000
+
+    destination = models.ForeignKey(AlertDestination, on_delete=models.CASCADE)
+    alert = models.ForeignKey(Alert, on_delete=models.SET_NULL, null=True)
+    key = NameField(max_length=40, unique=True)
+    notice = AnyJSONField(default=dict)
+    at = models.DateTimeField(default=timezone.now)
+    tries = models.IntegerField(default=0)
+    next_at = models.DateTimeField(null=True, default=timezone.now)
+    lease_until = models.DateTimeField(null=True)
+    sent_at = models.DateTimeField(null=True)
+    error = NameField(max_length=300, blank=True)
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["next_at"]), models.Index(fields=["destination", "-id"])]
+
+    def __str__(self) -> str:
+        return f"{self.key} to {self.destination_id}"

@@ -34,6 +34,7 @@ ASK_EVERY_S = env.seconds(os.environ, "HIGHWATER_ASK_SECONDS", 5)
 REPLICAS_WARN = env.count(os.environ, "HIGHWATER_REPLICAS_WARN", 4_000)
 RECORDS_AT_ONCE = env.count(os.environ, "HIGHWATER_RECORDS_AT_ONCE", 4) or 1
 RECORDS_BYTES_PER_S = (env.count(os.environ, "HIGHWATER_RECORDS_MB_PER_S", 200) or 1_000_000) * 1_000_000
+ALERTS_PRIVATE = env.flag(os.environ, "HIGHWATER_ALERTS_PRIVATE")
 METRICS_OPEN = env.flag(os.environ, "HIGHWATER_METRICS_OPEN")
 METRICS_TOKEN = env.metrics_token(os.environ)
 

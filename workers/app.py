@@ -21,6 +21,8 @@ LOOK_EVERY_S = 60.0
 SCHEDULES_EVERY_S = 5.0
 RETURNS_EVERY_S = 10.0
 FIRST_EVERY_S = 30.0
+ALERTS_EVERY_S = 15.0
+NOTICES_EVERY_S = 5.0
 
 app = queue()
 app.conf.update(
@@ -32,7 +34,10 @@ app.conf.update(
     worker_max_tasks_per_child=500,
     timezone="UTC",
     enable_utc=True,
-    imports=("workers.tasks.jobs", "workers.tasks.schedules", "workers.tasks.health", "workers.tasks.analytics", "workers.tasks.wanted"),
+    imports=(
+        *("workers.tasks.jobs", "workers.tasks.schedules", "workers.tasks.health", "workers.tasks.analytics", "workers.tasks.wanted"),
+        "workers.tasks.alerts",
+    ),
     beat_schedule={
         "advance unfinished jobs": {
             "task": "workers.tasks.jobs.advance_unfinished",
@@ -53,6 +58,16 @@ app.conf.update(
             "task": "workers.tasks.health.first",
             "schedule": FIRST_EVERY_S,
             "options": {"queue": "health", "expires": FIRST_EVERY_S},
+        },
+        "alerts": {
+            "task": "workers.tasks.alerts.look_at_all",
+            "schedule": ALERTS_EVERY_S,
+            "options": {"queue": "health", "expires": ALERTS_EVERY_S},
+        },
+        "notices of alerts": {
+            "task": "workers.tasks.alerts.send_all",
+            "schedule": NOTICES_EVERY_S,
+            "options": {"queue": "health", "expires": NOTICES_EVERY_S},
         },
         "drift": {
             "task": "workers.tasks.wanted.look_for_drift",

@@ -1,0 +1,73 @@
+"""Sending what is due: each delivery under a lease, so that one worker sends it; what dies meanwhile is sent again with the same key."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+import msgspec
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from console.gateway import notifying
+from console.gateway.notifying import NotSent
+from console.gateway.sealing import SecretsUnreadable, unseal
+from console.models import AlertDelivery, AlertDestination
+from console.rules.alerts.notices import Notice, pause_s
+
+log = logging.getLogger(__name__)
+LEASE = timedelta(seconds=90)
+"""Longer than a task that sends may take (`workers/tasks/alerts.py`)."""
+AT_A_LOOK = 50
+SWITCHED_OFF = "The destination was switched off."
+
+
+def due_deliveries(now: datetime) -> list[int]:
+    return list(_due(now).order_by("next_at", "id").values_list("id", flat=True)[:AT_A_LOOK])
+
+
+def _due(now: datetime) -> QuerySet[AlertDelivery]:
+    """That something is over is told once that it fires was told, or could not be."""
+    same = AlertDelivery.objects.filter(alert=OuterRef("alert"), destination=OuterRef("destination"), next_at__isnull=False)
+    free = Q(lease_until=None) | Q(lease_until__lt=now)
+    return AlertDelivery.objects.filter(free, ~Exists(same.filter(id__lt=OuterRef("id"))), next_at__lte=now)
+
+
+def send_due(delivery_id: int, now: datetime) -> AlertDelivery | None:
+    """None where somebody else sends it, or it is due no more. A try counts once it is begun: who kills its worker is tried no longer than
+    another."""
+    if not _due(now).filter(pk=delivery_id).update(lease_until=now + LEASE):
+        return None
+    row = AlertDelivery.objects.select_related("destination").get(pk=delivery_id)
+    row.tries += 1
+    AlertDelivery.objects.filter(pk=row.pk).update(tries=row.tries)
+    error = _sent(row)
+    row.lease_until, row.error = None, error[:300]
+    if not error:
+        row.sent_at, row.next_at = now, None
+    else:
+        pause = pause_s(row.tries) if error != SWITCHED_OFF else None
+        row.next_at = None if pause is None else now + timedelta(seconds=pause)
+    row.save(update_fields=["lease_until", "error", "sent_at", "next_at"])
+    return row
+
+
+def _sent(row: AlertDelivery) -> str:
+    """Why it was not; empty where it was."""
+    one = row.destination
+    if not one.is_on and row.notice["event"] != "test":
+        return SWITCHED_OFF
+    try:
+        notice, secrets = msgspec.convert(row.notice, Notice), unseal(one.secrets)
+        if one.kind == AlertDestination.MAIL:
+            notifying.send_notice_by_mail(one.settings, secrets.get("password", ""), notice, row.key)
+        elif one.kind == AlertDestination.SLACK:
+            notifying.send_slack(secrets, notice, private=settings.ALERTS_PRIVATE)
+        else:
+            notifying.send_webhook(secrets, notice, row.key, private=settings.ALERTS_PRIVATE)
+    except (NotSent, SecretsUnreadable) as error:
+        return str(error)
+    except Exception as error:
+        log.exception("delivery %d could not be sent", row.pk)
+        return f"An error of ours: {type(error).__name__}."
+    return ""
