@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
+from django.db import DatabaseError
 from django.http import HttpRequest
 from django.urls import reverse
 
 from broker_core.contract.sentences import Verdict
 from console.addressing import base_of, cluster_named
+from console.alert_values import firing_count
 from console.clock import now_ms
 from console.models import Cluster
 from console.past import look_back_url, past_of
@@ -28,6 +31,7 @@ NAVIGATION = (
     ("schedules", "Schedules"),
     ("analytics", "Analytics"),
     ("health", "Health"),
+    ("alerts", "Alerts"),
     ("wanted", "Wanted state"),
     ("events", "Events"),
     ("audit", "Audit"),
@@ -84,6 +88,15 @@ SECTION = {
     "schedule_delete": "schedules",
     "schedule_run": "schedules",
     "changes": "events",
+    "alert_rule_new": "alerts",
+    "alert_rule_switch": "alerts",
+    "alert_rule_delete": "alerts",
+    "alert_silence_new": "alerts",
+    "alert_silence_end": "alerts",
+    "alert_destination_new": "alerts",
+    "alert_destination_switch": "alerts",
+    "alert_destination_test": "alerts",
+    "alert_destination_remove": "alerts",
     "wanted_mend": "wanted",
     "health_report": "health",
     "health_compare": "health",
@@ -117,6 +130,7 @@ def console(request: HttpRequest) -> dict[str, Any]:
         "is_admin": actor.may(ADMIN),
         "username": actor.name,
         "nav": [item for item in _navigation(page) if item["name"] != "audit" or actor.may(ADMIN)],
+        "alerts_firing": partial(_firing, cluster, is_past=past is not None),
         "page": page,
         "query_notes": getattr(request, "query_notes", []),
         "ws_url": "" if past else f"/ws/v1/live?cluster={cluster.pk}" + getattr(request, "live_needs", ""),
@@ -125,6 +139,14 @@ def console(request: HttpRequest) -> dict[str, Any]:
         "look_back": look_back_url(request, page, cluster, now_ms()),
         "tour": _tour(actor, cluster),
     }
+
+
+def _firing(cluster: Cluster, *, is_past: bool) -> int:
+    """How many alerts fire, asked where a page shows it; of the past that is not kept, and while the database does not answer not known."""
+    try:
+        return 0 if is_past else firing_count(cluster)
+    except DatabaseError:
+        return 0
 
 
 def _cluster(request: Any) -> Cluster:

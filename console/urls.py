@@ -8,6 +8,18 @@ from django.urls.converters import StringConverter
 from console.api import api
 from console.api.metrics import metrics
 from console.api.probes import healthz
+from console.views.alerts import (
+    alert_destination_new,
+    alert_destination_remove,
+    alert_destination_switch,
+    alert_destination_test,
+    alert_rule_delete,
+    alert_rule_new,
+    alert_rule_switch,
+    alert_silence_end,
+    alert_silence_new,
+    alerts,
+)
 from console.views.analytics import analytics, analytics_table
 from console.views.broker import broker, broker_graded_kill, broker_if_stopped
 from console.views.brokers import broker_action, brokers
@@ -153,6 +165,16 @@ urlpatterns = [
     path("jobs/<int:job_id>", job, name="job"),
     path("jobs/<int:job_id>/cancel", job_cancel, name="job_cancel"),
     path("jobs/<int:job_id>/pause", job_pause, name="job_pause"),
+    path("alerts", alerts, name="alerts"),
+    path("alerts/rules", alert_rule_new, name="alert_rule_new"),
+    path("alerts/rules/<int:rule_id>/switch", alert_rule_switch, name="alert_rule_switch"),
+    path("alerts/rules/<int:rule_id>/delete", alert_rule_delete, name="alert_rule_delete"),
+    path("alerts/silences", alert_silence_new, name="alert_silence_new"),
+    path("alerts/silences/<int:silence_id>/end", alert_silence_end, name="alert_silence_end"),
+    path("alerts/destinations", alert_destination_new, name="alert_destination_new"),
+    path("alerts/destinations/<int:destination_id>/switch", alert_destination_switch, name="alert_destination_switch"),
+    path("alerts/destinations/<int:destination_id>/test", alert_destination_test, name="alert_destination_test"),
+    path("alerts/destinations/<int:destination_id>/remove", alert_destination_remove, name="alert_destination_remove"),
     path("schedules", schedules, name="schedules"),
     path("schedules/new", schedule_new, name="schedule_new"),
     path("schedules/preview", schedule_preview, name="schedule_preview"),

@@ -46,7 +46,7 @@ def send_due(delivery_id: int, now: datetime) -> AlertDelivery | None:
     if not error:
         row.sent_at, row.next_at = now, None
     else:
-        pause = pause_s(row.tries) if error != SWITCHED_OFF else None
+        pause = None if error == SWITCHED_OFF or row.notice["event"] == "test" else pause_s(row.tries)
         row.next_at = None if pause is None else now + timedelta(seconds=pause)
     row.save(update_fields=["lease_until", "error", "sent_at", "next_at"])
     return row

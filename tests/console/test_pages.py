@@ -43,6 +43,7 @@ PAGES = (
     "/schedules",
     "/analytics",
     "/health",
+    "/alerts",
     "/wanted",
     "/events",
     "/settings",

@@ -1,0 +1,192 @@
+"""The page of alerts and its forms: who may do what, what is refused, and what it says of what is not known."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from console.actions.alert_deliveries import send_due
+from console.actions.alert_looks import look
+from console.clock import now_ms
+from console.gateway.sealing import unseal
+from console.models import Alert, AlertDelivery, AlertDestination, AlertRule, AlertSilence, AuditEntry, Cluster
+from console.snapshot.read import Snapshot
+from tests.support import notice_servers as servers
+
+MAIL = {
+    **{"name": "ops", "kind": "mail", "host": "smtp.example.org", "port": "587", "security": "starttls", "user": "hw"},
+    **{"password": "pass-word", "sender": "hw@example.org", "to": "a@example.org, b@example.org"},
+}
+HOOK = {"name": "hook", "kind": "webhook", "url": "https://hooks.example.org/a-secret-path", "secret": "sign-with-it"}
+RULE = {
+    **{"name": "Lag", "figure": "group_lag", "comparison": ">", "threshold": "1000", "for_s": "300", "severity": "warning"},
+    "sentence": "Too far behind.",
+}
+
+
+@pytest.fixture(autouse=True)
+def stage(shown: Any, local: Cluster) -> None:
+    look(local, now_ms(), Snapshot("local"))
+
+
+def rule(name: str = "BrokerDown") -> AlertRule:
+    return AlertRule.objects.get(name=name)
+
+
+def fired(**more: Any) -> Alert:
+    at_ms = now_ms()
+    parts = {"rule": rule(), "target": "2", "state": Alert.FIRING, "since_ms": at_ms, "known_ms": at_ms, "value": 1.0, **more}
+    return Alert.objects.create(**parts)
+
+
+def text(browser: Client) -> str:
+    return browser.get("/alerts").content.decode()
+
+
+def test_what_fires_stands_there_with_where_to_act_and_what_is_not_known_with_its_time(people: dict[str, Client]) -> None:
+    assert "Nothing fires." in text(people["viewer"]) or "As far as is known nothing fires" in text(people["viewer"])
+    fired(is_known=False, known_ms=now_ms() - 120_000)
+    AlertRule.objects.filter(name="BrokerDown").update(unknown_count=1, known_at_ms=now_ms() - 120_000)
+    said = text(people["viewer"])
+    assert 'href="/brokers/2"' in said and "not known now; last 2 min ago" in said.replace("\u202f", " ").replace("\xa0", " ")
+    assert "Not known" in said and "Nothing fires." not in said
+
+
+def test_how_many_fire_stands_in_the_menu_and_on_the_overview(people: dict[str, Client]) -> None:
+    def firing(path: str) -> list[str]:
+        return re.findall(r"(\d+)<span class=\"visually-hidden\"> firing", people["viewer"].get(path).content.decode())
+
+    assert firing("/topics") == [] and "where to act" not in people["viewer"].get("/").content.decode()
+    fired()
+    fired(target="1", state=Alert.PENDING)
+    assert firing("/topics") == ["1"]
+    assert "1 alert</span> fires" in people["viewer"].get("/").content.decode().replace("\u202f", " ").replace("\xa0", " ")
+
+
+def test_before_the_first_look_nothing_is_said_to_be_well(people: dict[str, Client]) -> None:
+    AlertRule.objects.all().delete()
+    assert "whether something is wrong is not known" in text(people["viewer"]) and "Nothing fires." not in text(people["viewer"])
+
+
+WRITES = [
+    ("/alerts/silences", {"minutes": "60", "why": "a new disk"}, "operator"),
+    ("/alerts/rules", RULE, "admin"),
+    ("/alerts/rules/{rule}/switch", {"on": "0"}, "admin"),
+    ("/alerts/destinations", HOOK, "admin"),
+    ("/alerts/destinations/{destination}/test", {}, "admin"),
+    ("/alerts/destinations/{destination}/switch", {"on": "0"}, "admin"),
+    ("/alerts/destinations/{destination}/remove", {"confirm": "yes"}, "admin"),
+    ("/alerts/silences/{silence}/end", {}, "operator"),
+]
+
+
+@pytest.mark.parametrize(("path", "form", "least"), WRITES)
+def test_who_may_change_what_and_each_change_is_in_the_audit(
+    people: dict[str, Client], local: Cluster, path: str, form: dict[str, str], least: str
+) -> None:
+    destination = AlertDestination.objects.create(name="there", kind="slack", settings={"host": "h"}, set_by="x")
+    silence = AlertSilence.objects.create(cluster=local, until=timezone.now() + timedelta(hours=1), why="x", by="x")
+    place = path.format(rule=rule().pk, destination=destination.pk, silence=silence.pk)
+    allowed = ["viewer", "operator", "admin"].index(least)
+    for at, name in enumerate(("viewer", "operator", "admin")):
+        if at < allowed:
+            assert people[name].post(place, form).status_code == 403
+            assert AuditEntry.objects.latest("id").outcome == "refused"
+    assert people[least].post(place, form).status_code == 303
+    entry = AuditEntry.objects.latest("id")
+    assert (entry.outcome, entry.actor) == ("done", least)
+
+
+def test_secrets_are_sealed_and_stand_neither_on_the_page_nor_in_the_audit(people: dict[str, Client]) -> None:
+    for form in (HOOK, MAIL):
+        assert people["admin"].post("/alerts/destinations", form).status_code == 303
+    assert unseal(AlertDestination.objects.get(name="hook").secrets) == {"url": HOOK["url"], "secret": HOOK["secret"]}
+    assert unseal(AlertDestination.objects.get(name="ops").secrets) == {"password": MAIL["password"]}
+    told = text(people["admin"]) + str(list(AuditEntry.objects.values())) + str(list(AlertDestination.objects.values()))
+    assert not any(secret in told for secret in ("a-secret-path", "sign-with-it", "pass-word"))
+    assert "smtp.example.org to a@example.org, b@example.org" in text(people["viewer"])
+
+
+@pytest.mark.parametrize(
+    ("form", "field"),
+    [
+        ({**HOOK, "url": "ftp://hooks.example.org/"}, "url"),
+        ({**HOOK, "url": "https://user:pw@hooks.example.org/"}, "url"),
+        ({**HOOK, "url": "https://hooks.example.org/a\r\nX: y"}, "url"),
+        ({**HOOK, "url": "https://"}, "url"),
+        ({**HOOK, "name": ""}, "name"),
+        ({**HOOK, "kind": "pigeon"}, "kind"),
+        ({**MAIL, "port": "0"}, "port"),
+        ({**MAIL, "security": "none"}, "security"),
+        ({**MAIL, "to": "a@example.org, nobody"}, "to"),
+        ({**MAIL, "sender": "hw@example.org\nBcc: x@example.org"}, "sender"),
+    ],
+)
+def test_a_destination_that_cannot_be_is_refused_at_its_field(people: dict[str, Client], form: dict[str, str], field: str) -> None:
+    answer = people["admin"].post("/alerts/destinations", form)
+    said = answer.content.decode()
+    assert answer.status_code == 422 and f'id="wrong-destination-{field}">' in said
+    assert not AlertDestination.objects.exists() and "a-secret-path" not in said and "pass-word" not in said
+
+
+def test_a_rule_that_cannot_be_is_refused_with_what_was_typed(people: dict[str, Client]) -> None:
+    answer = people["admin"].post("/alerts/rules", {**RULE, "threshold": "many"})
+    assert answer.status_code == 422 and 'id="wrong-rule-threshold">' in answer.content.decode()
+    waiting = people["admin"].post("/alerts/rules", {**RULE, "unless": str(rule("UnderMinIsr").pk)})
+    assert waiting.status_code == 422 and 'id="wrong-rule-unless">' in waiting.content.decode()
+
+
+def test_a_rule_of_ones_own_is_deleted_once_that_is_confirmed_and_a_shipped_one_never(people: dict[str, Client]) -> None:
+    people["admin"].post("/alerts/rules", RULE)
+    own = f"/alerts/rules/{rule('Lag').pk}/delete"
+    assert b"Delete Lag?" in people["admin"].post(own).content and rule("Lag")
+    assert people["admin"].post(own, {"confirm": "yes"}).status_code == 303
+    assert people["admin"].post(f"/alerts/rules/{rule().pk}/delete", {"confirm": "yes"}).status_code == 409
+    assert sorted(AlertRule.objects.values_list("is_shipped", flat=True).distinct()) == [True]
+
+
+def test_what_is_open_of_a_rule_that_is_switched_off_ends_and_nobody_is_told(people: dict[str, Client]) -> None:
+    AlertDestination.objects.create(name="there", kind="slack", settings={"host": "h"}, set_by="x")
+    alert = fired(is_told=True)
+    people["admin"].post(f"/alerts/rules/{rule().pk}/switch", {"on": "0"})
+    alert.refresh_from_db()
+    assert alert.state == Alert.OVER and not AlertDelivery.objects.exists()
+
+
+def test_a_silence_is_seen_with_who_and_why_and_can_be_ended(people: dict[str, Client]) -> None:
+    fired()
+    people["operator"].post("/alerts/silences", {"rule": rule().pk, "target": "2", "minutes": "60", "why": "a new disk"})
+    said = text(people["viewer"])
+    assert "a new disk" in said and "by operator" in said
+    people["operator"].post(f"/alerts/silences/{AlertSilence.objects.get().pk}/end")
+    assert "Nothing is silenced." in text(people["viewer"])
+
+
+@pytest.mark.parametrize(("form", "field"), [({"minutes": "60", "why": " "}, "why"), ({"minutes": "99999999", "why": "x"}, "minutes")])
+def test_a_silence_without_end_or_reason_is_refused(people: dict[str, Client], form: dict[str, str], field: str) -> None:
+    answer = people["operator"].post("/alerts/silences", form)
+    assert answer.status_code == 422 and f'id="wrong-silence-{field}">' in answer.content.decode()
+
+
+def test_the_test_button_sends_once_and_the_page_says_what_became_of_it(people: dict[str, Client], settings: Any) -> None:
+    settings.ALERTS_PRIVATE = True
+    with servers.http(servers.BROKEN) as server:
+        people["admin"].post("/alerts/destinations", {**HOOK, "url": server.url})
+        people["admin"].post(f"/alerts/destinations/{AlertDestination.objects.get().pk}/test")
+        assert "On its way." in text(people["viewer"])
+        send_due(AlertDelivery.objects.get().pk, timezone.now() + timedelta(seconds=1))
+    assert len(server.asked) == 1 and b'"event":"test"' in server.asked[0]
+    assert "Not sent, and tried no more: The server answers 500." in text(people["viewer"])
+
+
+def test_rules_of_another_cluster_are_not_found(people: dict[str, Client]) -> None:
+    other = Cluster.objects.create(pk="north", name="North", bootstrap_servers="127.0.0.1:1")
+    look(other, now_ms(), Snapshot("north"))
+    foreign = AlertRule.objects.filter(cluster=other)[0]
+    assert people["admin"].post(f"/alerts/rules/{foreign.pk}/switch", {"on": "0"}).status_code == 404
+    assert people["admin"].post(f"/c/north/alerts/rules/{foreign.pk}/switch", {"on": "0"}).status_code == 303
