@@ -18,11 +18,13 @@ from console.alert_values import (
     silence_or_fail,
     silences_of,
 )
+from console.clock import now_ms
 from console.errors import Invalid
 from console.models import Alert, AlertRule
 from console.roles import ADMIN, OPERATOR, actor_of
 from console.rules.alerts.destinations import KINDS, SECURITY
 from console.rules.alerts.figures import COMPARISONS, FIGURES, SEVERITIES
+from console.rules.alerts.standing import GAP_MS
 from console.views.support import KNOWN, ask_first, done, explain, is_confirmed, page, refused, show
 
 SILENCES = ((60, "1 hour"), (240, "4 hours"), (1440, "1 day"), (10_080, "1 week"))
@@ -36,13 +38,16 @@ def alerts(request: Any) -> HttpResponse:
 def _context(request: Any) -> dict[str, Any]:
     found, more = alerts_of(request.cluster)
     rules = rules_of(request.cluster)
+    looked_at_ms = max((rule.looked_at_ms for rule in rules if rule.is_on and rule.looked_at_ms is not None), default=None)
     return {
         "firing": [row for row in found if row.state == Alert.FIRING],
         "pending": [row for row in found if row.state == Alert.PENDING],
         "over": [row for row in found if row.state == Alert.OVER],
         "more": more,
         "unknown": [rule for rule in rules if rule.is_on and rule.unknown_count],
-        "looked_at_ms": max((rule.looked_at_ms for rule in rules if rule.looked_at_ms is not None), default=None),
+        "looked_at_ms": looked_at_ms,
+        "is_old": looked_at_ms is not None and now_ms() - looked_at_ms > GAP_MS,
+        "all_off": bool(rules) and not any(rule.is_on for rule in rules),
         "rules": rules,
         "silences": silences_of(request.cluster),
         "destinations": destinations_of(),

@@ -73,6 +73,14 @@ def test_before_the_first_look_nothing_is_said_to_be_well(people: dict[str, Clie
     assert "whether something is wrong is not known" in text(people["viewer"]) and "Nothing fires." not in text(people["viewer"])
 
 
+def test_where_nobody_looks_any_more_nothing_is_said_to_be_well(people: dict[str, Client]) -> None:
+    AlertRule.objects.update(looked_at_ms=now_ms() - 10 * 60_000, unknown_count=0)
+    said = text(people["viewer"])
+    assert "whether it is so now is not known" in said and "Nothing fires." not in said
+    AlertRule.objects.update(is_on=False)
+    assert "All rules are off: nobody looks." in text(people["viewer"])
+
+
 WRITES = [
     ("/alerts/silences", {"minutes": "60", "why": "a new disk"}, "operator"),
     ("/alerts/rules", RULE, "admin"),
