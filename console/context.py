@@ -90,6 +90,7 @@ SECTION = {
     "changes": "events",
     "alert_rule_new": "alerts",
     "alert_rule_switch": "alerts",
+    "alert_rule_preview": "alerts",
     "alert_rule_delete": "alerts",
     "alert_silence_new": "alerts",
     "alert_silence_end": "alerts",

@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from console.actions import alerts as actions
+from console.alert_preview import preview
 from console.alert_values import (
     alerts_of,
     destination_or_fail,
@@ -23,10 +24,12 @@ from console.errors import Invalid
 from console.models import Alert, AlertRule
 from console.roles import ADMIN, OPERATOR, actor_of
 from console.rules.alerts.destinations import KINDS, SECURITY
-from console.rules.alerts.figures import COMPARISONS, FIGURES, SEVERITIES
+from console.rules.alerts.figures import COMPARISONS, FIGURES, SEVERITIES, Condition, checked
 from console.rules.alerts.standing import GAP_MS
 from console.views.support import KNOWN, ask_first, done, explain, is_confirmed, page, refused, show
 
+PREVIEWED = ("figure", "comparison", "threshold", "for_s")
+UNNAMED = {"name": "preview", "sentence": "preview", "severity": "notice"}
 SILENCES = ((60, "1 hour"), (240, "4 hours"), (1440, "1 day"), (10_080, "1 week"))
 
 
@@ -82,6 +85,17 @@ def alert_rule_new(request: Any) -> HttpResponse:
     except KNOWN as error:
         return refused(request, "alerts", _context(request), error, "rule")
     return _back(request, f"{made.name} is kept, and looked at from now on.")
+
+
+@page(query=("figure", "comparison", "threshold", "for_s"))
+def alert_rule_preview(request: Any) -> HttpResponse:
+    """When the rule of the form would have fired, as far as the history tells; nothing is kept."""
+    try:
+        parts = checked({part: request.GET.get(part, "") for part in PREVIEWED} | UNNAMED)
+        condition = Condition(*(parts[part] for part in PREVIEWED))
+        return show(request, "alert_preview", {"preview": preview(request.cluster, condition)})
+    except KNOWN as error:
+        return show(request, "alert_preview", {"why_not": explain(error)[1]["detail"]})
 
 
 def _rule(request: Any, field: str) -> AlertRule:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from msgspec import structs
 
+from broker_core.contract.moments import Track
 from console.actions.alert_deliveries import send_due
 from console.actions.alert_looks import look
 from console.clock import now_ms
@@ -198,3 +200,27 @@ def test_rules_of_another_cluster_are_not_found(people: dict[str, Client]) -> No
     foreign = AlertRule.objects.filter(cluster=other)[0]
     assert people["admin"].post(f"/alerts/rules/{foreign.pk}/switch", {"on": "0"}).status_code == 404
     assert people["admin"].post(f"/c/north/alerts/rules/{foreign.pk}/switch", {"on": "0"}).status_code == 303
+
+
+TRY = {"figure": "group_lag", "comparison": ">", "threshold": "10", "for_s": "60"}
+
+
+def tried(browser: Client, **more: str) -> str:
+    return browser.get("/alerts/preview", {**TRY, **more}, headers={"HX-Request": "true"}).content.decode()
+
+
+def test_a_rule_is_tried_on_the_history_with_its_holes(people: dict[str, Client], monkeypatch: pytest.MonkeyPatch) -> None:
+    lags = (20.0, 20.0, 20.0, 20.0, None, 5.0, 5.0, 5.0, 5.0)
+    track = Track(from_ms=0, to_ms=86_400_000, every_ms=30_000, at_ms=tuple(at * 30_000 for at in range(len(lags))), figures={"lag": lags})
+    monkeypatch.setattr("console.alert_preview.tracks", lambda *_, **__: (track,))
+    said = tried(people["admin"])
+    assert "It would have fired 1" in said and "1970-01-01 00:01:00" in said and "<svg" in said
+    assert "of 1 of 9 samples it is not known" in said
+    assert "It would not have fired" in tried(people["admin"], threshold="100")
+    monkeypatch.setattr("console.alert_preview.tracks", lambda *_, **__: (structs.replace(track, at_ms=(), figures={}),))
+    assert "whether it would have fired is not known" in tried(people["admin"])
+
+
+def test_a_figure_that_is_not_kept_cannot_be_tried_and_says_so(people: dict[str, Client]) -> None:
+    assert "The history does not keep this figure" in tried(people["viewer"], figure="offline")
+    assert "Give a number" in tried(people["viewer"], threshold="x")

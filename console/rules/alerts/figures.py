@@ -105,6 +105,10 @@ FIGURES: dict[str, Figure] = {
 }
 
 
+RECORDED = {"broker_idle_percent": "idle_percent", "group_lag": "lag", "group_lag_s": "lag_s"}
+"""Figures that the history keeps over time, by their names there."""
+
+
 class Condition(NamedTuple):
     figure: str
     comparison: str

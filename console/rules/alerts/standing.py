@@ -30,11 +30,11 @@ class Standing(NamedTuple):
 OK = Standing()
 
 
-def step(before: Standing, holds: bool | None, now_ms: int, for_ms: int, *, explained: bool = False) -> Standing:
-    """How it stands now; `holds` is None where that is not known."""
+def step(before: Standing, holds: bool | None, now_ms: int, for_ms: int, *, explained: bool = False, gap_ms: int = GAP_MS) -> Standing:
+    """How it stands now; `holds` is None where that is not known. Looks further apart than `gap_ms` have a gap between them."""
     if holds is None:
         return before._replace(is_known=False)
-    without_gap = before.is_known and before.known_ms is not None and 0 <= now_ms - before.known_ms <= GAP_MS
+    without_gap = before.is_known and before.known_ms is not None and 0 <= now_ms - before.known_ms <= gap_ms
     if before.state == "firing":
         return _of_firing(before, holds, now_ms, without_gap=without_gap)
     if not holds:
