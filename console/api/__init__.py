@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja.errors import AuthenticationError
 
 from console.api import (
+    alerts,
     analytics,
     brokers,
     clusters,
@@ -72,6 +73,7 @@ for module in (
     plans,
     reassignments,
     schedules,
+    alerts,
     records,
     schema_registry,
     wanted,

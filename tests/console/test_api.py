@@ -55,6 +55,7 @@ WRITES: dict[tuple[str, str], tuple[Any, str, int]] = {
     ("POST", "/api/v1/clusters/test"): ({"bootstrap_servers": "127.0.0.1:1"}, "admin", 200),
     ("POST", f"{BASE}/mask-rules"): ({"topics": "orders", "part": "key", "below": "admin"}, "admin", 201),
     ("POST", f"{BASE}/schedules"): ({"name": "At night", "kind": "preferred_leader_election", "cron": "0 2 * * *"}, "operator", 201),
+    ("POST", f"{BASE}/alert-silences"): ({"minutes": 60, "why": "a new disk"}, "operator", 201),
     ("PUT", f"{BASE}/election-after-return"): ({"is_on": True}, "operator", 200),
     ("POST", f"{BASE}/wanted/mend"): ({"object": "topic/orders"}, "operator", 200),
     ("PUT", f"{BASE}/wanted"): ({"files": {"a.yaml": "topics: {orders: {}}"}}, "operator", 200),
@@ -447,6 +448,8 @@ PLACES = {
     "offset": "0",
     "change_id": "1",
     "schedule_id": "1",
+    "silence_id": "1",
+    "destination_id": "1",
     "transactional_id": "writer",
 }
 NEEDED = {f"{BASE}/figures": "kind=group&name=billing&", f"{BASE}/schedules/preview": "cron=0+2+*+*+*&"}
