@@ -18,6 +18,7 @@ import argcomplete
 from broker_core.cli.main import add, new_parser
 from broker_core.errors import HighwaterError
 from cli.commands import (
+    alerts,
     brokers,
     clusters,
     completion,
@@ -39,7 +40,7 @@ from cli.table import plain
 INTERRUPTED, NOBODY_READS = 130, 141
 ASKING_REST = (
     *(topics, groups, transactions, brokers, clusters, configs, wanted),
-    *(jobs, moves, schedules, records, copies, settings, completion),
+    *(jobs, moves, schedules, alerts, records, copies, settings, completion),
 )
 
 
