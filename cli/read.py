@@ -82,6 +82,12 @@ def bytes_a_second(text: str) -> int:
     return int(match[1]) * UNITS[(match[2] or "").lower()]
 
 
+def throttle(text: str) -> int | dict[str, int]:
+    """A rate, or `5MiB-50MiB`: the floor and the ceiling of one that is steered."""
+    floor, dash, ceiling = text.partition("-")
+    return {"floor": bytes_a_second(floor), "ceiling": bytes_a_second(ceiling)} if dash else bytes_a_second(text)
+
+
 def file_text(name: str) -> str:
     """Of a file, or of stdin for `-`."""
     try:

@@ -99,6 +99,7 @@ class RequestFigures(Struct, frozen=True, gc=False):
     p50_ms: Annotated[Figure, Meta(description="at most so long: the upper bound of the histogram's bucket; null beyond the last one")]
     p99_ms: Annotated[Figure, Meta(description="the same of the 99th percentile")]
     stages_ms: Annotated[feed.StagesMs | None, Meta(description="mean of each stage since the broker's start")]
+    recent_ms: Annotated[Figure, Meta(description="mean of the last ten seconds, all stages together; null where there was none")] = None
 
 
 class LogDir(feed.LogDir, frozen=True, kw_only=True, gc=False):

@@ -52,7 +52,7 @@ def add(commands: Any) -> None:
     instead.add_argument("--list", action="store_true", help="what is being moved, whoever began it; moves nothing")
     instead.add_argument("--verify", action="store_true", help="whether the file's partitions have what it wants; moves nothing")
     instead.add_argument("--cancel", action="store_true", help="end the moves of the file's partitions (a job's: highwater jobs cancel)")
-    reassign.add_argument("--throttle", help="bytes a second on each broker, as 10MiB")
+    reassign.add_argument("--throttle", help="bytes a second on each broker, as 10MiB; 5MiB-50MiB: steered, slowing no one down")
     reassign.add_argument("--at-once", type=int, help="partitions that a broker copies at a time (10); as one ends the next begins")
     elect = verb(commands, "elect", _elect, "preferred leaders of all topics, of those that are named, or of a broker", changes=True)
     takes(elect, "topic", "--topic", action="append", default=[], help="may be given again")
@@ -140,7 +140,7 @@ def _told(found: dict[str, Any]) -> str:
 def _move(shell: Shell, rows: list[dict[str, Any]]) -> None:
     o = shell.options
     body: dict[str, Any] = {"cluster": o.cluster, "kind": "reassignment", "assignments": rows}
-    body |= {"throttle": read.bytes_a_second(o.throttle)} if o.throttle else {}
+    body |= {"throttle": read.throttle(o.throttle)} if o.throttle else {}
     body |= {"at_once": o.at_once} if o.at_once is not None else {}
     who = "1 partition" if len(rows) == 1 else f"{len(rows)} partitions"
     shell.confirm(o.cluster, f"{who} of cluster {o.cluster} would get these replicas, which are copied first.")

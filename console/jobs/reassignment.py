@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, TypeGuard
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from console.errors import Invalid
 from console.jobs.kind import Form, Id, JobKind, Name, Parameters
@@ -27,11 +27,23 @@ class Assignment(Parameters):
     replicas: list[Id] = Field(min_length=1, max_length=100)
 
 
+RATE_SHAPE = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
+STEERED_SHAPE = {
+    "type": "object",
+    "properties": {"floor": RATE_SHAPE, "ceiling": RATE_SHAPE},
+    "required": ["floor", "ceiling"],
+    "additionalProperties": False,
+}
+THROTTLE_WORDS = (
+    "Of a reassignment: bytes a second on each broker, or a floor and a ceiling between which it is steered as slows no one down"
+)
+
+
 class ReassignmentParameters(Parameters):
+    """What a throttle is refused for, `checked` says: the words for a choice of two types would name neither."""
+
     assignments: list[Assignment] | None = Field(default=None, min_length=1, max_length=ASSIGNMENTS_LIMIT)
-    throttle: Annotated[int, Field(strict=True, ge=1, lt=2**63, description="Bytes a second on each broker, of a reassignment")] | None = (
-        None
-    )
+    throttle: Annotated[Any, WithJsonSchema({"anyOf": [RATE_SHAPE, STEERED_SHAPE, {"type": "null"}], "description": THROTTLE_WORDS})] = None
     at_once: Annotated[
         int | None,
         Field(strict=True, ge=1, le=AT_ONCE_MOST, description=f"Partitions that a broker copies at a time, of a reassignment; {AT_ONCE}"),
@@ -79,9 +91,9 @@ class Reassignment(JobKind):
         return "" if taken is None else f"{taken['topic']}-{taken['partition']} is being moved by job {other}, which is {state}."
 
 
-def of_pace(fields: Mapping[str, str]) -> dict[str, int]:
+def of_pace(fields: Mapping[str, str]) -> dict[str, Any]:
     """What a form says of how fast it goes."""
-    found = {"throttle": parse_rate(fields.get("throttle", "")), "at_once": _typed_at_once(fields.get("at_once", ""))}
+    found = {"throttle": parse_throttle(fields.get("throttle", "")), "at_once": _typed_at_once(fields.get("at_once", ""))}
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -99,11 +111,38 @@ def _at_once(count: Any) -> int | None:
     return count
 
 
-def _throttle(rate: Any) -> int | None:
+def fastest(throttle: int | Mapping[str, int]) -> int:
+    """Of a throttle as it is kept, fixed or steered."""
+    return throttle if isinstance(throttle, int) else throttle["ceiling"]
+
+
+def slowest(throttle: int | Mapping[str, int]) -> int:
+    """The rate that it begins with, too."""
+    return throttle if isinstance(throttle, int) else throttle["floor"]
+
+
+def _throttle(rate: Any) -> int | dict[str, int] | None:
     if rate is None:
         return None
+    if isinstance(rate, Mapping):
+        return _steered(rate)
     if not isinstance(rate, int) or isinstance(rate, bool) or not 1 <= rate < 2**63:
         raise Invalid("throttle", "Give a throttle of at least 1 byte a second, or none.")
+    return rate
+
+
+def _steered(throttle: Mapping[str, Any]) -> dict[str, int]:
+    if extra := sorted(map(str, throttle.keys() - {"floor", "ceiling"})):
+        raise Invalid("throttle", f"A steered throttle has a floor and a ceiling, and no {extra[0][:40]}.")
+    found = {name: _bound(name, throttle.get(name)) for name in ("floor", "ceiling")}
+    if found["floor"] >= found["ceiling"]:
+        raise Invalid("throttle", "The ceiling must be above the floor.")
+    return found
+
+
+def _bound(name: str, rate: Any) -> int:
+    if not isinstance(rate, int) or isinstance(rate, bool) or not 1 <= rate < 2**63:
+        raise Invalid("throttle", f"Give a {name} of at least 1 byte a second.")
     return rate
 
 
@@ -166,6 +205,17 @@ def parse_rate(text: str) -> int | None:
     if match is None:
         raise Invalid("throttle", f"{text.strip()[:40]!r} is not a rate: give bytes a second, as 10 MiB or 1000000.")
     return int(float(match["number"]) * UNITS[(match["unit"] or "b").lower()])
+
+
+def parse_throttle(text: str) -> int | dict[str, int] | None:
+    """The form's throttle: a rate, or `5 MiB to 50 MiB` for one that is steered in between."""
+    floor, to, ceiling = re.sub(r"\s+", " ", text).partition(" to ")
+    if not to:
+        return parse_rate(text)
+    lowest, highest = parse_rate(floor), parse_rate(ceiling)
+    if lowest is None or highest is None:
+        raise Invalid("throttle", "Give both the floor and the ceiling, as 5 MiB to 50 MiB.")
+    return {"floor": lowest, "ceiling": highest}
 
 
 def _line(line: str) -> dict[str, Any]:

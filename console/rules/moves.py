@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from broker_core.contract.partitions import Partition
+from console.rules.copy_pace import left_s, per_s
 from console.rules.partitions import brokers
 from console.rules.words import counted, whole
 
@@ -22,7 +23,8 @@ def settle(row: Mapping[str, Any], listed: bool, replicas: Sequence[int] | None)
     if listed:
         return {}
     if replicas is not None and list(replicas) == list(row["to"]):
-        return {"state": "done", "done": row.get("total", 0)}
+        sizes = {"bytes": row["bytes_total"]} if "bytes_total" in row else {}
+        return {"state": "done", "done": row.get("total", 0), **sizes}
     if not row.get("doubted"):
         return {"doubted": True}
     if replicas is None:
@@ -36,6 +38,37 @@ def progress(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int, str]:
     if total:
         return sum(row.get("done") or 0 for row in rows), total, "records"
     return sum(row["state"] == "done" for row in rows), len(rows), "partitions"
+
+
+def copied(row: Mapping[str, Any], value: Partition) -> dict[str, Any]:
+    """Of a row that moves `{bytes, bytes_total, by_size}`: by the sizes of the new copies, else by the share of records that they have;
+    what is not known is left out."""
+    added = [b for b in row["to"] if b not in row["from"]]
+    if value.size_bytes is None:
+        return {}
+    total = value.size_bytes * len(added)
+    sizes = {one.broker_id: one.size_bytes for one in value.replicas}
+    known = [size for broker in added if (size := sizes.get(broker)) is not None]
+    if added and len(known) == len(added):
+        return {"bytes": sum(min(size, value.size_bytes) for size in known), "bytes_total": total, "by_size": True}
+    if row.get("total"):
+        return {"bytes": total * min(row["done"], row["total"]) // row["total"], "bytes_total": total, "by_size": False}
+    return {"bytes_total": total}
+
+
+def copy_figures(rows: Sequence[Mapping[str, Any]], samples: Sequence[Sequence[int]], now_ms: int) -> dict[str, Any]:
+    """Of a job's rows together: `{bytes, total, by_size, per_s, left_s}`; None where it is not known, the total where one row's is not."""
+    copying = [row for row in rows if row["state"] in ("waiting", "moving", "done")]
+    done = sum(row.get("bytes", 0) for row in copying)
+    total = sum(row["bytes_total"] for row in copying) if copying and all("bytes_total" in row for row in copying) else None
+    is_known = any("bytes" in row for row in copying)
+    return {
+        "bytes": done if is_known else None,
+        "total": total,
+        "by_size": all(row.get("by_size", True) for row in copying),
+        "per_s": per_s(samples, now_ms),
+        "left_s": left_s(samples, done, total, now_ms) if is_known else None,
+    }
 
 
 def planned(now: Partition, wanted: Sequence[int]) -> dict[str, Any]:

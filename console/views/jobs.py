@@ -10,14 +10,16 @@ from django.urls import reverse
 from console import queries
 from console.actions.jobs import cancel_job, create_job, pause_job, refuse_unknown
 from console.actions.throttle import preview_throttle
+from console.clock import now_ms
 from console.context import live_needs
 from console.errors import Invalid
 from console.jobs.kind import JobKind
-from console.jobs.reassignment import Reassignment
+from console.jobs.reassignment import Reassignment, fastest, slowest
 from console.jobs.registry import ON_REQUEST
 from console.models import Job, job_value
 from console.roles import OPERATOR, actor_of
-from console.rules.moves import plan_sentence, planned
+from console.rules.copy_pace import left_s
+from console.rules.moves import copy_figures, plan_sentence, planned
 from console.rules.throttle import least_seconds
 from console.snapshot.read import Snapshot
 from console.views.support import KNOWN, ask_first, done, explain, is_confirmed, number, page, pages, refused, show
@@ -99,7 +101,9 @@ def _throttled(request: Any, rows: list[dict[str, Any]], params: dict[str, Any])
     rate = params.get("throttle")
     if rate is None:
         return None
-    return {"rate": rate, "least_s": least_seconds(rows, rate), "diff": preview_throttle(request.cluster, rows, rate)}
+    most, first = fastest(rate), slowest(rate)
+    diff = preview_throttle(request.cluster, rows, first)
+    return {"rate": most, "floor": None if first == most else first, "least_s": least_seconds(rows, most), "diff": diff}
 
 
 def _cell(row: dict[str, Any], broker: int) -> dict[str, Any]:
@@ -115,7 +119,18 @@ def _cell(row: dict[str, Any], broker: int) -> dict[str, Any]:
 
 def _job_context(request: Any, found: Job) -> dict[str, Any]:
     live_needs(request, jobs=str(found.pk))
-    return {"job": job_value(found), "detail": found.plan.get("detail", []), "steps": found.log}
+    context = {"job": job_value(found), "detail": found.plan.get("detail", []), "steps": found.log}
+    return {**context, **_copying(found)} if found.kind == REASSIGNMENT.name else context
+
+
+def _copying(found: Job) -> dict[str, Any]:
+    """How far the copies of a reassignment are, each and together, and its throttle as it is now; the time that is left of a row that moves
+    is put into it."""
+    rows, at_ms = found.plan.get("detail") or [], now_ms()
+    for row in rows:
+        row["left_s"] = left_s(row.get("pace", []), row["bytes"], row.get("bytes_total"), at_ms) if "bytes" in row else None
+    figures = copy_figures(rows, found.plan.get("pace", []), at_ms)
+    return {"copying": figures if figures["total"] else None, "throttle": found.plan.get("throttle")}
 
 
 @page()

@@ -11,7 +11,7 @@ from django.urls import reverse
 from console.actions.jobs import create_job
 from console.context import live_needs
 from console.errors import Invalid
-from console.jobs.reassignment import ASSIGNMENTS_LIMIT, of_pace, parse_rate
+from console.jobs.reassignment import ASSIGNMENTS_LIMIT, fastest, of_pace, parse_throttle
 from console.listing import Wanted, page_of_names
 from console.move_plans import as_chosen, planned, reassignment_json, standing_at
 from console.planning.model import Move, Plan
@@ -145,15 +145,15 @@ def _bars(plan: Plan) -> list[dict[str, Any]]:
 
 def _least_s(request: Any, snapshot: Snapshot, kept: Plan) -> float | None:
     try:
-        rate = parse_rate(request.POST.get("throttle", ""))
+        throttle = parse_throttle(request.POST.get("throttle", ""))
     except Invalid:
         return None
-    if rate is None:
+    if throttle is None:
         return None
     places = [Place(move.topic, move.partition) for move in kept.moves]
     leaders = {Place(now.topic, now.partition): now.leader for now in standing_at(snapshot, places)}
     rows = [{"copy_bytes": m.copy_bytes, "adding": m.adding, "leader": leaders.get(at)} for at, m in zip(places, kept.moves, strict=True)]
-    return least_seconds(rows, rate)
+    return least_seconds(rows, fastest(throttle))
 
 
 # --- picking

@@ -42,6 +42,13 @@ def test_rates(text: str, rate: int) -> None:
     assert read.bytes_a_second(text) == rate
 
 
+def test_a_throttle_is_a_rate_or_a_floor_and_a_ceiling() -> None:
+    assert read.throttle("10MiB") == 10 * 2**20
+    assert read.throttle("5MiB-50 MiB/s") == {"floor": 5 * 2**20, "ceiling": 50 * 2**20}
+    with pytest.raises(Usage, match="is no rate"):
+        read.throttle("5MiB-")
+
+
 def test_kafka_s_json_and_ours() -> None:
     row = {"topic": "a", "partition": 0, "replicas": [1, 2]}
     for shape in ({"version": 1, "partitions": [row | {"log_dirs": ["any", "any"]}]}, {"assignments": [row]}, [row]):

@@ -1,7 +1,8 @@
 """Moving replicas: check, ask the controller for some, watch until each is over, ask for more as there is room, and undo what is under way
 when cancelled.
 
-A row of the plan is {topic, partition, from, to, state: waiting | moving | done | failed | cancelled, done, total (records), message}.
+A row of the plan is {topic, partition, from, to, state: waiting | moving | done | failed | cancelled, done, total (records), message,
+bytes, bytes_total, by_size (whether the copies' own sizes are known, else `bytes` is by the share of records), pace (`rules/copy_pace`)}.
 Steps: start → submit → watch, and cancel → cancelled; with a throttle start → throttle → submit → watch and, however it ends, release,
 with the plan's `outcome` = {state, message, said, result} for the end. Asking twice for the same changes nothing: any step may be repeated.
 """
@@ -15,16 +16,20 @@ from typing import Any
 from django.utils import timezone
 
 from broker_core.contract.partitions import Partition
+from console.clock import now_ms
 from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
+from console.jobs.reassignment import slowest
 from console.models import Job
+from console.rules.copy_pace import noted
 from console.rules.move_window import AT_ONCE, next_moves
-from console.rules.moves import progress, settle
+from console.rules.moves import copied, progress, settle
 from console.rules.partitions import brokers
 from console.rules.throttle import RATES
 from console.rules.words import counted, size, whole
+from console.snapshot.placed import Place
 from console.snapshot.read import Snapshot, SnapshotUnavailable
-from workers.kinds import throttle
+from workers.kinds import steering, throttle
 from workers.kinds.step import Step
 
 NONE_UNDER_WAY = "(85)"
@@ -65,15 +70,19 @@ def _check(job: Job, kafka: KafkaCluster) -> Step:
     same = sum(row["from"] == row["to"] for row in rows)
     said = f"{counted(len(rows), 'partition')} to move" + (f", {whole(same)} of them are where they should be." if same else ".")
     plan: dict[str, Any] = {"detail": rows}
-    if rate := job.params.get("throttle"):
-        plan["throttle"] = throttle.plan(kafka, rows, rate, online)
+    _size(job.cluster_id, rows)
+    if limits := job.params.get("throttle"):
+        set_ = throttle.plan(kafka, rows, slowest(limits), online)
+        steered = set_ is not None and isinstance(limits, dict)
+        plan["throttle"] = steering.begin(job.cluster_id, set_, limits, set(map(_tp, rows))) if set_ and steered else set_
     step = "throttle" if plan.get("throttle") else "submit"
     return Step(step, plan, 0, len(rows), message=said, said=said, again=True)
 
 
 def _throttle(job: Job, kafka: KafkaCluster) -> Step:
     throttle.put(kafka, job.plan["throttle"])
-    said = f"Copying is held to {size(job.plan['throttle']['rate'])}/s on each broker."
+    set_ = job.plan["throttle"]
+    said = set_["steering"]["why"] if "steering" in set_ else f"Copying is held to {size(set_['rate'])}/s on each broker."
     return Step("submit", job.plan, 0, job.total, message=said, said=said, again=True)
 
 
@@ -165,7 +174,10 @@ def _watch(job: Job, kafka: KafkaCluster) -> Step:
         failed = any(row["state"] == "failed" for row in rows)
         return _ended(job, rows, Job.FAILED if failed else Job.SUCCEEDED)
     done, total, unit = progress(rows)
-    return Step("watch", {**job.plan, "detail": rows}, done, total, unit, message=_going_on(rows, paused=job.paused))
+    plan, said = {**job.plan, "detail": rows, "pace": _pace(job, rows)}, ""
+    if "steering" in (plan.get("throttle") or {}):
+        plan["throttle"], said = steering.steer(job.cluster_id, kafka, plan["throttle"], set(map(_tp, rows)))
+    return Step("watch", plan, done, total, unit, _going_on(rows, paused=job.paused), said)
 
 
 def _going_on(rows: list[Row], *, paused: bool) -> str:
@@ -176,20 +188,52 @@ def _going_on(rows: list[Row], *, paused: bool) -> str:
     return f"{said}."
 
 
+def _size(cluster_id: str, rows: list[Row]) -> None:
+    """How much there is to copy of each, as the live snapshot has it before the moves; unknown is left out."""
+    try:
+        found = _shown(cluster_id, rows)
+    except SnapshotUnavailable:
+        return
+    for row in rows:
+        value = found.get(_tp(row))
+        if value and value.size_bytes is not None:
+            row["bytes_total"] = value.size_bytes * len(_added(row))
+
+
 def _measure(cluster_id: str, rows: list[Row]) -> None:
     """How far the new replicas have come, from the live snapshot; unknown stays as it was."""
-    snapshot = Snapshot(cluster_id)
-    for row in [row for row in rows if row["state"] == "moving"]:
-        try:
-            value = snapshot.partition(*_tp(row))
-        except SnapshotUnavailable:
-            return
-        if value and value.log_end_offset is not None:
+    moving = [row for row in rows if row["state"] == "moving"]
+    try:
+        found = _shown(cluster_id, moving)
+    except SnapshotUnavailable:
+        return
+    at_ms = now_ms()
+    for row in moving:
+        if (value := found.get(_tp(row))) is None:
+            continue
+        if value.log_end_offset is not None:
             row.update(_records(row, value, value.log_end_offset))
+        row.update(copied(row, value))
+        if "bytes" in row:
+            row["pace"] = noted(row.get("pace", []), at_ms, row["bytes"])
+
+
+def _shown(cluster_id: str, rows: list[Row]) -> dict[TopicPartition, Partition]:
+    values = Snapshot(cluster_id).partitions_at([Place(*_tp(row)) for row in rows])
+    return {(value.topic, value.partition): value for value in values}
+
+
+def _pace(job: Job, rows: list[Row]) -> list[list[int]]:
+    known = [row["bytes"] for row in rows if "bytes" in row]
+    return noted(job.plan.get("pace", []), now_ms(), sum(known)) if known else []
+
+
+def _added(row: Row) -> list[int]:
+    return [b for b in row["to"] if b not in row["from"]]
 
 
 def _records(row: Row, value: Partition, end: int) -> dict[str, int]:
-    added = [b for b in row["to"] if b not in row["from"]]
+    added = _added(row)
     ends = {r.broker_id: r.log_end_offset for r in value.replicas}
     start = value.log_start_offset or 0
     length = end - start

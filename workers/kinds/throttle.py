@@ -1,7 +1,8 @@
 """Sets and takes away the throttle of a reassignment. What was there before is noted in the job's plan before anything is changed.
 
-The plan's `throttle` is `{rate, before: {broker: {setting: value or null}}, topics: {topic: {setting: [partition:broker]}}}`. Each function
-may be called again after a worker died in the middle of it.
+The plan's `throttle` is `{rate, before: {broker: {setting: value or null}}, topics: {topic: {setting: [partition:broker]}}}`, of a steered
+one with `steering` (`console/rules/steering.py`) and `late`, the brokers that were down when the rate changed. Each function may be called
+again after a worker died in the middle of it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,16 @@ def put(kafka: KafkaCluster, throttle: Throttle) -> None:
     for topic, lists in throttle["topics"].items():
         now = own_topic_configs(kafka, topic)
         kafka.alter_topic_config(topic, {key: joined(now.get(key), entries) for key, entries in lists.items()})
+
+
+def at_rate(kafka: KafkaCluster, throttle: Throttle, rate: int) -> Throttle:
+    """The throttle with another rate; a broker that is down gets it once it is back."""
+    wanting = throttle.get("late", []) if rate == throttle["rate"] else sorted(map(int, throttle["before"]))
+    online = kafka.brokers() if wanting else set()
+    for broker in wanting:
+        if broker in online:
+            kafka.alter_broker_config(broker, dict.fromkeys(RATES, str(rate)))
+    return {**throttle, "rate": rate, "late": [broker for broker in wanting if broker not in online]}
 
 
 def take_away(kafka: KafkaCluster, throttle: Throttle) -> list[int]:

@@ -38,6 +38,13 @@ class Rate:
         (first_ms, first), (last_ms, last) = self._ring[0], self._ring[-1]
         return round((last - first) * 1000 / (last_ms - first_ms), 1)
 
+    def growth(self) -> tuple[int, int, float] | None:
+        """(from, to, by how much) of the samples that are kept."""
+        if self.per_s() is None:
+            return None
+        (first_ms, first), (last_ms, last) = self._ring[0], self._ring[-1]
+        return first_ms, last_ms, last - first
+
 
 class RateBook:
     """Rates by (what, whose)."""
@@ -59,6 +66,17 @@ class RateBook:
         rate = self._rates.get((what, whose))
         return rate.per_s() if rate else None
 
+    def mean(self, what: str, count: str, whose: Any) -> float | None:
+        """Of one of those counted, over the same samples of both; None where none was counted."""
+        spent, some = (self._growth(name, whose) for name in (what, count))
+        if spent is None or some is None or spent[:2] != some[:2] or some[2] <= 0:
+            return None
+        return round(spent[2] / some[2], 3)
+
+    def _growth(self, what: str, whose: Any) -> tuple[int, int, float] | None:
+        rate = self._rates.get((what, whose))
+        return rate.growth() if rate else None
+
     def add_broker(self, said: Broker, at_ms: int) -> None:
         """The totals that a broker tells of itself."""
         totals = {"produced_bytes": said.produced_bytes, "fetched_bytes": said.fetched_bytes, "messages_in": said.messages_in}
@@ -66,6 +84,7 @@ class RateBook:
             self.add(name, said.id, at_ms, total)
         for api, numbers in said.requests.items():
             self.add(f"api/{api}", said.id, at_ms, numbers.count)
+            self.add(f"spent/{api}", said.id, at_ms, numbers.stages_ms.total)
         self.add("requests", said.id, at_ms, sum(numbers.count for numbers in said.requests.values()))
 
     def sum(self, what: str, whose: Iterable[Any]) -> float | None:

@@ -130,7 +130,7 @@ def _none_serves(said: feed.Broker) -> bool:
 
 def _rates(state: ClusterState, broker: int, said: feed.Broker | None) -> dict[str, Any]:
     """Nobody knows the rates of a broker that is not heard."""
-    rate = state.rates.per_s
+    rate, mean = state.rates.per_s, state.rates.mean
     if said is None:
         return {"bytes_in_per_s": None, "bytes_out_per_s": None, "messages_in_per_s": None, "requests": {}}
     return {
@@ -138,7 +138,13 @@ def _rates(state: ClusterState, broker: int, said: feed.Broker | None) -> dict[s
         "bytes_out_per_s": rate("fetched_bytes", broker),
         "messages_in_per_s": rate("messages_in", broker),
         "requests": {
-            api: live.RequestFigures(rate(f"api/{api}", broker), numbers.p50_ms, numbers.p99_ms, _means(numbers))
+            api: live.RequestFigures(
+                rate(f"api/{api}", broker),
+                numbers.p50_ms,
+                numbers.p99_ms,
+                _means(numbers),
+                mean(f"spent/{api}", f"api/{api}", broker),
+            )
             for api, numbers in sorted(said.requests.items())
         },
     }

@@ -9,12 +9,12 @@ import pytest
 from broker_core.contract.feed import Member
 from console.live.browser.outbox import Outbox
 from console.live.browser.subscription import BadSubscription, parse
-from console.live.merging.rates import Rate
+from console.live.merging.rates import Rate, RateBook
 from console.live.merging.summaries import broker_value
 from console.live.sampling.samples import samples
 from console.snapshot import keys
 from tests.support.console_world import add_topic, cluster_state
-from tests.support.feed_rows import batch, group_claim
+from tests.support.feed_rows import STAGES, batch, group_claim, requests, says
 
 
 def test_a_page_gets_what_it_shows() -> None:
@@ -185,3 +185,17 @@ def test_a_broker_that_is_not_heard_has_no_sample_of_its_disk() -> None:
     state.take(1000)
     silent = [broker_value(state, 1, 1_000_000)]
     assert not list(samples("local", [], [], silent, 1_000_000))
+
+
+def produced(book: RateBook, at_ms: int, count: int, total_ms: float) -> float | None:
+    book.add_broker(says(1, requests={"Produce": requests(count, stages_ms={**STAGES, "total": total_ms})}), at_ms)
+    return book.mean("spent/Produce", "api/Produce", 1)
+
+
+def test_how_long_requests_took_lately_is_not_how_long_they_took_since_the_start() -> None:
+    book = RateBook()
+    assert produced(book, 0, 1_000_000, 2_000_000.0) is None
+    assert produced(book, 1_000, 1_000_010, 2_000_500.0) == 50.0
+    assert produced(book, 11_500, 1_000_010, 2_000_500.0) is None, "none was counted in the last ten seconds"
+    assert produced(book, 12_500, 3, 30.0) is None, "the broker has begun anew"
+    assert produced(book, 13_500, 5, 50.0) == 10.0
