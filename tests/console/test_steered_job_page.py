@@ -52,23 +52,27 @@ def test_it_tells_bytes_pace_and_what_is_left(people: dict[str, Client], job: Jo
     sized = row(0, bytes=100 * MIB, bytes_total=400 * MIB, by_size=True, pace=pace)
     under_way(job, [sized, row(1, state="waiting", bytes_total=100 * MIB)], pace)
     page = page_of(people, job)
-    assert "Copied 100 MiB of 500 MiB Rate, last minute 10.0 MiB/s Left 40 s" in page
+    assert "Last minute 10.0 MiB/s Left 40 s" in page
+    assert "Copied: 100 MiB of 500 MiB." in page
     assert "100 MiB of 400 MiB 30 s" in page
+    assert "nothing of 100 MiB –" in page
     assert "about 100" not in page
 
 
 def test_what_is_only_known_by_records_says_so_and_what_is_not_measured_is_unknown(people: dict[str, Client], job: Job) -> None:
     under_way(job, [row(0, done=3, total=4, bytes=75 * MIB, bytes_total=100 * MIB, by_size=False), row(1, bytes_total=MIB)], [])
     page = page_of(people, job)
-    assert "Copied about 75.0 MiB of 101 MiB, by the share of records Rate, last minute unknown Left unknown" in page
+    assert "Copied: about 75.0 MiB of 101 MiB, by the share of records." in page
+    assert "Last minute unknown Left unknown" in page
+    assert "unknown of 1.00 MiB unknown" in page
     assert "about 75.0 MiB of 100 MiB 3 of 4 records unknown" in page
 
 
 def test_it_tells_the_rate_why_and_how_it_changed(people: dict[str, Client], job: Job) -> None:
     under_way(job, [row(0), row(1)], [])
     page = page_of(people, job)
-    assert "Throttle 12.0 MiB/s steered, 5.00 MiB/s to 50.0 MiB/s" in page
-    assert "Throttle: " + WHY.replace("\u202f", " ") in page
+    assert "Throttle 12.0 MiB/s Started" in page
+    assert "Throttle, steered from 5.00 MiB/s to 50.0 MiB/s. " + WHY.replace("\u202f", " ") in page
     assert "Copying begins at the floor, 5.00 MiB/s, and may rise to 50.0 MiB/s." in page
 
 
