@@ -37,6 +37,7 @@ from console.views.health import health, health_compare, health_file, health_rep
 from console.views.heat_map import heat_map
 from console.views.jobs import job, job_cancel, job_create, job_form, job_pause, jobs
 from console.views.lag import lag
+from console.views.left_throttles import left_throttles, left_throttles_clear
 from console.views.masking import mask_rule, mask_rule_new, mask_rule_remove, masking
 from console.views.moves import moves
 from console.views.offset_change import offset_change
@@ -162,6 +163,8 @@ urlpatterns = [
     path("jobs", jobs, name="jobs"),
     path("jobs/new", job_create, name="job_create"),
     path("jobs/move", moves, name="moves"),
+    path("jobs/throttles", left_throttles, name="left_throttles"),
+    path("jobs/throttles/clear", left_throttles_clear, name="left_throttles_clear"),
     path("jobs/new/<slug:name>", job_form, name="job_form"),
     path("jobs/<int:job_id>", job, name="job"),
     path("jobs/<int:job_id>/cancel", job_cancel, name="job_cancel"),

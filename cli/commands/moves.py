@@ -52,6 +52,7 @@ def add(commands: Any) -> None:
     instead.add_argument("--list", action="store_true", help="what is being moved, whoever began it; moves nothing")
     instead.add_argument("--verify", action="store_true", help="whether the file's partitions have what it wants; moves nothing")
     instead.add_argument("--cancel", action="store_true", help="end the moves of the file's partitions (a job's: highwater jobs cancel)")
+    instead.add_argument("--clear-throttles", action="store_true", help="take back throttles that were left set and nothing uses")
     reassign.add_argument("--throttle", help="bytes a second on each broker, as 10MiB; 5MiB-50MiB: steered, slowing no one down")
     reassign.add_argument("--at-once", type=int, help="partitions that a broker copies at a time (10); as one ends the next begins")
     elect = verb(commands, "elect", _elect, "preferred leaders of all topics, of those that are named, or of a broker", changes=True)
@@ -65,6 +66,11 @@ def add(commands: Any) -> None:
 def _reassign(shell: Shell) -> None:
     o = shell.options
     aims = [f"--{name}" for name in GOALS if getattr(o, name) not in (None, [], False)]
+    if o.clear_throttles:
+        if aims or o.file:
+            raise Usage("--clear-throttles stands alone.")
+        moving.clear_throttles(shell)
+        return
     if o.list or o.verify or o.cancel:
         _look_or_end(shell, aims)
         return

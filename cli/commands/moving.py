@@ -25,6 +25,11 @@ VERIFIED = (
     Column("WANTED", lambda m: say.ids(m["replicas"])),
     Column("OUTCOME", lambda m: m["outcome"]),
 )
+THROTTLES = (
+    Column("WHOSE", lambda t: f"{t['kind']} {t['name']}"),
+    Column("SETTINGS", lambda t: ", ".join(f"{name}={value}" for name, value in t["settings"].items())),
+    Column("USED BY", lambda t: t["in_use"] or "nothing"),
+)
 DONE, MOVING, OTHER, ABSENT = "done", "under way", "has other replicas", "no such partition"
 
 
@@ -70,6 +75,25 @@ def cancel(shell: Shell, name: str) -> None:
     if done["failed"]:
         first = done["failed"][0]
         raise Stopped(f"{len(done['failed'])} go on, the first: {plain(first['topic'])}-{first['partition']}: {first['error']}")
+
+
+def clear_throttles(shell: Shell) -> None:
+    """Those that nothing uses; the others are shown and stay."""
+    o = shell.options
+    found = shell.rest.items(shell.at("throttles"))[0]
+    left = [one for one in found if one["in_use"] is None]
+    if o.dry_run or not left:
+        words = "Nothing was done: this is a dry run." if left else "No throttle was left behind."
+        shell.show(found, f"{table(THROTTLES, found, terminal_columns())}\n{words}" if found else words)
+        return
+    if not o.yes:
+        shell.say(table(THROTTLES, found, terminal_columns()))
+    shell.confirm(o.cluster, f"The throttles of cluster {o.cluster} that nothing uses would be taken back: {len(left)}.")
+    done = shell.rest.change("DELETE", shell.at("throttles"))
+    wrong = [one for one in done["throttles"] if one["error"]]
+    shell.show(done, f"{len(done['throttles']) - len(wrong)} throttles are cleared.")
+    if wrong:
+        raise Stopped(f"{plain(wrong[0]['kind'])} {plain(wrong[0]['name'])} keeps its throttle: {wrong[0]['error']}")
 
 
 def _under_way(shell: Shell) -> list[dict[str, Any]]:

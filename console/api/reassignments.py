@@ -9,6 +9,7 @@ from ninja import Router
 from pydantic import Field
 
 from console import queries
+from console.actions.left_throttles import ClearedThrottle, LeftThrottle, clear_left, throttles_set
 from console.actions.reassignments import PLACES_MAX, Ended, Move, cancel_moves, moves_under_way, plan_cancellation
 from console.api.answers import Listed
 from console.api.bearer import Bearer
@@ -65,3 +66,25 @@ def cancel(request: Any, cluster_id: str, payload: Cancellation) -> Cancelled:
     failed = [one for one in ended if one.error]
     kept = {(one.topic, one.partition) for one in failed}
     return Cancelled([move for move in moves if move.place not in kept], failed)
+
+
+@router.get("/clusters/{cluster_id}/throttles")
+@answers(Listed[LeftThrottle])
+def throttles(request: Any, cluster_id: str, limit: Limit = 100, cursor: str | None = None) -> Listed[LeftThrottle]:
+    """Throttles of replication that are set now for single brokers and topics, and what uses each. A cursor counts them."""
+    found = throttles_set(queries.cluster_of(cluster_id))
+    first = number_cursor(cursor) or 0
+    numbered = list(enumerate(found, 1))[first : first + limit + 1]
+    page = listed(numbered, limit, lambda row: str(row[0]))
+    return Listed([one for _, one in page.items], page.next)
+
+
+class Cleared(Struct):
+    throttles: list[ClearedThrottle]
+
+
+@router.delete("/clusters/{cluster_id}/throttles", auth=Bearer(OPERATOR, "clear throttles left behind"))
+@answers(Cleared)
+def clear_throttles(request: Any, cluster_id: str) -> Cleared:
+    """Takes back those that no job and no move under way uses, 200 at most, and tells the values that they had."""
+    return Cleared(clear_left(request.auth, queries.cluster_of(cluster_id)))

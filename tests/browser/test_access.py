@@ -59,6 +59,7 @@ PATHS = {
     "jobs": "/jobs",
     "job": "/jobs/1",
     "job_form": "/jobs/new/move",
+    "left_throttles": "/jobs/throttles",
     "moves": f"/jobs/move?topic={TOPIC}",
     "schedules": "/schedules",
     "schedule": "/schedules/1",

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 
 from broker_core.contract.sentences import Level
 from console.rules.report.facts import Facts
-from console.rules.report.finding import Finding, Outcome, topic_page
+from console.rules.report.finding import Finding, Outcome
 from console.rules.throttle import LISTS, RATES
 from console.rules.words import counted, size
+
+PAGE, PLACE = "/jobs/throttles", "clear throttles left behind"
+"""Where those that nothing uses are taken back."""
 
 
 def left_over(facts: Facts) -> Outcome:
@@ -50,16 +53,14 @@ def _of_broker(broker: int, found: Mapping[str, str], level: Level, moving: int)
     said = "; ".join(f"{name} is {_rate(value)}" for name, value in found.items())
     sentence = f"Broker {broker} has a throttle of replication left over: no job under way has set it."
     advice = "Take the settings back: replicas that fell behind catch up no faster than this."
-    page = f"/brokers/{broker}/settings"
-    return Finding(f"broker {broker}", level, sentence, f"{said}.{_moving(moving)}", advice, page, f"settings of broker {broker}")
+    return Finding(f"broker {broker}", level, sentence, f"{said}.{_moving(moving)}", advice, PAGE, PLACE)
 
 
 def _of_topic(topic: str, found: Mapping[str, str], level: Level, moving: int) -> Finding:
     said = "; ".join(f"{name} names {_listed(value)}" for name, value in found.items())
     sentence = f"{topic} has throttled replicas left over: no job under way has named them."
     advice = "Take the settings back: under a rate of the brokers these replicas copy no faster than that."
-    page = f"{topic_page(topic)}/settings"
-    return Finding(topic, level, sentence, f"{said}.{_moving(moving)}", advice, page, f"settings of {topic}")
+    return Finding(topic, level, sentence, f"{said}.{_moving(moving)}", advice, PAGE, PLACE)
 
 
 def _rate(value: str) -> str:

@@ -288,8 +288,8 @@ def test_throttles_that_nobody_owns() -> None:
     found = check("throttles", **known)
     assert found["level"] == "warn"
     assert [(one["key"], one["href"]) for one in found["findings"]] == [
-        ("broker 1", "/brokers/1/settings"),
-        ("orders", "/topics/orders/settings"),
+        ("broker 1", "/jobs/throttles"),
+        ("orders", "/jobs/throttles"),
     ]
     evidence = found["findings"][0]["evidence"].replace("\u202f", " ")
     assert evidence == "leader.replication.throttled.rate is 1.00 MiB/s."
