@@ -460,3 +460,12 @@ def test_a_job_under_way_is_kept_however_many_came_after_it(local: Cluster, monk
         Job.objects.filter(kind="health_report").update(state="succeeded")
     assert Job.objects.filter(pk=move.pk).exists()
     assert Job.objects.count() == 4
+
+
+@pytest.mark.parametrize("state", [Job.QUEUED, Job.RUNNING, Job.CANCELLING])
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_plan_is_refused_by_the_names_of_job_and_partition_while_the_other_lives(local: Cluster, state: str, paused: bool) -> None:
+    first = make(local, "reassignment", assignments=moves((0, [3, 1, 2])))
+    Job.objects.filter(pk=first.pk).update(state=state, paused=paused)
+    with pytest.raises(Conflict, match=f"orders-0 is being moved by job {first.pk}, which is {state}"):
+        make(local, "reassignment", assignments=moves((0, [1, 2])))
