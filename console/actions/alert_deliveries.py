@@ -1,4 +1,8 @@
-"""Sending what is due: each delivery under a lease, so that one worker sends it; what dies meanwhile is sent again with the same key."""
+"""Sending what is due: each delivery under a lease, so that one worker sends it; what dies meanwhile is sent again with the same key.
+
+A destination gets one delivery at a time, and after one that failed none for a while: one that hangs takes no more than one worker, and
+that seldom.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from console.gateway import notifying
 from console.gateway.notifying import NotSent
@@ -18,19 +22,30 @@ from console.rules.alerts.notices import Notice, pause_s
 log = logging.getLogger(__name__)
 LEASE = timedelta(seconds=90)
 """Longer than a task that sends may take (`workers/tasks/alerts.py`)."""
+BREATHER = timedelta(seconds=60)
+"""What else is due at a destination waits so long after a failure there."""
 AT_A_LOOK = 50
 SWITCHED_OFF = "The destination was switched off."
 
 
 def due_deliveries(now: datetime) -> list[int]:
-    return list(_due(now).order_by("next_at", "id").values_list("id", flat=True)[:AT_A_LOOK])
+    """The next one of each destination, what waits longest first."""
+    rows = _due(now).order_by("next_at", "id").values_list("destination", "id")[: AT_A_LOOK * AlertDestination.MOST]
+    first: dict[int, int] = {}
+    for destination, delivery in rows:
+        first.setdefault(destination, delivery)
+    return list(first.values())[:AT_A_LOOK]
+
+
+def due_at(destination_id: int, now: datetime) -> int | None:
+    return _due(now).filter(destination=destination_id).order_by("next_at", "id").values_list("id", flat=True).first()
 
 
 def _due(now: datetime) -> QuerySet[AlertDelivery]:
     """That something is over is told once that it fires was told, or could not be."""
-    same = AlertDelivery.objects.filter(alert=OuterRef("alert"), destination=OuterRef("destination"), next_at__isnull=False)
-    free = Q(lease_until=None) | Q(lease_until__lt=now)
-    return AlertDelivery.objects.filter(free, ~Exists(same.filter(id__lt=OuterRef("id"))), next_at__lte=now)
+    there = AlertDelivery.objects.filter(destination=OuterRef("destination"), next_at__isnull=False)
+    earlier = there.filter(alert=OuterRef("alert"), id__lt=OuterRef("id"))
+    return AlertDelivery.objects.filter(~Exists(there.filter(lease_until__gte=now)), ~Exists(earlier), next_at__lte=now)
 
 
 def send_due(delivery_id: int, now: datetime) -> AlertDelivery | None:
@@ -48,6 +63,8 @@ def send_due(delivery_id: int, now: datetime) -> AlertDelivery | None:
     else:
         pause = None if error == SWITCHED_OFF or row.notice["event"] == "test" else pause_s(row.tries)
         row.next_at = None if pause is None else now + timedelta(seconds=pause)
+        others = AlertDelivery.objects.filter(destination=row.destination_id, alert__isnull=False, next_at__lt=now + BREATHER)
+        others.exclude(pk=row.pk).update(next_at=now + BREATHER)
     row.save(update_fields=["lease_until", "error", "sent_at", "next_at"])
     return row
 

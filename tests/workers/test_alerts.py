@@ -25,6 +25,7 @@ from console.rules.report.mail import Mail
 from console.snapshot.read import Snapshot
 from tests.support import notice_servers as servers
 from tests.support.console_fixtures import AHEAD_MS, publish
+from workers.tasks import alerts as tasks
 
 START_MS = 1_780_000_000_000
 NOW = datetime.fromtimestamp(START_MS / 1000, UTC)
@@ -256,6 +257,46 @@ def test_that_it_is_over_waits_until_it_was_told_that_it_fires(world: World, hoo
     assert due_deliveries(late) == [fired.pk] and send_due(over.pk, late) is None
     AlertDelivery.objects.filter(pk=fired.pk).update(next_at=None)
     assert due_deliveries(late) == [over.pk]
+
+
+@pytest.fixture
+def piled(world: World, hook: AlertDestination) -> list[AlertDelivery]:
+    """Three notices for `hook`, of three alerts."""
+    world.looks(1)
+    rule = AlertRule.objects.get(name="BrokerDown")
+    alerts = [Alert.objects.create(rule=rule, target=str(n), state=Alert.FIRING, since_ms=0, is_told=True) for n in range(3)]
+    rows = [alert_looks.queue_notice([hook], NOTICE, alert)[0] for alert in alerts]
+    AlertDelivery.objects.update(next_at=NOW)
+    return rows
+
+
+def test_a_destination_gets_one_at_a_time(piled: list[AlertDelivery], hook: AlertDestination) -> None:
+    other = AlertDestination.objects.create(name="other", kind="slack", secrets=seal({"url": "http://127.0.0.1:9/"}), set_by="x")
+    elsewhere = due(other)
+    assert due_deliveries(NOW) == [piled[0].pk, elsewhere.pk]
+    AlertDelivery.objects.filter(pk=piled[0].pk).update(lease_until=NOW + timedelta(seconds=5))
+    assert due_deliveries(NOW) == [elsewhere.pk]
+    assert send_due(piled[1].pk, NOW) is None
+
+
+def test_after_a_failure_a_destination_is_left_alone_for_a_while(piled: list[AlertDelivery], hook: AlertDestination, private: None) -> None:
+    """Whatever has piled up for it: a server that hangs takes one worker for one try. What somebody tests goes out all the same."""
+    with servers.http(servers.BROKEN) as server:
+        pointed(hook, server.url)
+        assert send_due(piled[0].pk, NOW)
+    assert due_deliveries(NOW + timedelta(seconds=14)) == []
+    assert due_deliveries(NOW + timedelta(seconds=15)) == [piled[0].pk]
+    assert len(server.asked) == 1
+    tested = due(hook)
+    assert due_deliveries(NOW + timedelta(seconds=1)) == [tested.pk]
+
+
+def test_one_task_sends_all_that_waits_as_long_as_it_is_taken(piled: list[AlertDelivery], hook: AlertDestination, private: None) -> None:
+    with servers.http(servers.OK) as server:
+        pointed(hook, server.url)
+        tasks.send(piled[0].pk)
+    assert len(server.asked) == 3
+    assert not AlertDelivery.objects.exclude(next_at=None).exists()
 
 
 def test_a_destination_switched_off_meanwhile_gets_nothing(hook: AlertDestination) -> None:

@@ -1,12 +1,13 @@
-"""Queue `health`: looks at the rules of each cluster, and sends what is due, each notice in a task of its own."""
+"""Queue `health`: looks at the rules of each cluster, and sends what is due, to each destination in a task of its own."""
 
 from __future__ import annotations
 
 import logging
+import time
 
 from django.utils import timezone
 
-from console.actions.alert_deliveries import due_deliveries, send_due
+from console.actions.alert_deliveries import due_at, due_deliveries, send_due
 from console.actions.alert_looks import look
 from console.clock import now_ms
 from console.models import Cluster
@@ -17,6 +18,7 @@ log = logging.getLogger(__name__)
 QUEUE = "health"
 EXPIRES_S = 30
 """A task that waits longer has been sent anew."""
+GOES_ON_S = 20
 
 
 @app.task(name="workers.tasks.alerts.look_at_all", soft_time_limit=40, time_limit=50)
@@ -38,4 +40,9 @@ def send_all() -> None:
 
 @app.task(name="workers.tasks.alerts.send", soft_time_limit=60, time_limit=70)
 def send(delivery_id: int) -> None:
-    send_due(delivery_id, timezone.now())
+    """And what is due at the same destination, as long as it takes it."""
+    end = time.monotonic() + GOES_ON_S
+    found = send_due(delivery_id, timezone.now())
+    while found is not None and found.sent_at is not None and time.monotonic() < end:
+        following = due_at(found.destination_id, timezone.now())
+        found = None if following is None else send_due(following, timezone.now())
