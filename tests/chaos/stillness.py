@@ -19,7 +19,7 @@ from broker_core.local.layout import BROKER_IDS
 from tests.chaos.witness import LOOK_SECONDS
 
 SESSION_SECONDS = 6.0
-ANSWER_SECONDS = 10.0
+ANSWER_SECONDS, STORE_SECONDS = 10.0, 60.0
 
 
 class Stillness:
@@ -27,6 +27,7 @@ class Stillness:
 
     def __init__(self, admin: AdminClient, zookeeper: str) -> None:
         self._admin = admin
+        self._begun = False
         self._store = KazooClient(zookeeper)
         self._registered: dict[str, int] = {}
         self._since = time.monotonic()
@@ -42,8 +43,16 @@ class Stillness:
         except (KafkaException, KazooException, KazooTimeoutError):
             return False
 
+    def _connect(self) -> None:
+        """Once: later the client comes back by itself, and one that is started while it does may wait for itself without an end."""
+        if not self._begun:
+            self._begun = True
+            self._store.start(STORE_SECONDS)
+        if not self._store.connected:
+            raise KazooTimeoutError("the store is away")
+
     def _is_settled(self) -> bool:
-        self._store.start(ANSWER_SECONDS)
+        self._connect()
         found = {broker: self._store.get(f"/brokers/ids/{broker}")[1].czxid for broker in self._store.get_children("/brokers/ids")}
         if found != self._registered:
             self._registered, self._since = found, time.monotonic()
