@@ -36,6 +36,7 @@ NO_CHANGES = {
     "console.actions.record_copy.plan_copy": "changes nothing",
     "console.actions.jobs.follow": "goes with a change that was not refused",
     "console.actions.offset_changes.committing": "goes with one, too",
+    "console.actions.alerts": "of what the console tells people of the cluster",
     "console.actions.schema_registry": "of what the console decodes records with",
 }
 ARGUMENTS: dict[str, Any] = {
@@ -119,7 +120,7 @@ def test_jobs_that_change_something_are_refused_and_those_that_look_are_not(kind
         assert create_job(SOMEBODY, local, kind.name, {}).state == Job.QUEUED
 
 
-OWN = ("/mask-rules", "/wanted")
+OWN = ("/alert-silences", "/mask-rules", "/wanted")
 """Of the console itself, beneath a cluster's address."""
 ROUTES = [route for route in WRITES if route[1].startswith((BASE, "/api/v1/jobs")) and not route[1].endswith(OWN)]
 
