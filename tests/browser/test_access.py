@@ -67,6 +67,8 @@ PATHS = {
     "schedule_change": "/schedules/1/change",
     "schedule_preview": "/schedules/preview?cron=0+2+*+*+*",
     "analytics": "/analytics",
+    "alerts": "/alerts",
+    "alert_rule_preview": "/alerts/preview?figure=group_lag&comparison=%3E&threshold=10&for_s=60",
     "health": "/health",
     "health_report": "/health/1",
     "health_compare": "/health/compare",
