@@ -142,12 +142,12 @@ def console(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _firing(cluster: Cluster, *, is_past: bool) -> int:
-    """How many alerts fire, asked where a page shows it; of the past that is not kept, and while the database does not answer not known."""
+def _firing(cluster: Cluster, *, is_past: bool) -> int | None:
+    """How many alerts fire, asked where a page shows it; 0 on pages of the past, which have none; None while the database is away."""
     try:
         return 0 if is_past else firing_count(cluster)
     except DatabaseError:
-        return 0
+        return None
 
 
 def _cluster(request: Any) -> Cluster:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import DatabaseError
 from django.test import Client
 from django.utils import timezone
 from msgspec import structs
@@ -224,3 +225,13 @@ def test_a_rule_is_tried_on_the_history_with_its_holes(people: dict[str, Client]
 def test_a_figure_that_is_not_kept_cannot_be_tried_and_says_so(people: dict[str, Client]) -> None:
     assert "The history does not keep this figure" in tried(people["viewer"], figure="offline")
     assert "Give a number" in tried(people["viewer"], threshold="x")
+
+
+def test_while_the_database_does_not_answer_the_overview_does_not_look_calm(
+    people: dict[str, Client], shown: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_cluster: Any) -> int:
+        raise DatabaseError
+
+    monkeypatch.setattr("console.context.firing_count", away)
+    assert "whether alerts fire: the console’s database does not answer" in people["viewer"].get("/").content.decode()
