@@ -57,7 +57,7 @@ def test_the_page_has_figures_and_sums(people: dict[str, Client], local: Any, sh
         "group": "<billing>",
         "topic": "orders",
         "partition": 1,
-        "lag": 7,
+        "lag": 700,
         "reads_per_s": 1.0,
         "grows_per_s": 2.0,
         "eta_s": None,
@@ -74,7 +74,7 @@ def test_the_page_has_figures_and_sums(people: dict[str, Client], local: Any, sh
         assert f'data-chart="{name}"' in page
         assert f'<script id="{name}" type="application/json">' in page
     assert 'href="/groups/%3Cbilling%3E">' in page
-    assert "&lt;billing&gt;</a> is 7 records behind on " in page
+    assert "&lt;billing&gt;</a> is 700 records behind on " in page
     assert "1 group of 1 did not gain in the half hour before the analysis." in page
     assert 'href="/analytics/tables/catching_up.parquet"' in page
 
