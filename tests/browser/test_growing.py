@@ -11,6 +11,7 @@ from confluent_kafka import Message, Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 from playwright.sync_api import Browser, Page, expect
 
+from console.live.sampling.samples import SAMPLES_TOPIC
 from tests.support.broker_process import Highwater
 from tests.support.clients import make, read_all
 from tests.support.console_system import ConsoleSystem
@@ -115,7 +116,8 @@ def throttles(admin: AdminClient) -> list[str]:
 def test_a_broker_is_added_and_another_emptied_under_load(page: Page, own_system: ConsoleSystem, added: Highwater) -> None:
     admin = AdminClient({"bootstrap.servers": own_system.bootstrap_servers})
     make(admin, NewTopic(TOPIC, PARTITIONS, replica_assignment=[[1, 2, 3], [2, 3, 1], [3, 1, 2]] * 2, config={"min.insync.replicas": "2"}))
-    until_known(own_system, [f"/topics/{TOPIC}", f"/brokers/{ADDED}"])
+    # The console makes its topic of samples 10 s after its start: between a plan and its end it would come to the broker just emptied.
+    until_known(own_system, [f"/topics/{TOPIC}", f"/topics/{SAMPLES_TOPIC}", f"/brokers/{ADDED}"])
     with Load(own_system) as load:
         visit(page, own_system, f"/brokers/{ADDED}")
         begin(page, "Give it a share…", throttle="50 MiB")
