@@ -112,10 +112,10 @@ async def _unverified(request: Request, batches: Mapping[TopicPartition, bytes |
         tp: unverified(code, unheard=ErrorCode.NOT_ENOUGH_REPLICAS, knows_abortable=request.version >= ABORTABLE_SINCE)
         for tp, code in codes.items()
     }
-    return {
-        tp: ProducedPartition(tp.partition, int(code), error_message=f"the transaction may not begin in {tp}: {codes[tp].name}")
-        for tp, code in told.items()
-    }
+    errors = {tp: KafkaError(code, f"the transaction may not begin in {tp}: {codes[tp].name}") for tp, code in told.items()}
+    for tp, error in errors.items():
+        request.broker.replicas.appending.not_taken(tp, batches[tp], error)
+    return {tp: ProducedPartition(tp.partition, int(error.code), error_message=error.message) for tp, error in errors.items()}
 
 
 def _refused(request: Request, code: ErrorCode) -> Answer:

@@ -153,6 +153,10 @@ class Appending:
         self._delayed.moved(partition, moved)
         return info
 
+    def not_taken(self, tp: TopicPartition, data: bytes | memoryview, error: KafkaError) -> None:
+        """A client's batch was refused before it came here: what the producer sent after it does not overtake it."""
+        self._refused.note(tp, data, error, self._clock.monotonic_ms())
+
     async def wait_replicated(self, tp: TopicPartition, last_offset: int, timeout_ms: float) -> None:
         """Returns once the high watermark is above `last_offset`; `KafkaError` when it did not get there."""
         log = self._hosted(tp).log

@@ -65,10 +65,12 @@ class TxnVerification:
         guard.confirmed = self._guards.get((tp, producer_id)) is guard
 
     def check(self, partition: Partition, header: BatchHeader) -> None:
-        """Just before an append. `KafkaError` INVALID_TXN_STATE for a batch that would begin a transaction nobody has confirmed,
-        NOT_LEADER_OR_FOLLOWER for one that was confirmed to an earlier leadership: who asks again is told.
+        """Just before an append. `KafkaError` NOT_ENOUGH_REPLICAS for a batch that would begin a transaction whose confirmation is worth
+        nothing any more or has not come, NOT_LEADER_OR_FOLLOWER for one that was confirmed to an earlier leadership.
 
-        A producer that a marker has fenced meanwhile is told so by the log: unlike that, INVALID_TXN_STATE looks like a client's defect.
+        A marker or another leadership has come since its producer asked, and it is not known here which: who comes again is told by
+        the coordinator. INVALID_TXN_STATE, Kafka's code for all of these, is final, and ends a producer that did nothing wrong.
+        One that a marker has fenced meanwhile is told so by the log.
         """
         if not header.is_transactional or header.is_control or not self._enabled() or partition.log is None:
             return
@@ -78,7 +80,7 @@ class TxnVerification:
         guard = self._guards.get((partition.tp, header.producer_id))
         if guard is None or not guard.confirmed:
             raise KafkaError(
-                ErrorCode.INVALID_TXN_STATE, f"producer {header.producer_id} has no transaction that {partition.tp} is known to be in"
+                ErrorCode.NOT_ENOUGH_REPLICAS, f"producer {header.producer_id} has no transaction that {partition.tp} is known to be in"
             )
         if guard.leader_epoch != partition.leader_epoch:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"another leader epoch of {partition.tp} has begun since it was confirmed")

@@ -40,7 +40,7 @@ def refused(verification: TxnVerification, partition: Partition, header: Any = B
     try:
         verification.check(partition, header)
     except KafkaError as error:
-        assert error.code is ErrorCode.INVALID_TXN_STATE
+        assert error.code is ErrorCode.NOT_ENOUGH_REPLICAS, "who asks again is told for good"
         return True
     return False
 
@@ -80,6 +80,14 @@ def test_so_does_another_leadership(verification: TxnVerification) -> None:
     assert told.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
     verification.confirm(TP, ME, begun(verification, led(4)))
     assert not refused(verification, led(4))
+
+
+def test_an_answer_to_an_earlier_leadership_ends_nobody(verification: TxnVerification) -> None:
+    """It came while another producer of the id was asking in the new leadership: the one that was answered asks again."""
+    earlier = begun(verification, led(3))
+    begun(verification, led(4))
+    verification.confirm(TP, ME, earlier)
+    assert refused(verification, led(4))
 
 
 def test_of_too_many_questions_the_oldest_are_forgotten(verification: TxnVerification, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -229,6 +229,21 @@ def test_a_batch_after_its_marker_begins_nothing(cluster: BrokerCluster, client:
     assert committed(cluster, A) == ["a", "plain"]
 
 
+def test_nothing_overtakes_a_batch_whose_coordinator_was_not_heard(cluster: BrokerCluster, client: Client) -> None:
+    """The log knows nothing of the producer, and would take its second batch for the first."""
+    client.add(A, B)
+    owner = client.coordinator()
+    tp = next(tp for tp in (A, B) if cluster.leader(tp.topic, tp.partition) != owner)
+    cluster.kill(owner)
+    assert client.write(tp, "first") is ErrorCode.NOT_ENOUGH_REPLICAS
+    client.until("Ongoing")
+    assert client.write(tp, "second", sequence=1) is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert [client.write(tp, word) for word in ("first", "second")] == [NONE, NONE]
+    client.end(commit=True)
+    client.until("CompleteCommit")
+    assert committed(cluster, tp) == ["first", "second"]
+
+
 def test_a_transaction_that_lasts_too_long_is_aborted(cluster: BrokerCluster) -> None:
     client = Client(cluster)
     assert client.init(timeout_ms=2_000) is NONE
