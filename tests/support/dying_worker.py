@@ -1,10 +1,11 @@
-"""A worker in a process of its own that takes a job's steps until it is over, or kills itself in one of them.
+"""A worker in a process of its own that takes a job's steps until it is over, and meets a fault in them.
 
-    python -m tests.support.dying_worker JOB [STEP]
+    python -m tests.support.dying_worker JOB [STEP | each]
 
 With STEP it ends by SIGKILL after the step's effect on the cluster and before its outcome is written: `start`, `throttle`, `submit`,
-`watch`, `release`, or `cancel`, the first step after a cancel was asked for. Its lease ends soon, so that a test need not wait for it; a
-steered throttle rises at once, so that `watch` changes a rate.
+`watch`, `release`, or `cancel`, the first step after a cancel was asked for. With `each` it stands still there once in every step, prints
+the step's name, and goes on when a line comes in: a test does meanwhile what it likes to others. Its lease ends soon, so that a test need
+not wait for it; a steered throttle rises at once, so that `watch` changes a rate.
 """
 
 from __future__ import annotations
@@ -22,16 +23,23 @@ from workers import runner
 
 LOOK_EVERY_S = 0.2
 LEASE_S = 2
+LONG_LEASE_S = 120
+EACH = "each"
 
 
-def main(job_id: int, dies_in: str) -> None:
-    runner.LEASE_S = LEASE_S
+def main(job_id: int, fault: str) -> None:
+    runner.LEASE_S = LONG_LEASE_S if fault == EACH else LEASE_S
     steering.RAISE_EVERY_MS = 0
-    write = runner._write
+    write, told = runner._write, set[str]()
 
     def written(job: Job, *outcome: Any) -> None:
-        if dies_in == ("cancel" if job.cancel_requested and job.step != "release" else job.step):
+        step = "cancel" if job.cancel_requested and job.step != "release" else job.step
+        if step == fault:
             os.kill(os.getpid(), signal.SIGKILL)
+        if fault == EACH and step not in told:
+            told.add(step)
+            print(step, flush=True)
+            sys.stdin.readline()
         write(job, *outcome)
 
     runner._write = written

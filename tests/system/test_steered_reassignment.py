@@ -1,20 +1,23 @@
-"""A steered reassignment whose worker is killed in each of its steps, after the step's effect and before its outcome is written: another
-worker brings it to its end, and nothing of it is left."""
+"""A steered reassignment in each of whose steps somebody is killed, after the step's effect and before its outcome is written: its worker
+(another one brings it to its end), or what it works with. Nothing of it is left, and no move is undone or done twice."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from broker_core.cli import system as programs
+from broker_core.local.services import redis_process, start_redis
 from tests.support.clients import read_all
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
-from tests.support.rest import Rest
+from tests.support.rest import LOCAL, Rest
 from tests.system.conftest import MakeTopic
 from tests.system.test_reassignment import QUICK, RECORDS, SECONDS, SLOW, assigned, assignments, filled, throttles, under_way
 
@@ -79,3 +82,61 @@ def test_it_is_taken_back(
     found = rest.job(job)
     assert (found["state"], found["result"]) == ("cancelled", {"partitions": 3, "moved": 0}), found
     nothing_is_left(system, rest, topic, places[0])
+
+
+Fault = tuple[Callable[[], None], Callable[[], None]]
+"""What kills, and what starts again."""
+
+
+def of_programs(system: ConsoleSystem, *names: str) -> Fault:
+    def each(what: Callable[[str], None]) -> None:
+        for name in names:
+            what(name)
+
+    return partial(each, system.kill_program), partial(each, system.start_program)
+
+
+def of_the_controller(system: ConsoleSystem, rest: Rest) -> Fault:
+    """Whoever that is then: the console may still have the one that was killed last, which runs again."""
+    killed: list[int] = []
+
+    def kill() -> None:
+        killed.append(rest.live()["controller_id"])
+        system.kill(killed[-1])
+
+    return kill, lambda: system.start(killed[-1])
+
+
+def fault(dies: str, system: ConsoleSystem, rest: Rest, bystander: int) -> Fault:
+    if dies == "redis":
+        return redis_process(system.layout).kill, partial(start_redis, system.layout)
+    if dies == "the broker that copies":
+        return partial(system.kill, bystander), partial(system.start, bystander)
+    return of_the_controller(system, rest) if dies == "the controller" else of_programs(system, "console", "live")
+
+
+@pytest.mark.parametrize("dies", ["console", "redis", "the broker that copies", "the controller"])
+def test_whoever_dies_in_every_step_it_comes_to_its_end(
+    system: ConsoleSystem, rest: Rest, make_topic: MakeTopic, places: tuple[list[int], list[int]], bystander: int, dies: str
+) -> None:
+    """Killed between a step's effect and its outcome's being written, and started again while the next step runs."""
+    topic = filled(system, make_topic, [places[0]] * 3)
+    kill, revive = fault(dies, system, rest, bystander)
+    job = rest.start("reassignment", assignments=assignments(topic, 3, places[1]), throttle={"floor": QUICK, "ceiling": 2 * QUICK})
+    command = [sys.executable, "-m", "tests.support.dying_worker", str(job["id"]), "each"]
+    steps = []
+    with subprocess.Popen(
+        command, cwd=programs.ROOT, env=programs.environment(system.layout), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as worker:
+        assert worker.stdin and worker.stdout
+        for line in worker.stdout:
+            steps.append(line.strip())
+            kill()
+            print(file=worker.stdin, flush=True)
+            revive()
+    assert (worker.returncode, steps) == (0, list(STEPS))
+    programs.wait_console(system.layout)
+    eventually(lambda: rest.ask("GET", f"{LOCAL}/topics/{topic}").status == 200, SECONDS, "the console knows the cluster again")
+    found = rest.job(job)
+    assert (found["state"], found["result"]) == ("succeeded", MOVED), found
+    nothing_is_left(system, rest, topic, places[1])
