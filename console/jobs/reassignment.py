@@ -39,11 +39,14 @@ THROTTLE_WORDS = (
 )
 
 
+Throttle = Annotated[Any, WithJsonSchema({"anyOf": [RATE_SHAPE, STEERED_SHAPE, {"type": "null"}], "description": THROTTLE_WORDS})]
+
+
 class ReassignmentParameters(Parameters):
     """What a throttle is refused for, `checked` says: the words for a choice of two types would name neither."""
 
     assignments: list[Assignment] | None = Field(default=None, min_length=1, max_length=ASSIGNMENTS_LIMIT)
-    throttle: Annotated[Any, WithJsonSchema({"anyOf": [RATE_SHAPE, STEERED_SHAPE, {"type": "null"}], "description": THROTTLE_WORDS})] = None
+    throttle: Throttle = None
     at_once: Annotated[
         int | None,
         Field(strict=True, ge=1, le=AT_ONCE_MOST, description=f"Partitions that a broker copies at a time, of a reassignment; {AT_ONCE}"),
@@ -61,7 +64,7 @@ class Reassignment(JobKind):
     names_brokers = True
 
     def checked(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        checked = {"throttle": _throttle(params.get("throttle")), "at_once": _at_once(params.get("at_once"))}
+        checked = {"throttle": checked_throttle(params.get("throttle")), "at_once": _at_once(params.get("at_once"))}
         return {"assignments": _assignments(params.get("assignments"))} | {name: value for name, value in checked.items() if value}
 
     def of_form(self, fields: Mapping[str, str]) -> dict[str, Any]:
@@ -121,7 +124,7 @@ def slowest(throttle: int | Mapping[str, int]) -> int:
     return throttle if isinstance(throttle, int) else throttle["floor"]
 
 
-def _throttle(rate: Any) -> int | dict[str, int] | None:
+def checked_throttle(rate: Any) -> int | dict[str, int] | None:
     if rate is None:
         return None
     if isinstance(rate, Mapping):
@@ -216,6 +219,11 @@ def parse_throttle(text: str) -> int | dict[str, int] | None:
     if lowest is None or highest is None:
         raise Invalid("throttle", "Give both the floor and the ceiling, as 5 MiB to 50 MiB.")
     return {"floor": lowest, "ceiling": highest}
+
+
+def typed_throttle(throttle: int | Mapping[str, int]) -> str:
+    """What `parse_throttle` reads as this one."""
+    return str(throttle) if isinstance(throttle, int) else f"{throttle['floor']} to {throttle['ceiling']}"
 
 
 def _line(line: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from console.jobs.analytics import Analytics
 from console.jobs.election import Election
 from console.jobs.health import Health
 from console.jobs.kind import Id, JobKind, Name, Parameters
-from console.jobs.reassignment import ASSIGNMENTS_LIMIT, Reassignment
+from console.jobs.reassignment import ASSIGNMENTS_LIMIT, Reassignment, Throttle, checked_throttle
 from console.planning.model import AIMS, Aim, Goal
 from console.rules.move_window import AT_ONCE_MOST
 from console.rules.words import counted, size, whole
@@ -24,7 +24,6 @@ from console.rules.words import counted, size, whole
 ELECTION, REPORT, ANALYSIS, MOVES = Election.name, Health.name, Analytics.name, Reassignment.name
 KINDS: dict[str, JobKind] = {kind.name: kind for kind in (Election(), Health(), Analytics(), Reassignment())}
 NAMES_SHOWN = 3
-Rate = Annotated[int, Field(strict=True, ge=1, lt=2**63, description="Bytes a second on each broker, of a reassignment")]
 
 
 class ScheduledGoal(Parameters):
@@ -54,7 +53,7 @@ class ScheduledParameters(Parameters):
     topics: list[Name] | None = Field(default=None, max_length=1_000, description="Of an election or a reassignment; left out: all")
     broker: Annotated[Id | None, Field(description="Of an election: only what this broker is preferred for")] = None
     goal: ScheduledGoal | None = None
-    throttle: Rate | None = None
+    throttle: Throttle = None
     at_once: Annotated[
         int | None, Field(strict=True, ge=1, le=AT_ONCE_MOST, description="Partitions that a broker copies at a time, of a reassignment")
     ] = None
@@ -93,6 +92,7 @@ def checked(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         raise Invalid(".".join(map(str, first["loc"])), f"{first['loc'][-1]}: {first['msg']}") from None
     if name != MOVES:
         return kind.checked(found)
+    checked_throttle(found.get("throttle"))
     if not found.get("topics"):
         found.pop("topics", None)
     goal = found["goal"] = {field: value for field, value in (found.get("goal") or {}).items() if value not in (None, [], False)}
@@ -136,15 +136,21 @@ def _election(params: Mapping[str, Any]) -> str:
     return f"Elect the preferred leaders of {_names(params)}."
 
 
+def _pace(throttle: int | Mapping[str, int]) -> str:
+    if isinstance(throttle, int):
+        return f"at {size(throttle)}/s on each broker"
+    return f"at {size(throttle['floor'])}/s to {size(throttle['ceiling'])}/s on each broker, steered"
+
+
 class _Limit(NamedTuple):
     field: str
-    words: Callable[[int], str]
+    words: Callable[[Any], str]
 
 
 LIMITS = (
     _Limit("moves_max", lambda n: f"at most {counted(n, 'partition')} a time"),
     _Limit("copy_bytes_max", lambda n: f"nothing where more than {size(n)} would be copied"),
-    _Limit("throttle", lambda n: f"at {size(n)}/s on each broker"),
+    _Limit("throttle", _pace),
     _Limit("at_once", lambda n: f"{counted(n, 'partition')} at once"),
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from console.errors import Invalid
 from console.jobs import scheduled
-from console.jobs.reassignment import parse_rate
+from console.jobs.reassignment import parse_rate, parse_throttle, typed_throttle
 from console.models import Schedule
 from console.planning.model import AIMS
 
@@ -46,7 +46,7 @@ def params_of(values: Mapping[str, Any]) -> dict[str, Any]:
     limits = {
         "moves_max": _number(values, "moves_max"),
         "copy_bytes_max": _bytes(values, "copy_bytes_max"),
-        "throttle": _bytes(values, "throttle"),
+        "throttle": parse_throttle(values["throttle"]),
         "at_once": _number(values, "at_once"),
     }
     topics = _names(values["moved"])
@@ -111,8 +111,8 @@ def _number(values: Mapping[str, Any], field: str) -> int | None:
 def _bytes(values: Mapping[str, Any], field: str) -> int | None:
     try:
         return parse_rate(values[field])
-    except Invalid as error:
-        raise Invalid(field, error.detail if field == "throttle" else "Give bytes, as 10 GiB or 1000000.") from None
+    except Invalid:
+        raise Invalid(field, "Give bytes, as 10 GiB or 1000000.") from None
 
 
 def values_of(row: Schedule) -> dict[str, Any]:
@@ -120,9 +120,10 @@ def values_of(row: Schedule) -> dict[str, Any]:
     params = row.params
     goal: Mapping[str, Any] = params.get("goal") or {}
     own = {"name": row.name, "kind": row.kind, "cron": row.cron, "zone": row.zone, "paused": row.paused}
-    numbers = {name: str(params[name]) for name in ("moves_max", "copy_bytes_max", "throttle", "at_once") if name in params}
+    numbers = {name: str(params[name]) for name in ("moves_max", "copy_bytes_max", "at_once") if name in params}
     topics = ", ".join(params.get("topics") or [])
-    found = {**EMPTY, **own, **numbers, "moved" if row.kind == scheduled.MOVES else "topics": topics}
+    throttle = {"throttle": typed_throttle(params["throttle"])} if "throttle" in params else {}
+    found = {**EMPTY, **own, **numbers, **throttle, "moved" if row.kind == scheduled.MOVES else "topics": topics}
     found["scope"] = "broker" if "broker" in params else "topics" if topics else "all"
     found["broker"] = str(params.get("broker", ""))
     kinds = (("balance", "balance"), ("away", "away"), ("replication_factor", "factor"), ("to", "to"), ("leaders", "leaders"))

@@ -18,6 +18,7 @@ from django.test import Client
 from console import migrations
 from console.actions.clusters import register
 from console.actions.schedules import first_schedules
+from console.jobs import scheduled
 from console.models import AuditEntry, Cluster, Job, ReturnElection, Schedule, ScheduleRun
 from console.roles import ADMIN, Actor
 
@@ -245,6 +246,16 @@ def test_moves_are_scheduled_with_their_limits_and_come_back_into_the_form(peopl
     assert row.params == before
 
 
+def test_moves_are_scheduled_with_a_steered_throttle(people: dict[str, Client], operator: Asked) -> None:
+    sent_form(people["operator"], **MOVES | {"throttle": "5 MiB to 50 MiB"})
+    row = Schedule.objects.get()
+    assert row.params["throttle"] == {"floor": 5 * 2**20, "ceiling": 50 * 2**20}
+    assert people["operator"].get(f"/schedules/{row.pk}/change").context["says_all"] is True
+    told = operator("GET", f"/schedules/{row.pk}", None, 200)
+    assert told["params"]["throttle"] == row.params["throttle"]
+    assert "at 5.00\u202fMiB/s to 50.0\u202fMiB/s on each broker, steered" in scheduled.told(row.kind, row.params)
+
+
 @pytest.mark.parametrize(
     ("goal", "kept"),
     [
@@ -291,6 +302,7 @@ def test_a_goal_that_the_form_cannot_hold_stays_as_it_is(people: dict[str, Clien
         ({**MOVES, "aims": "racks, beauty"}, "goal"),
         ({**MOVES, "moves_max": "many"}, "moves_max"),
         ({**MOVES, "throttle": "fast"}, "throttle"),
+        ({**MOVES, "throttle": "5 MiB to 1 MiB"}, "throttle"),
         ({**MOVES, "copy_bytes_max": "much"}, "copy_bytes_max"),
         ({**MOVES, "at_once": "0"}, "at_once"),
         ({**MOVES, "goal": "factor", "rf": "2"}, "topics"),

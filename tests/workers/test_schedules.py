@@ -259,14 +259,15 @@ def test_a_run_whose_job_is_kept_no_longer_says_so(local: Cluster) -> None:
 # --- kinds
 
 
-def test_moves_are_planned_when_their_time_has_come(local: Cluster, kafka: FakeKafka) -> None:
+@pytest.mark.parametrize("throttle", [1_000_000, {"floor": 1_000_000, "ceiling": 2_000_000}])
+def test_moves_are_planned_when_their_time_has_come(local: Cluster, kafka: FakeKafka, throttle: Any) -> None:
     """With the limits that were set: so many partitions at most, a rate, so many at once."""
-    params = {"topics": ["orders"], "goal": {"to": [1, 2], "replication_factor": 2}, "moves_max": 2, "throttle": 1_000_000, "at_once": 1}
+    params = {"topics": ["orders"], "goal": {"to": [1, 2], "replication_factor": 2}, "moves_max": 2, "throttle": throttle, "at_once": 1}
     row = made(local, "reassignment", params=params)
     [(outcome, _)] = come(row)
     assert outcome == "begun"
     job = Job.objects.get()
-    assert (job.params["throttle"], job.params["at_once"], len(job.params["assignments"])) == (1_000_000, 1, 2)
+    assert (job.params["throttle"], job.params["at_once"], len(job.params["assignments"])) == (throttle, 1, 2)
     assert all(set(move["replicas"]) <= {1, 2} for move in job.params["assignments"])
     assert "2 partitions would change" in ScheduleRun.objects.get().said
 
