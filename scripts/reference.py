@@ -24,12 +24,12 @@ from broker_core.handlers.registry import full_registry  # noqa: E402
 from broker_core.protocol.api import MAX_VERSION_3_9, OF_ZOOKEEPER_BROKERS, VENDOR_KEY_MIN, ApiKey  # noqa: E402
 from broker_core.protocol.departures import BY_KEY, NOT_SERVED, OF_ALL_KEYS  # noqa: E402
 from broker_core.telemetry.metrics import BrokerMetrics  # noqa: E402
-from broker_core.telemetry.prometheus import PREFIX, render  # noqa: E402
+from broker_core.telemetry.prometheus import full_name, render  # noqa: E402
 from console.rules.metrics.defined import SECTIONS, Metric, unit_of  # noqa: E402
 from console.rules.report.rules import NOT_JUDGED, RULES  # noqa: E402
 
 SETTINGS, PROTOCOL, METRICS, HEALTH = (ROOT / "docs" / f"{name}.md" for name in ("settings", "protocol", "metrics", "health"))
-OF_BROKERS_GAUGES = ("broker_core/server/broker.py", "broker_core/server/main.py")
+OF_BROKERS_GAUGES = ("broker_core/server/broker.py", "broker_core/server/main.py", "broker_core/server/process_gauges.py")
 """Where brokers name what they export beside their counters."""
 MARK = "<!-- made by scripts/reference.py: what follows is not written by hand -->"
 
@@ -194,7 +194,7 @@ def _of_brokers() -> Iterator[Metric]:
         yield Metric(name, text, tuple(labels), kind)
     for path in OF_BROKERS_GAUGES:
         for name, text in _named(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
-            yield Metric(PREFIX + name, text, ("broker",), "counter" if name.endswith("_total") else "gauge")
+            yield Metric(full_name(name), text, ("broker",), "counter" if name.endswith("_total") else "gauge")
 
 
 def _named(tree: ast.AST) -> Iterator[tuple[str, str]]:

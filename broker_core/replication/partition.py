@@ -101,6 +101,10 @@ class Partition:
     def under_replicated(self) -> bool:
         return self.leader is not None and len(self.leader.isr.isr) < len(self.replicas) - len(self.adding)
 
+    @property
+    def under_min_isr(self) -> bool:
+        return self.leader is not None and len(self.leader.isr.isr) < self.min_isr
+
     def begin_change(self, order: LeaderOrder) -> int:
         """Stops serving in the old role, takes over what the order says of the assignment, and numbers the change."""
         self.role = Role.NONE

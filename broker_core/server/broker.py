@@ -44,6 +44,7 @@ from broker_core.quotas.entities import (
     REQUEST_PERCENTAGE,
 )
 from broker_core.replication.flaws import NO_FLAWS, Flaws
+from broker_core.replication.isr.alter_isr_manager import AlterIsrManager
 from broker_core.replication.manager import ReplicaManager
 from broker_core.seams import Listener, Node
 from broker_core.server.connection import Connection
@@ -205,6 +206,12 @@ class Broker:
             ("partitions", "Replicas hosted.", row.partitions),
             ("leaders", "Partitions led.", row.leaders),
             ("under_replicated_partitions", "Led partitions with fewer replicas in sync than wanted.", row.under_replicated),
+            (
+                "under_min_isr_partitions",
+                "Led partitions that refuse acks=all: too few are in sync.",
+                self.source.under_min_isr(),
+            ),
+            *_isr_changes(self.services.replicas.alter_isr),
             ("log_bytes", "Bytes of all logs.", row.log_bytes),
             *_folder_gauges((row.log_dir, *row.other_log_dirs)),
             ("active_controller", "1 on the controller.", int(row.is_controller)),
@@ -304,6 +311,14 @@ def _folder_gauges(folders: Sequence[LogDir]) -> list[Gauge]:
     ]
     first = ("log_dir_offline", "Data folders that an I/O error has taken offline.", len(offline))
     return [first, *(gauge for gauge in gauges if gauge[2] is not None)]
+
+
+def _isr_changes(isr: AlterIsrManager) -> list[Gauge]:
+    return [
+        ("isr_shrinks_total", "Times that an ISR of a partition led became smaller.", isr.shrinks),
+        ("isr_expands_total", "Times that one became larger.", isr.expansions),
+        ("isr_changes_refused_total", "Changes of ISRs that were refused.", isr.refusals),
+    ]
 
 
 def _throttles(quotas: ClientQuotas) -> list[Gauge]:

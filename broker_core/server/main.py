@@ -34,6 +34,7 @@ from broker_core.server.broker import Broker
 from broker_core.server.broker_id import with_broker_id
 from broker_core.server.collector import Collector
 from broker_core.server.metrics_http import MetricsServer
+from broker_core.server.process_gauges import process_gauges
 from broker_core.server.properties import parse_overrides, parse_properties
 from broker_core.server.watchdog import Watchdog
 from broker_core.storage.manager import NOTHING_UNUSABLE
@@ -118,7 +119,9 @@ async def serve(config: BrokerConfig, unusable: Mapping[str, OSError] = NOTHING_
         unusable=unusable,
         on_failure=lambda error: _finish(stop, EXIT_FAILED),
     )
-    metrics = MetricsServer(lambda: render(broker.metrics, broker.broker_id, [*broker.gauges(), *_network_gauges(network)]))
+    metrics = MetricsServer(
+        lambda: render(broker.metrics, broker.broker_id, [*broker.gauges(), *_network_gauges(network), *process_gauges()])
+    )
     starting: asyncio.Future[int] = asyncio.ensure_future(_start(broker, metrics))
     await asyncio.wait((starting, stop), return_when=asyncio.FIRST_COMPLETED)
     if not starting.done():

@@ -10,6 +10,8 @@ Gauge = tuple[str, str, float | int]
 """(name without prefix, help text, value)"""
 
 PREFIX = "highwater_broker_"
+OF_A_PROCESS = "process_"
+"""Names that every program's page has, and no prefix."""
 _BOUNDS_SECONDS = tuple(bound / 1000 for bound in LATENCY_BUCKETS_MS)
 
 
@@ -17,13 +19,17 @@ def render(metrics: BrokerMetrics, broker_id: int, gauges: Iterable[Gauge] = ())
     """The whole page; every sample carries the broker's id."""
     lines: list[str] = []
     label = f'broker="{broker_id}"'
-    for name, text, value in (*_totals(metrics), *gauges):
-        kind = "counter" if name.endswith("_total") else "gauge"
-        lines += [f"# HELP {PREFIX}{name} {text}", f"# TYPE {PREFIX}{name} {kind}", f"{PREFIX}{name}{{{label}}} {value}"]
+    for short, text, value in (*_totals(metrics), *gauges):
+        name, kind = full_name(short), "counter" if short.endswith("_total") else "gauge"
+        lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}", f"{name}{{{label}}} {value}"]
     lines += _api_counters(metrics.apis, label)
     lines += _latencies(metrics.apis, label)
     lines += _stages(metrics.apis, label)
     return "\n".join(lines) + "\n"
+
+
+def full_name(name: str) -> str:
+    return name if name.startswith(OF_A_PROCESS) else PREFIX + name
 
 
 def _totals(metrics: BrokerMetrics) -> list[Gauge]:

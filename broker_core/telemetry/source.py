@@ -56,6 +56,12 @@ class BrokerStateSource(Struct):
         for stop in stops:
             stop()
 
+    def under_min_isr(self) -> int:
+        """Led partitions whose ISR is smaller than min.insync.replicas."""
+        assert self._tally is not None
+        self._tally.look()
+        return self._tally.under_min_isr
+
     def broker(self) -> feed.Broker:
         assert self._tally is not None
         self._tally.look()

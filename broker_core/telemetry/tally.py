@@ -23,10 +23,11 @@ class Part(Struct, frozen=True, gc=False):
 
     leads: bool
     under_replicated: bool
+    under_min_isr: bool
     log_bytes: int
 
 
-NOTHING = Part(False, False, 0)
+NOTHING = Part(False, False, False, 0)
 
 
 class Tally:
@@ -35,6 +36,7 @@ class Tally:
     def __init__(self, hosted: Callable[[TopicPartition], Partition | None], known: Iterable[TopicPartition] = ()) -> None:
         self.leaders = 0
         self.under_replicated = 0
+        self.under_min_isr = 0
         self.log_bytes = 0
         self._hosted = hosted
         self._parts: dict[TopicPartition, Part] = {}
@@ -70,9 +72,10 @@ class Tally:
     def _add(self, now: Part, before: Part) -> None:
         self.leaders += now.leads - before.leads
         self.under_replicated += now.under_replicated - before.under_replicated
+        self.under_min_isr += now.under_min_isr - before.under_min_isr
         self.log_bytes += now.log_bytes - before.log_bytes
 
 
 def _part_of(partition: Partition) -> Part:
     size_bytes = 0 if partition.log is None else partition.log.segments.size_bytes
-    return Part(partition.is_leader, partition.under_replicated, size_bytes)
+    return Part(partition.is_leader, partition.under_replicated, partition.under_min_isr, size_bytes)

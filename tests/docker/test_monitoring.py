@@ -98,7 +98,8 @@ def selectors_labels(query: str) -> set[str]:
 def test_panels_say_their_unit_what_they_mean_and_where_they_stand() -> None:
     for board in BOARDS:
         rows = [panel["title"] for panel in board["panels"] if panel["type"] == "row"]
-        assert rows == ["Cluster health", "Throughput", "Latency", "Replication", "Controller", "Groups", "Console and workers"]
+        named = ["Cluster health", "Throughput", "Latency", "Replication", "Controller", "Groups", "Console and workers"]
+        assert rows == [*named, "Brokers' processes"]
         assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
         taken: set[tuple[int, int]] = set()
         for panel in board["panels"]:

@@ -28,9 +28,10 @@ def test_the_page_is_prometheus_text() -> None:
     metrics.api("Produce").latency.observe(3.0)
     metrics.api("Produce").stages.observe(0.05, 1.0, 2.0, 10.0)
     metrics.api("Fetch").in_flight = 1
-    lines = render(metrics, 7, [("leaders", "Partitions led.", 5)]).splitlines()
+    lines = render(metrics, 7, [("leaders", "Partitions led.", 5), ("process_open_fds", "Open.", 9)]).splitlines()
     assert 'highwater_broker_connections{broker="7"} 3' in lines
     assert 'highwater_broker_leaders{broker="7"} 5' in lines
+    assert 'process_open_fds{broker="7"} 9' in lines
     assert 'highwater_broker_idle_percent{broker="7"} 97.2' in lines
     assert 'highwater_broker_api_requests_total{broker="7",api="Produce"} 2' in lines
     assert 'highwater_broker_api_latency_seconds_bucket{broker="7",api="Produce",le="0.002"} 0' in lines

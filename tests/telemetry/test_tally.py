@@ -26,25 +26,25 @@ class Hosted:
         return cast(Partition | None, self.partitions.get(tp))
 
 
-def _partition(size_bytes: int, *, leads: bool = True, under_replicated: bool = False) -> Any:
+def _partition(size_bytes: int, *, leads: bool = True, under_replicated: bool = False, under_min_isr: bool = False) -> Any:
     log = SimpleNamespace(segments=SimpleNamespace(size_bytes=size_bytes))
-    return SimpleNamespace(is_leader=leads, under_replicated=under_replicated, log=log)
+    return SimpleNamespace(is_leader=leads, under_replicated=under_replicated, under_min_isr=under_min_isr, log=log)
 
 
-def sums(tally: Tally) -> tuple[int, int, int]:
+def sums(tally: Tally) -> tuple[int, int, int, int]:
     tally.look()
-    return tally.leaders, tally.under_replicated, tally.log_bytes
+    return tally.leaders, tally.under_replicated, tally.under_min_isr, tally.log_bytes
 
 
 def test_what_changed_is_counted_at_once_and_of_the_rest_a_few() -> None:
     hosted = Hosted(MANY)
     tally = Tally(hosted, hosted.partitions)
-    assert sums(tally) == (MANY, 0, 10 * MANY)
+    assert sums(tally) == (MANY, 0, 0, 10 * MANY)
     hosted.looks.clear()
     changed = TopicPartition("t", MANY - 1)
-    hosted.partitions[changed] = _partition(7, leads=False, under_replicated=True)
+    hosted.partitions[changed] = _partition(7, leads=False, under_replicated=True, under_min_isr=True)
     tally.changed(changed)
-    assert sums(tally) == (MANY - 1, 1, 10 * MANY - 3)
+    assert sums(tally) == (MANY - 1, 1, 1, 10 * MANY - 3)
     assert hosted.looks.total() <= ROUND_PARTS_PER_LOOK + 1
 
 
@@ -56,7 +56,7 @@ def test_what_changed_without_a_word_is_found_within_a_round() -> None:
     del hosted.partitions[TopicPartition("t", MANY - 3)]
     for _ in range(MANY // ROUND_PARTS_PER_LOOK + 1):
         tally.look()
-    assert sums(tally) == (MANY - 1, 0, 10 * (MANY - 2) + 1)
+    assert sums(tally) == (MANY - 1, 0, 0, 10 * (MANY - 2) + 1)
 
 
 def test_the_sums_are_those_of_the_partitions_whatever_happens_to_them() -> None:
@@ -80,4 +80,5 @@ def _check(cluster: BrokerCluster) -> None:
         assert row.partitions == len(hosted) > 0
         assert row.leaders == sum(each.is_leader for each in hosted)
         assert row.under_replicated == sum(each.under_replicated for each in hosted)
+        assert broker.source.under_min_isr() == sum(each.under_min_isr for each in hosted)
         assert row.log_bytes == sum(each.log.segments.size_bytes for each in hosted if each.log is not None)
