@@ -24,9 +24,10 @@ from broker_core.handlers.registry import full_registry  # noqa: E402
 from broker_core.protocol.api import MAX_VERSION_3_9, OF_ZOOKEEPER_BROKERS, VENDOR_KEY_MIN, ApiKey  # noqa: E402
 from broker_core.protocol.departures import BY_KEY, NOT_SERVED, OF_ALL_KEYS  # noqa: E402
 from broker_core.telemetry.metrics import BrokerMetrics  # noqa: E402
+from broker_core.telemetry.old_requests import Sender  # noqa: E402
 from broker_core.telemetry.prometheus import full_name, render  # noqa: E402
 from console.rules.metrics.defined import SECTIONS, Metric, unit_of  # noqa: E402
-from console.rules.report.rules import NOT_JUDGED, RULES  # noqa: E402
+from console.rules.report.rules import RULES  # noqa: E402
 
 SETTINGS, PROTOCOL, METRICS, HEALTH = (ROOT / "docs" / f"{name}.md" for name in ("settings", "protocol", "metrics", "health"))
 OF_BROKERS_GAUGES = ("broker_core/server/broker.py", "broker_core/server/main.py", "broker_core/server/process_gauges.py")
@@ -100,10 +101,6 @@ def _rules() -> Iterable[str]:
     yield "|---|---|---|---|"
     for rule in RULES:
         yield f"| {rule.number} {rule.title} | `{rule.identity}` | {_cell(rule.looks_at)} | {rule.worst} |"
-    yield ""
-    yield "## What is not looked for"
-    yield ""
-    yield from (f"- {what}: {why}." for what, why in NOT_JUDGED.items())
 
 
 def protocol_page() -> str:
@@ -187,6 +184,7 @@ def _of_brokers() -> Iterator[Metric]:
     metrics = BrokerMetrics(idle_percent=50.0)
     metrics.api("Fetch").latency.observe(1.0)
     metrics.api("Fetch").stages.observe(1.0, 1.0, 1.0, 1.0)
+    metrics.old_requests.note(Sender("Fetch", 3, "unknown", "unknown", ""), "", 0)
     page = render(metrics, 1)
     for name, text, kind in re.findall(r"# HELP (\S+) (.+)\n# TYPE \1 (\w+)", page):
         row = re.search(rf"^{name}(?:_bucket)?\{{(.*)\}} ", page, re.MULTILINE)

@@ -97,7 +97,8 @@ class Group(Struct, frozen=True):
 
 class LogDir(Struct, frozen=True, gc=False):
     """A data folder: since when it is offline and why, and how soon the disk is full at the present rate; `logs` it holds, or held when it
-    went offline: None where that is not known."""
+    went offline: None where that is not known. `checkpoints_late_s`: how much longer than its interval the checkpoint that waits longest
+    has not been brought up to date; 0 where none waits."""
 
     path: str
     offline_since_ms: int | None = None
@@ -106,6 +107,7 @@ class LogDir(Struct, frozen=True, gc=False):
     total_bytes: int | None = None
     full_in_s: int | None = None
     logs: int | None = None
+    checkpoints_late_s: int | None = None
 
 
 class Controller(Struct, frozen=True, kw_only=True):
@@ -156,6 +158,19 @@ class Requests(Struct, frozen=True):
     stages_ms: StagesMs
 
 
+class OldRequests(Struct, frozen=True, gc=False):
+    """Requests of one key and version that Kafka 4.0 takes no more (KIP-896), of one client, since the broker's start."""
+
+    api: str
+    api_version: int
+    software: str
+    software_version: str
+    client_id: str
+    count: int
+    last_ms: int
+    host: str
+
+
 class Broker(Struct, frozen=True, kw_only=True):
     """A broker of itself; counters are totals since its start. `produce_by_acks` is by "-1", "0", "1", `requests` by key; `controller`
     is told by the controller alone."""
@@ -183,6 +198,7 @@ class Broker(Struct, frozen=True, kw_only=True):
     idle_percent: float | None
     loop_stalls: int
     produce_by_acks: dict[str, int]
+    old_requests: tuple[OldRequests, ...] = ()
     requests: dict[str, Requests]
 
 

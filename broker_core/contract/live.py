@@ -137,6 +137,10 @@ class Broker(Struct, frozen=True, kw_only=True, gc=False):
     timing_wheels: Annotated[
         tuple[feed.Wheel, ...] | None, Meta(description="deadlines of what waits, by how soon they come: the finest wheel first")
     ] = None
+    old_requests: Annotated[
+        tuple[feed.OldRequests, ...] | None,
+        Meta(description="those of versions that Kafka 4.0 takes no more, by client; null where the broker does not tell"),
+    ] = None
     controller: Annotated[feed.Controller | None, Meta(description="what is before the controller; null of any other broker")]
     connections: Count
     idle_percent: Annotated[Figure, Meta(description="share of the last second in which its loop had nothing to do")]

@@ -15,12 +15,14 @@ from typing import Any
 from broker_core.errors import CloseConnection, ProtocolViolation
 from broker_core.handlers.registry import ANONYMOUS, ConnectionInfo, Later
 from broker_core.protocol.api import ApiKey
+from broker_core.protocol.deprecated import FIRST_KEPT
 from broker_core.protocol.headers import RequestHeader, parse_request_header
 from broker_core.quotas.toll import Toll
 from broker_core.seams import FileRange, Part, Peer
 from broker_core.server.loop_time import LoopTime
 from broker_core.server.pipeline import Parts, Pipeline, api_name
 from broker_core.telemetry.metrics import ApiMetrics, BrokerMetrics
+from broker_core.telemetry.old_requests import NAME_CHARACTERS, Sender
 
 log = logging.getLogger(__name__)
 
@@ -118,6 +120,13 @@ class Connection:
     def closed(self) -> None:
         self._metrics.connections -= 1
 
+    def _note_old(self, header: RequestHeader) -> None:
+        info, client_id = self._info, header.client_id or ""
+        sender = Sender(
+            api_name(header.api_key), header.api_version, info.software_name, info.software_version, client_id[:NAME_CHARACTERS]
+        )
+        self._metrics.old_requests.note(sender, info.peer.host, self._pipeline.services.node.clock.now_ms())
+
     async def _its_turn(self) -> None:
         """More connections were opened than the broker may take at a time."""
         clock = self._pipeline.services.node.clock
@@ -130,6 +139,8 @@ class Connection:
         api = self._metrics.api(api_name(header.api_key) if is_named else UNKNOWN)
         monotonic_ms = services.node.clock.monotonic_ms
         on_loop = LoopTime(monotonic_ms)
+        if header.api_version < FIRST_KEPT.get(header.api_key, 0):
+            self._note_old(header)
         toll = self._pipeline.toll(header, self._info, on_loop.so_far_ms)
         measured = Measured(self._metrics, api, toll, monotonic_ms)
         api.in_flight += 1

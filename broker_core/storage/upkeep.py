@@ -13,7 +13,7 @@ from broker_core.config import ConfigHolder
 from broker_core.errors import KafkaError
 from broker_core.model import TopicPartition
 from broker_core.seams import Node
-from broker_core.storage.checkpointing import Checkpointing
+from broker_core.storage.checkpointing import NAMES, Checkpointing
 from broker_core.storage.cleaning.log_cleaner import LogCleaner
 from broker_core.storage.folder.data_folder import DataFolder
 from broker_core.storage.folder.data_folders import DataFolders
@@ -44,6 +44,8 @@ class Upkeep:
 
     def start(self) -> None:
         config, checkpoints = self._config, self._checkpoints
+        for folder in self._folders.online:
+            folder.current_ms = dict.fromkeys(NAMES, self._node.clock.monotonic_ms())
         work: list[tuple[str, Callable[[], int], Callable[[], Awaitable[None]], int | None]] = [
             ("retention", lambda: config.current.log_retention_check_interval_ms, self._shorten_all, FIRST_RETENTION_CHECK_MS),
             ("flush", lambda: min(config.current.log_flush_scheduler_interval_ms, FLUSH_CHECK_MS), self._flush_due, None),
@@ -75,6 +77,21 @@ class Upkeep:
     def stop(self) -> None:
         for task in self._tasks:
             task.cancel()
+
+    def checkpoints_late_s(self, folder: DataFolder) -> int | None:
+        """See `feed.LogDir`; None before the upkeep began."""
+        current, now_ms = self._config.current, self._node.clock.monotonic_ms()
+        intervals_ms = (
+            current.log_flush_offset_checkpoint_interval_ms,
+            current.log_flush_start_offset_checkpoint_interval_ms,
+            current.replica_high_watermark_checkpoint_interval_ms,
+        )
+        late_ms = [
+            now_ms - folder.current_ms[name] - interval_ms
+            for name, interval_ms in zip(NAMES, intervals_ms, strict=True)
+            if name in folder.current_ms
+        ]
+        return max(0, round(max(late_ms) / 1000)) if late_ms else None
 
     async def checkpoint(self, folder: DataFolder) -> None:
         """Writes every checkpoint of a folder that has changed; `OSError` when the disk refuses, which takes it offline."""

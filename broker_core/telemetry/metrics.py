@@ -6,6 +6,8 @@ from bisect import bisect_left
 
 from msgspec import Struct, field
 
+from broker_core.telemetry.old_requests import OldRequests
+
 LATENCY_BUCKETS_MS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 5000.0, 30_000.0, 300_000.0)
 
 
@@ -96,6 +98,7 @@ class BrokerMetrics(Struct):
     loop_stalls: int = 0
     loop_stall_longest_ms: float = 0.0
     idle_percent: float | None = None
+    old_requests: OldRequests = field(default_factory=OldRequests)
 
     def count_fetched(self, count_bytes: int, *, by_follower: bool) -> None:
         """Records sent to consumers and to followers are counted apart: what is read is not what is copied."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from broker_core.telemetry.metrics import LATENCY_BUCKETS_MS, STAGES, ApiMetrics, BrokerMetrics, Histogram
+from broker_core.telemetry.old_requests import OldRequests
 
 Gauge = tuple[str, str, float | int]
 """(name without prefix, help text, value)"""
@@ -23,6 +25,7 @@ def render(metrics: BrokerMetrics, broker_id: int, gauges: Iterable[Gauge] = ())
         name, kind = full_name(short), "counter" if short.endswith("_total") else "gauge"
         lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}", f"{name}{{{label}}} {value}"]
     lines += _api_counters(metrics.apis, label)
+    lines += _old_requests(metrics.old_requests, label)
     lines += _latencies(metrics.apis, label)
     lines += _stages(metrics.apis, label)
     return "\n".join(lines) + "\n"
@@ -61,6 +64,19 @@ def _api_counters(apis: Mapping[str, ApiMetrics], label: str) -> list[str]:
         name = f"{PREFIX}api_{suffix}"
         lines += [f"# HELP {name} {text}", f"# TYPE {name} {'counter' if suffix.endswith('_total') else 'gauge'}"]
         lines += [f'{name}{{{label},api="{api}"}} {getattr(apis[api], attribute)}' for api in sorted(apis)]
+    return lines
+
+
+def _old_requests(old: OldRequests, label: str) -> list[str]:
+    """A gauge: a sender that was silent for long is forgotten, and counted from one again when it comes back."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for sender, seen in old.rows():
+        counts[sender.api, str(sender.api_version), sender.software, sender.software_version] += seen.count
+    name = f"{PREFIX}api_deprecated_requests"
+    lines = [f"# HELP {name} Requests of versions that Kafka 4.0 takes no more, by what sent them.", f"# TYPE {name} gauge"]
+    for values, count in sorted(counts.items()):
+        labels = ",".join(f'{key}="{value}"' for key, value in zip(("api", "version", "software", "software_version"), values, strict=True))
+        lines.append(f"{name}{{{label},{labels}}} {count}")
     return lines
 
 

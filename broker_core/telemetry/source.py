@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, starmap
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from broker_core.contract import feed
 from broker_core.controller.loop import Controller
@@ -91,6 +92,7 @@ class BrokerStateSource(Struct):
             idle_percent=metrics.idle_percent,
             loop_stalls=metrics.loop_stalls,
             produce_by_acks={str(acks): count for acks, count in sorted(metrics.produce_by_acks.items())},
+            old_requests=tuple(feed.OldRequests(**asdict(sender), **asdict(seen)) for sender, seen in metrics.old_requests.rows()),
             requests={name: _requests(api) for name, api in sorted(metrics.apis.items())},
         )
 
@@ -105,6 +107,7 @@ class BrokerStateSource(Struct):
             free_bytes=headroom.space.free_bytes if headroom.space is not None and not gone else None,
             total_bytes=headroom.space.total_bytes if headroom.space is not None else None,
             full_in_s=None if full_in_ms is None or gone else round(full_in_ms / 1000),
+            checkpoints_late_s=None if gone else self.logs.upkeep.checkpoints_late_s(folder),
             logs=folder.lost if gone else self.logs.placing.count(folder.path),
         )
 

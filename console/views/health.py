@@ -16,7 +16,6 @@ from console.queries import BadQuery, NotFound, last_job
 from console.report_files import MEDIA, answer
 from console.roles import OPERATOR, actor_of
 from console.rules.report import told
-from console.rules.report.rules import NOT_JUDGED
 from console.views.support import KNOWN, done, explain, number, page, show
 
 EARLIER = 30
@@ -49,7 +48,6 @@ def _context(request: Any) -> dict[str, Any]:
         "report": _told(found[0]) if found else None,
         "reports": [{**old, "news": told.summary(old["changed"])} for old in found[1:]],
         "job_running": running,
-        "not_judged": NOT_JUDGED,
     }
 
 
@@ -71,7 +69,7 @@ def health_run(request: Any) -> HttpResponse:
 @page()
 def health_report(request: Any, report_id: int) -> HttpResponse:
     row = reports.report_of(request.cluster, report_id)
-    return show(request, "health_report", {"report": _told(reports.value_of(row)), "not_judged": NOT_JUDGED})
+    return show(request, "health_report", {"report": _told(reports.value_of(row))})
 
 
 @page()

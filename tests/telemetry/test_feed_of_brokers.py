@@ -18,6 +18,7 @@ from broker_core.records.batch import Record, build_batch
 from broker_core.seams import Node
 from broker_core.storage.log import AppendOrigin
 from broker_core.telemetry.feed_client import FeedClient
+from broker_core.telemetry.old_requests import KEPT, OldRequests, Sender
 from broker_core.telemetry.source import _group as group_row
 from broker_core.telemetry.source import assigned_partitions
 from tests.support.broker_cluster import PORT, BrokerCluster
@@ -221,6 +222,45 @@ def test_only_the_controller_tells_what_is_before_it() -> None:
     assert told.broker.controller is not None
     assert (told.broker.controller.topics_to_delete, told.broker.controller.topics_ineligible_to_delete) == (1, 1)
     assert set(told.broker.controller.requests_waiting) == {controller, alive}
+
+
+def test_requests_that_kafka_4_takes_no_more_are_told_by_client() -> None:
+    with BrokerCluster(brokers=1) as cluster:
+        cluster.start_all()
+        cluster.create("t")
+        for version in (1, 1, 5):
+            cluster.ask(1, ApiKey.METADATA, version, {"topics": [{"name": "t"}], "allow_auto_topic_creation": False})
+        (told,) = batches(cluster, 1, 1)
+    (row,) = told.broker.old_requests
+    assert (row.api, row.api_version, row.software, row.count) == ("Metadata", 1, "unknown", 2)
+    assert row.host
+    assert row.last_ms > 0
+
+
+def test_of_too_many_old_clients_the_most_silent_are_forgotten() -> None:
+    old = OldRequests()
+    for number in (*range(KEPT), 0, KEPT):
+        old.note(Sender("Fetch", 3, "unknown", "unknown", f"client-{number}"), "host", number)
+    assert len(list(old.rows())) == KEPT
+    assert {seen.count for sender, seen in old.rows() if sender.client_id == "client-0"} == {2}
+    assert "client-1" not in {sender.client_id for sender, _ in old.rows()}
+
+
+def test_checkpoints_that_wait_are_told_by_how_late_they_are() -> None:
+    """Whatever keeps them: here somebody holds the turn, as a disk that does not answer would."""
+    with BrokerCluster(brokers=1) as cluster:
+        cluster.start_all()
+        cluster.create("t")
+        cluster.world.run_for(300_000)
+        (told,) = batches(cluster, 1, 1)
+        assert told.broker.log_dir.checkpoints_late_s == 0
+        (folder,) = cluster.brokers[1].services.logs.folders.all
+        cluster.world.run("client", lambda node: folder._writing.acquire())
+        cluster.world.run_for(400_000)
+        (told,) = batches(cluster, 1, 1)
+    late_s = told.broker.log_dir.checkpoints_late_s
+    assert late_s is not None
+    assert 300 < late_s <= 400
 
 
 def test_too_many_watchers_are_refused() -> None:

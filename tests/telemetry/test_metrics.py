@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker_core.telemetry.metrics import BrokerMetrics, Histogram
+from broker_core.telemetry.old_requests import Sender
 from broker_core.telemetry.prometheus import render
 
 pytestmark = pytest.mark.spec("N1", "O1")
@@ -28,9 +29,13 @@ def test_the_page_is_prometheus_text() -> None:
     metrics.api("Produce").latency.observe(3.0)
     metrics.api("Produce").stages.observe(0.05, 1.0, 2.0, 10.0)
     metrics.api("Fetch").in_flight = 1
+    for client_id in ("a", "b"):
+        metrics.old_requests.note(Sender("Fetch", 3, "sarama", "1.2", client_id), "10.0.0.7", 5)
     lines = render(metrics, 7, [("leaders", "Partitions led.", 5), ("process_open_fds", "Open.", 9)]).splitlines()
     assert 'highwater_broker_connections{broker="7"} 3' in lines
     assert 'highwater_broker_leaders{broker="7"} 5' in lines
+    old = 'highwater_broker_api_deprecated_requests{broker="7",api="Fetch",version="3",software="sarama",software_version="1.2"} 2'
+    assert old in lines
     assert 'process_open_fds{broker="7"} 9' in lines
     assert 'highwater_broker_idle_percent{broker="7"} 97.2' in lines
     assert 'highwater_broker_api_requests_total{broker="7",api="Produce"} 2' in lines

@@ -41,6 +41,8 @@ class DataFolder:
         self._writing = asyncio.Lock()
         """One checkpoint at a time: whoever asks returns when the offsets as they were at its turn are on disk, never older ones."""
         self._written: dict[str, Mapping[TopicPartition, int]] = {}
+        self.current_ms: dict[str, float] = {}
+        """When (monotonic) each checkpoint was last seen to be as it should; `Upkeep` begins it."""
 
     @property
     def abandoned(self) -> bool:
@@ -100,6 +102,7 @@ class DataFolder:
             if self._written.get(name) != found and not self.abandoned:
                 await self._disk.write_atomic(f"{self.path}/{name}", await in_slices(self._node, encode_offsets(found)))
                 self._written[name] = found
+            self.current_ms[name] = self._node.clock.monotonic_ms()
 
     async def forget(self, name: str, gone: Collection[TopicPartition]) -> None:
         """Writes the checkpoint as it was written last, without these partitions, if it has any of them; `OSError` when the disk refuses.

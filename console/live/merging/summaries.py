@@ -103,6 +103,7 @@ def broker_value(state: ClusterState, broker: int, now_ms: int) -> live.Broker:
         at_ms=now_ms,
         own_settings=kept(state.broker_settings.get(broker)),
         timing_wheels=heard.timing_wheels if heard else None,
+        old_requests=said.old_requests if said else None,
         gone_by=(known.gone_by or None) if known else None,
     )
 

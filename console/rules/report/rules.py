@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from console.rules.report import again, balance, brokers, folders, lag, loss_ahead, own_clients, partitions, settings, throttles
+from console.rules.report import (
+    again,
+    balance,
+    brokers,
+    checkpoints,
+    folders,
+    lag,
+    loss_ahead,
+    old_clients,
+    own_clients,
+    partitions,
+    settings,
+    throttles,
+)
 from console.rules.report.finding import Rule
 
 RULES: tuple[Rule, ...] = (
@@ -73,9 +86,14 @@ RULES: tuple[Rule, ...] = (
         again.controller_churn,
     ),
     Rule("HW-019", "clients", "Clients of our own", "warn", "One got nothing done for 60 s although it was asked to.", own_clients.silent),
+    Rule(
+        *("HW-020", "old_clients", "Old clients", "notice"),
+        "A client has sent requests within a day of versions that Kafka 4.0 takes no more (KIP-896).",
+        old_clients.old_clients,
+    ),
+    Rule(
+        *("HW-021", "checkpoints", "Stale checkpoints", "warn"),
+        "A checkpoint of a data folder has not been brought up to date for five minutes longer than its interval.",
+        checkpoints.stale,
+    ),
 )
-NOT_JUDGED = {
-    "old clients": "brokers count connections and requests; which software clients are, and of which version, they do not tell",
-    "stale checkpoints": "when a log's checkpoints were written is told only of one log that is looked at, on its partition's page",
-}
-"""What is looked for in vain in a report, and why."""

@@ -23,13 +23,13 @@ GIB = 1 << 30
 NOW_MS = 1_769_860_800_000
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
-DISK = judged(1, feed.LogDir("/data", free_bytes=50 * GIB, total_bytes=100 * GIB), 3)
+DISK = judged(1, feed.LogDir("/data", free_bytes=50 * GIB, total_bytes=100 * GIB, checkpoints_late_s=0), 3)
 FRESH = Age("live", 100, NOW_MS)
 
 
 def broker(number: int, **known: Any) -> Broker:
     whole = {"leaders": 4, "preferred": 4, "replicas": 12, "size_bytes": 5 * GIB, "unmeasured": 0, "produce_by_acks": {"-1": 9}}
-    more = {"state": "online", "own_settings": {}, "log_dir": DISK, "other_log_dirs": (), "feed": FRESH}
+    more = {"state": "online", "own_settings": {}, "log_dir": DISK, "other_log_dirs": (), "feed": FRESH, "old_requests": ()}
     return some(Broker, **{"broker_id": number, **whole, **more, **known})
 
 
@@ -344,13 +344,45 @@ def test_a_client_of_ours_that_gets_nothing_done() -> None:
     assert found["level"] == "warn"
 
 
+def old(version: int, client_id: str = "loader", *, at_ms: int = NOW_MS, software: str = "unknown") -> feed.OldRequests:
+    return feed.OldRequests("Produce", version, software, software, client_id, count=3, last_ms=at_ms, host="10.0.0.7")
+
+
+def test_clients_of_versions_that_kafka_4_takes_no_more() -> None:
+    """One finding a client, whichever brokers it spoke to; what it did a day ago is over."""
+    rows = (old(2), old(3), old(2, "gone", at_ms=NOW_MS - DAY_MS), old(6, "", software="sarama"))
+    found = check("old_clients", brokers=[broker(1, old_requests=rows), broker(2, old_requests=(old(2, at_ms=NOW_MS - HOUR_MS),))])
+    assert found["level"] == "notice"
+    assert [one["sentence"] for one in found["findings"]] == [
+        "A client without an id (sarama sarama) speaks versions that Kafka 4.0 takes no more.",
+        "The client 'loader' speaks versions that Kafka 4.0 takes no more.",
+    ]
+    evidence = found["findings"][1]["evidence"]
+    assert evidence == "Produce v2, Produce v3: 9 requests since the brokers began, the last on 31 Jan 12:00:00 UTC from 10.0.0.7."
+    assert (
+        check("old_clients", brokers=[broker(1, old_requests=None)])["unknown"] == "1 broker does not tell which versions its clients speak"
+    )
+
+
+def test_checkpoints_that_are_not_brought_up_to_date() -> None:
+    def folder(late_s: int | None, path: str = "/data", **said: Any) -> Any:
+        return judged(1, feed.LogDir(path, checkpoints_late_s=late_s, **said), 3)
+
+    assert check("checkpoints", brokers=[broker(1, log_dir=folder(299))])["level"] == "ok"
+    found = check("checkpoints", brokers=[broker(1, log_dir=folder(0), other_log_dirs=(folder(600, "/b"),))])
+    assert (found["level"], found["findings"][0]["key"]) == ("warn", "broker 1 /b")
+    assert "10\u202fmin longer than its interval" in found["findings"][0]["evidence"]
+    assert check("checkpoints", brokers=[broker(1, log_dir=folder(None))])["level"] == "unknown"
+    assert check("checkpoints", brokers=[broker(1, log_dir=folder(None, offline_since_ms=5))])["level"] == "ok", "HW-014 says it"
+
+
 # --- the report as a whole
 
 
 def test_a_report_is_as_bad_as_its_worst_rule_and_says_what_it_could_not_judge() -> None:
     made = report(other(FINE, trouble=[partition("orders", 0, "offline")], happened=None))
     assert made["level"] == "bad"
-    assert made["sentence"] == "Look at: partitions without a leader (1). 2 rules of 19 could not be judged."
+    assert made["sentence"] == "Look at: partitions without a leader (1). 2 rules of 21 could not be judged."
 
 
 def test_a_report_names_the_worst_and_counts_the_rest() -> None:
