@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from console.figures import figure, with_gaps
-from console.models import AnalysisTable, BrokerThroughput, LagSummary, ThroughputSummary
+from console.models import AnalysisTable, BrokerThroughput, Job, LagSummary, ThroughputSummary
 
 SINCE, UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -62,7 +62,10 @@ def test_the_page_has_figures_and_sums(people: dict[str, Client], local: Any, sh
         "grows_per_s": 2.0,
         "eta_s": None,
     }
-    AnalysisTable.objects.create(cluster=local, name="catching_up", at=moment, rows=[lag])
+    AnalysisTable.objects.create(cluster=local, name="catching_up", at=moment, rows=[lag], left_off=1_500)
+    Job.objects.create(
+        cluster=local, kind="analytics", state=Job.SUCCEEDED, result={"new": 7}, started_at=moment, ended_at=moment + timedelta(seconds=95)
+    )
     answer = people["viewer"].get("/analytics")
     charts = {chart["id"]: chart["figure"]["data"] for _, charts in answer.context["answers"] for chart in charts}
     assert [line["name"] for line in charts["figure-bytes"]] == ["orders"]
@@ -77,6 +80,8 @@ def test_the_page_has_figures_and_sums(people: dict[str, Client], local: Any, sh
     assert "&lt;billing&gt;</a> is 700 records behind on " in page
     assert "1 group of 1 did not gain in the half hour before the analysis." in page
     assert 'href="/analytics/tables/catching_up.parquet"' in page
+    assert "1\u202f500 more in the table." in page
+    assert ", in 95\u202fs." in page, "what the analysis has cost"
 
 
 @pytest.mark.django_db
