@@ -97,6 +97,7 @@ class Job(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    stepped_at = models.DateTimeField(null=True)
 
     class Meta:
         indexes: ClassVar = [models.Index(fields=["state"]), models.Index(fields=["cluster", "-id"])]
@@ -520,6 +521,7 @@ def job_value(job: Job) -> JobValue:
         created_at=_iso(job.created_at),
         started_at=_iso(job.started_at) if job.started_at else None,
         ended_at=_iso(job.ended_at) if job.ended_at else None,
+        stepped_at=_iso(job.stepped_at) if job.stepped_at else None,
         params=job.params,
         created_by=job.created_by,
         can_cancel=job.state in (Job.QUEUED, Job.RUNNING),

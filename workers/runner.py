@@ -108,6 +108,7 @@ def _write(job: Job, step: Step, owner: str) -> None:
         "lease_owner": "",
         "lease_until": None,
         "started_at": job.started_at or now,
+        "stepped_at": now,
     }
     if step.state:
         changes |= {"state": step.state, "ended_at": now, "result": step.result}

@@ -16,7 +16,8 @@ class Progress(Struct, frozen=True, gc=False):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """`params` are what was asked for, `result` what came of it; both are of the kind."""
+    """`params` are what was asked for, `result` what came of it; both are of the kind. `stepped_at` is when a worker last took a step of
+    it: what is said of a job that is under way is as of then."""
 
     id: int
     cluster: str
@@ -28,6 +29,7 @@ class Job(Struct, frozen=True, kw_only=True):
     created_at: str
     started_at: str | None
     ended_at: str | None
+    stepped_at: str | None = None
     params: dict[str, Any]
     created_by: str
     can_cancel: bool

@@ -17,6 +17,7 @@ from broker_core.contract.live import Broker
 from broker_core.contract.partitions import Partition, Replica
 from console.differences import Line, differences
 from console.hosting import behind
+from console.rules import job_silence
 from console.rules import words as say
 from console.rules.partitions import partition_sentence
 from console.snapshot.encoding import encode
@@ -136,6 +137,11 @@ def behind_of(row: Partition, own: Replica | None) -> str:
 @register.filter
 def api_words(name: str) -> str:
     return "State feed (this console)" if name.startswith("Vendor") else name
+
+
+@register.filter
+def silence(job: Job) -> str:
+    return job_silence.silence(job, datetime.now(UTC))
 
 
 @register.filter

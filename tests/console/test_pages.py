@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from datetime import timedelta
 from html import unescape
 from typing import Any
 from urllib.parse import unquote
@@ -13,6 +14,7 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import resolve, reverse
+from django.utils import timezone
 
 from broker_core.contract.feed import Member
 from console.models import AuditEntry, Job
@@ -477,3 +479,21 @@ def test_the_tour_says_what_each_role_may_do(people: dict[str, Client]) -> None:
         assert ("An admin, on the machine" in said) is (role != "admin")
         assert "data-tour-invite" not in page
         assert "data-tour-invite" in browser.get("/").content.decode()
+
+
+def test_a_job_that_nobody_goes_on_with_says_so_in_the_list_and_on_its_page(people: dict[str, Client], local: Any) -> None:
+    """What it said last stands there, too: as of when that was."""
+    before = timezone.now() - timedelta(minutes=5)
+    job = Job.objects.create(
+        cluster=local,
+        kind="health_report",
+        state=Job.RUNNING,
+        message="2 are moving.",
+        created_at=before,
+        started_at=before,
+        stepped_at=before,
+    )
+    for path in ("/jobs", f"/jobs/{job.pk}"):
+        page = people["viewer"].get(path).content.decode()
+        assert "2 are moving." in page
+        assert f"What is said of it is as of {before:%H:%M:%S} UTC." in page

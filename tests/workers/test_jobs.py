@@ -124,6 +124,7 @@ def test_an_election_moves_leaders_home(local: Cluster, kafka: FakeKafka) -> Non
     ]
     assert job.started_at
     assert job.ended_at
+    assert job.stepped_at == job.ended_at
 
 
 def test_an_election_with_nothing_to_do(local: Cluster, kafka: FakeKafka) -> None:
