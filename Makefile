@@ -31,7 +31,7 @@ bench-kafka: setup-dev
 	@$(BIN)/python -m tests.kafka_bench $(ARGS)
 
 # Kafka's tools, Streams and Connect, then clients' own test suites against our brokers, and docs/conformance.md of those. ARGS="--suites aiokafka", --kafka (the same beside), --report
-conformance: setup-dev
+conformance: setup-dev tools
 	@$(if $(ARGS),,$(BIN)/python -m pytest tests/kafka_tools tests/frameworks)
 	@$(BIN)/python -m tests.conformance $(ARGS)
 

@@ -38,7 +38,7 @@ THROTTLE_WORDS = (
     "Of a reassignment: bytes a second on each broker, or a floor and a ceiling between which it is steered as slows no one down"
 )
 
-
+AT_ONCE_WORDS = f"Partitions that a broker copies at a time, of a reassignment; {AT_ONCE}, and more where they are small"
 Throttle = Annotated[Any, WithJsonSchema({"anyOf": [RATE_SHAPE, STEERED_SHAPE, {"type": "null"}], "description": THROTTLE_WORDS})]
 
 
@@ -49,7 +49,7 @@ class ReassignmentParameters(Parameters):
     throttle: Throttle = None
     at_once: Annotated[
         int | None,
-        Field(strict=True, ge=1, le=AT_ONCE_MOST, description=f"Partitions that a broker copies at a time, of a reassignment; {AT_ONCE}"),
+        Field(strict=True, ge=1, le=AT_ONCE_MOST, description=AT_ONCE_WORDS),
     ] = None
 
 

@@ -3,8 +3,8 @@
 Rules for a row that was moving:
 1. The controller still lists it: moving.
 2. Its replicas are the wanted ones: done.
-3. Anything else at the first look: moving still; the broker that was asked may not have heard of the end yet.
-4. The same at the next look: failed, somebody took it back or the topic is gone.
+3. Anything else: moving still; the broker that was asked may not have heard of the end yet, and one that has much to do hears late.
+4. The same for `DOUBT_MS`: failed, somebody took it back or the topic is gone.
 """
 
 from __future__ import annotations
@@ -17,16 +17,21 @@ from console.rules.copy_pace import left_s, per_s
 from console.rules.partitions import brokers
 from console.rules.words import counted, whole
 
+DOUBT_MS = 30_000
 
-def settle(row: Mapping[str, Any], listed: bool, replicas: Sequence[int] | None) -> dict[str, Any]:
+
+def settle(row: Mapping[str, Any], listed: bool, replicas: Sequence[int] | None, now_ms: int) -> dict[str, Any]:
     """What of the row changes."""
     if listed:
-        return {}
+        return {"doubted_ms": None} if row.get("doubted_ms") else {}
     if replicas is not None and list(replicas) == list(row["to"]):
         sizes = {"bytes": row["bytes_total"]} if "bytes_total" in row else {}
         return {"state": "done", "done": row.get("total", 0), **sizes}
-    if not row.get("doubted"):
-        return {"doubted": True}
+    since_ms = row.get("doubted_ms")
+    if since_ms is None or now_ms < since_ms:
+        return {"doubted_ms": now_ms}
+    if now_ms - since_ms < DOUBT_MS:
+        return {}
     if replicas is None:
         return {"state": "failed", "message": "the partition is gone"}
     return {"state": "failed", "message": f"its replicas are {list(replicas)}: the move was taken back by somebody else"}

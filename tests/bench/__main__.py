@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from tests.bench import analyses, browser, coordinators, disk, lists, live, pages, ratios, recorded, soak, start
+from tests.bench import analyses, browser, coordinators, disk, lists, live, moves, pages, ratios, recorded, soak, start
 from tests.bench.figures import Figure, print_table
 from tests.bench.recorded import Recorded
 from tests.bench.world import commit
@@ -25,6 +25,7 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
     "pages": pages.pages,
     "live": live.live,
     "lists": lists.lists,
+    "moves": moves.moves,
     "analyses": analyses.analyses,
     "soak": soak.soak,
 }

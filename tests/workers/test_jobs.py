@@ -15,6 +15,7 @@ from console.jobs.kind import JobKind
 from console.jobs.registry import KINDS
 from console.models import Cluster, HealthReport, Job, job_value
 from console.roles import Actor
+from console.rules import moves as move_rules
 from console.snapshot.steps import read_steps
 from tests.support.console_world import FakeKafka
 from workers import runner
@@ -213,7 +214,8 @@ def test_somebody_elses_move_is_left_alone(local: Cluster, kafka: FakeKafka) -> 
     assert kafka.moving == {("orders", 0): [2, 1]}
 
 
-def test_a_move_taken_back_by_somebody_else_fails(local: Cluster, kafka: FakeKafka) -> None:
+def test_a_move_taken_back_by_somebody_else_fails(local: Cluster, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(move_rules, "DOUBT_MS", 0)
     job = step(make(local, "reassignment", assignments=moves((0, [3, 1, 2]))), 2)
     kafka.moving.clear()
     job = finish(job)
@@ -225,7 +227,7 @@ def test_a_broker_that_has_not_heard_of_a_moves_end_yet_does_not_fail_it(local: 
     """The controller lists it no more, and some broker still tells of the replicas before."""
     job = step(make(local, "reassignment", assignments=moves((0, [3, 1, 2]))), 2)
     kafka.moving.clear()
-    job = step(job)
+    job = step(job, 3)
     assert job.state == "running"
     kafka.topics_["orders"][0] = [3, 1, 2]
     assert finish(job).state == "succeeded"

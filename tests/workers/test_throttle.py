@@ -13,7 +13,7 @@ from console.errors import Conflict, Invalid
 from console.jobs.reassignment import Reassignment, parse_rate
 from console.models import Cluster, Job
 from console.roles import Actor
-from console.rules import throttle
+from console.rules import moves, throttle
 from console.rules.throttle import FETCHERS, FOLLOWER_RATE, LEADER_RATE, SENDERS
 from tests.support.console_world import FakeKafka
 from workers import runner
@@ -109,7 +109,8 @@ def test_a_killed_worker_leaves_nothing_set(job: Job, kafka: FakeKafka, killed_i
     assert clean(kafka)
 
 
-def test_a_failure_takes_it_away(job: Job, kafka: FakeKafka) -> None:
+def test_a_failure_takes_it_away(job: Job, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moves, "DOUBT_MS", 0)
     advance(job, "watch")
     kafka.moving.clear()
     job = advance(job, "failed")
@@ -136,6 +137,7 @@ def test_a_topic_that_is_gone_holds_nothing_up(job: Job, kafka: FakeKafka, monke
     kafka.moving.clear()
     kafka.topics_.clear()
     monkeypatch.setattr(KafkaCluster, "topic_configs", gone)
+    monkeypatch.setattr(moves, "DOUBT_MS", 0)
     assert "the partition is gone" in advance(job, "failed").message
     assert not any(kafka.broker_configs_.values())
 

@@ -22,7 +22,7 @@ from console.gateway.kafka_cluster import KafkaCluster
 from console.jobs.reassignment import slowest
 from console.models import Job
 from console.rules.copy_pace import noted
-from console.rules.move_window import AT_ONCE, next_moves
+from console.rules.move_window import next_moves, room
 from console.rules.moves import copied, progress, settle
 from console.rules.partitions import brokers
 from console.rules.throttle import RATES
@@ -145,7 +145,7 @@ def _begin(job: Job, kafka: KafkaCluster, moves: Mapping[TopicPartition, Mapping
     for row in rows:
         if row["state"] == "waiting" and _tp(row) in moves and _leads_to(moves[_tp(row)], row):
             row["state"] = "moving"
-    ask = next_moves(rows, job.params.get("at_once") or AT_ONCE)
+    ask = next_moves(rows, room(job.params.get("at_once"), (job.plan.get("throttle") or {}).get("rate")))
     for row in [row for row in ask if _tp(row) in moves]:
         row.update(state="failed", message="it is being moved to other brokers by somebody else")
     ask = [row for row in ask if row["state"] == "waiting"]
@@ -166,7 +166,7 @@ def _watch(job: Job, kafka: KafkaCluster) -> Step:
     moves = kafka.reassignments()
     now = _replicas(kafka, sorted({row["topic"] for row in moving})) if moving else {}
     for row in moving:
-        row.update(settle(row, _tp(row) in moves, now.get(_tp(row))))
+        row.update(settle(row, _tp(row) in moves, now.get(_tp(row)), now_ms()))
     _measure(job.cluster_id, rows)
     if not job.paused and any(row["state"] == "waiting" for row in rows):
         _begin(job, kafka, moves)

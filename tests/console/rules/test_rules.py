@@ -358,11 +358,15 @@ def test_a_partition_under_min_isr_is_counted_once_in_the_verdict() -> None:
 
 def test_moves_end_as_the_cluster_says() -> None:
     row = {"to": [2, 3], "total": 50}
-    assert moves.settle(row, True, [1, 2, 3]) == {}
-    assert moves.settle(row, False, [2, 3]) == {"state": "done", "done": 50}
+    assert moves.settle(row, True, [1, 2, 3], 5) == {}
+    assert moves.settle(row, False, [2, 3], 5) == {"state": "done", "done": 50}
     for replicas in ([1, 2], None):
-        assert moves.settle(row, False, replicas) == {"doubted": True}
-        assert moves.settle({**row, "doubted": True}, False, replicas)["state"] == "failed"
+        assert moves.settle(row, False, replicas, 5) == {"doubted_ms": 5}
+        doubted = {**row, "doubted_ms": 5}
+        assert moves.settle(doubted, False, replicas, 4 + moves.DOUBT_MS) == {}, "whoever was asked may hear late"
+        assert moves.settle(doubted, False, replicas, 5 + moves.DOUBT_MS)["state"] == "failed"
+        assert moves.settle(doubted, False, replicas, 4) == {"doubted_ms": 4}, "the clock was set back"
+        assert moves.settle(doubted, True, replicas, 6) == {"doubted_ms": None}
     assert moves.progress([{"state": "moving", "done": 5, "total": 10}, {"state": "done", "done": 0, "total": 0}]) == (5, 10, "records")
     assert moves.progress([{"state": "done"}, {"state": "moving"}]) == (1, 2, "partitions")
 
