@@ -65,7 +65,7 @@ def _left(row: Mapping[str, Any], copies: int, *, sends: bool) -> float:
     """Bytes that one of a row's brokers has to send or to fetch yet; each copy is of one size."""
     if "bytes_total" not in row:
         return inf
-    whole = max(row["bytes_total"] - row.get("bytes", 0), 0)
+    whole: float = max(row["bytes_total"] - row.get("bytes", 0), 0)
     return whole if sends else whole / copies
 
 
