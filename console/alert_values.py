@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from console.models import Alert, AlertDelivery, AlertDestination, AlertRule, AlertSilence, Cluster
 from console.queries import NotFound
-from console.rules.alerts.destinations import KINDS
+from console.rules.alerts.destinations import KINDS, REPORTS
 from console.rules.alerts.figures import FIGURES
 from console.rules.alerts.notices import PAUSES_S
 from console.rules.words import duration
@@ -70,12 +70,13 @@ class SilenceSeen(Struct, frozen=True, kw_only=True):
 
 
 class DestinationSeen(Struct, frozen=True, kw_only=True):
-    """`last` is what became of its last notice, in words."""
+    """`gets` says what is sent there, `last` what became of the last of it, in words."""
 
     id: int
     name: str
     kind: str
     where: str
+    gets: str
     is_on: bool
     last: str
     last_level: str
@@ -178,7 +179,15 @@ def _destination(row: AlertDestination, last: AlertDelivery | None) -> Destinati
     where = f"{row.settings['host']} to {', '.join(row.settings['to'])}" if row.kind == AlertDestination.MAIL else row.settings["host"]
     at = None if last is None else _iso(last.sent_at or last.at)
     return DestinationSeen(
-        id=row.pk, name=row.name, kind=KINDS[row.kind], where=where, is_on=row.is_on, last=said, last_level=level, last_at=at
+        id=row.pk,
+        name=row.name,
+        kind=KINDS[row.kind],
+        where=where,
+        gets=REPORTS[row.settings.get("reports", "")],
+        is_on=row.is_on,
+        last=said,
+        last_level=level,
+        last_at=at,
     )
 
 

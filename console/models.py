@@ -731,13 +731,14 @@ class AlertDestination(models.Model):
 
 
 class AlertDelivery(models.Model):
-    """One notice to one destination, written with what it tells of; `key` stays the same however often it is sent. Who sends it takes the
-    row until `lease_until`; `next_at` is None once it was sent or has failed."""
+    """One notice, or one health report, to one destination, written with what it tells of; `key` stays the same however often it is sent.
+    Who sends it takes the row until `lease_until`; `next_at` is None once it was sent or has failed."""
 
     KEEP = 5_000
 
     destination = models.ForeignKey(AlertDestination, on_delete=models.CASCADE)
     alert = models.ForeignKey(Alert, on_delete=models.SET_NULL, null=True)
+    report = models.ForeignKey(HealthReport, on_delete=models.SET_NULL, null=True)
     key = NameField(max_length=40, unique=True)
     notice = AnyJSONField(default=dict)
     at = models.DateTimeField(default=timezone.now)

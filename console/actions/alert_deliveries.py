@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 from django.conf import settings
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from console.actions import report_mails
 from console.gateway import notifying
 from console.gateway.notifying import NotSent
 from console.gateway.sealing import SecretsUnreadable, unseal
@@ -26,6 +27,7 @@ BREATHER = timedelta(seconds=60)
 """What else is due at a destination waits so long after a failure there."""
 AT_A_LOOK = 50
 SWITCHED_OFF = "The destination was switched off."
+REPORT_GONE = "The report was deleted before it could be sent."
 
 
 def due_deliveries(now: datetime) -> list[int]:
@@ -53,7 +55,7 @@ def send_due(delivery_id: int, now: datetime) -> AlertDelivery | None:
     another."""
     if not _due(now).filter(pk=delivery_id).update(lease_until=now + LEASE):
         return None
-    row = AlertDelivery.objects.select_related("destination").get(pk=delivery_id)
+    row = AlertDelivery.objects.select_related("destination", "report__cluster").get(pk=delivery_id)
     row.tries += 1
     AlertDelivery.objects.filter(pk=row.pk).update(tries=row.tries)
     error = _sent(row)
@@ -61,9 +63,10 @@ def send_due(delivery_id: int, now: datetime) -> AlertDelivery | None:
     if not error:
         row.sent_at, row.next_at = now, None
     else:
-        pause = None if error == SWITCHED_OFF or row.notice["event"] == "test" else pause_s(row.tries)
+        pause = None if error in (SWITCHED_OFF, REPORT_GONE) or row.notice["event"] == "test" else pause_s(row.tries)
         row.next_at = None if pause is None else now + timedelta(seconds=pause)
-        others = AlertDelivery.objects.filter(destination=row.destination_id, alert__isnull=False, next_at__lt=now + BREATHER)
+        of_itself = Q(alert__isnull=False) | Q(report__isnull=False)
+        others = AlertDelivery.objects.filter(of_itself, destination=row.destination_id, next_at__lt=now + BREATHER)
         others.exclude(pk=row.pk).update(next_at=now + BREATHER)
     row.save(update_fields=["lease_until", "error", "sent_at", "next_at"])
     return row
@@ -75,7 +78,10 @@ def _sent(row: AlertDelivery) -> str:
     if not one.is_on and row.notice["event"] != "test":
         return SWITCHED_OFF
     try:
-        notice, secrets = msgspec.convert(row.notice, Notice), unseal(one.secrets)
+        secrets = unseal(one.secrets)
+        if row.notice["event"] == report_mails.EVENT:
+            return _sent_report(row, secrets.get("password", ""))
+        notice = msgspec.convert(row.notice, Notice)
         if one.kind == AlertDestination.MAIL:
             notifying.send_notice_by_mail(one.settings, secrets.get("password", ""), notice, row.key)
         elif one.kind == AlertDestination.SLACK:
@@ -87,4 +93,12 @@ def _sent(row: AlertDelivery) -> str:
     except Exception as error:
         log.exception("delivery %d could not be sent", row.pk)
         return f"An error of ours: {type(error).__name__}."
+    return ""
+
+
+def _sent_report(row: AlertDelivery, password: str) -> str:
+    found = report_mails.built(row)
+    if found is None:
+        return REPORT_GONE
+    notifying.send_mail(row.destination.settings, password, found, row.key)
     return ""

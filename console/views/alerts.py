@@ -23,7 +23,7 @@ from console.clock import now_ms
 from console.errors import Invalid
 from console.models import Alert, AlertRule
 from console.roles import ADMIN, OPERATOR, actor_of
-from console.rules.alerts.destinations import KINDS, SECURITY
+from console.rules.alerts.destinations import KINDS, REPORTS, SECURITY
 from console.rules.alerts.figures import COMPARISONS, FIGURES, SEVERITIES, Condition, checked
 from console.rules.alerts.standing import GAP_MS
 from console.views.support import KNOWN, ask_first, done, explain, is_confirmed, page, refused, show
@@ -56,6 +56,7 @@ def _context(request: Any) -> dict[str, Any]:
         "destinations": destinations_of(),
         "kinds": KINDS.items(),
         "security": SECURITY.items(),
+        "reports": REPORTS.items(),
         "lasts": SILENCES,
         "figures": [(name, f"{figure.scope}: {figure.text}") for name, figure in FIGURES.items()],
         "comparisons": list(COMPARISONS),

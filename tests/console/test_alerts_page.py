@@ -121,6 +121,13 @@ def test_secrets_are_sealed_and_stand_neither_on_the_page_nor_in_the_audit(peopl
     told = text(people["admin"]) + str(list(AuditEntry.objects.values())) + str(list(AlertDestination.objects.values()))
     assert not any(secret in told for secret in ("a-secret-path", "sign-with-it", "pass-word"))
     assert "smtp.example.org to a@example.org, b@example.org" in text(people["viewer"])
+    assert "alerts only" in text(people["viewer"])
+
+
+def test_a_mail_may_get_health_reports_too(people: dict[str, Client]) -> None:
+    people["admin"].post("/alerts/destinations", {**MAIL, "reports": "news"})
+    assert AlertDestination.objects.get().settings["reports"] == "news"
+    assert "health reports too, where something is new, worse or gone" in text(people["viewer"])
 
 
 @pytest.mark.parametrize(
@@ -134,6 +141,7 @@ def test_secrets_are_sealed_and_stand_neither_on_the_page_nor_in_the_audit(peopl
         ({**HOOK, "kind": "pigeon"}, "kind"),
         ({**MAIL, "port": "0"}, "port"),
         ({**MAIL, "security": "none"}, "security"),
+        ({**MAIL, "reports": "some"}, "reports"),
         ({**MAIL, "to": "a@example.org, nobody"}, "to"),
         ({**MAIL, "sender": "hw@example.org\nBcc: x@example.org"}, "sender"),
     ],

@@ -13,14 +13,16 @@ from django.conf import settings as django_settings
 from console.actions import alert_deliveries, alert_looks
 from console.actions.alert_deliveries import due_deliveries, send_due
 from console.actions.alert_looks import look
+from console.actions.report_mails import put_on_its_way
 from console.alert_figures import NOTHING, Figures, read_figures
 from console.clock import now_ms
 from console.gateway import notifying
 from console.gateway.notifying import NotSent, send_mail, send_slack, send_webhook
 from console.gateway.sealing import seal
-from console.models import Alert, AlertDelivery, AlertDestination, AlertRule, AlertSilence, Cluster
+from console.models import Alert, AlertDelivery, AlertDestination, AlertRule, AlertSilence, Cluster, HealthReport
 from console.rules.alerts.figures import FIGURES, SHIPPED
 from console.rules.alerts.notices import PAUSES_S, Notice, signature
+from console.rules.report import FORMAT, changes
 from console.rules.report.mail import Mail
 from console.snapshot.read import Snapshot
 from tests.support import notice_servers as servers
@@ -365,6 +367,53 @@ def test_a_mail_server_that_refuses_is_told_of(answers: dict[str, str], more: di
     with servers.mail(answers) as server, pytest.raises(NotSent) as error:
         send_mail({**MAIL, "port": server.port, **more}, "pw", Mail("A", "B", ""), "k")
     assert str(error.value) == said and not server.asked
+
+
+def report_of(cluster: Cluster, *, new: int = 0, compared: int | None = 1) -> HealthReport:
+    """As `workers/kinds/health.py` keeps them."""
+    item = {"sentence": "orders-3 has no leader.", "number": "HW-001", "title": "Offline", "level": "bad"}
+    changed = changes({"checks": []}, {"checks": []}) | ({"new": {"count": new, "items": [item] * new}} if new else {})
+    return HealthReport.objects.create(
+        cluster=cluster, level="ok", sentence="Nothing found.", checks=[], changed=changed, format=FORMAT, basis="feed", compared=compared
+    )
+
+
+def to_mail(port: int, reports: str) -> AlertDestination:
+    own = {**MAIL, "port": port, "reports": reports}
+    return AlertDestination.objects.create(name=f"mail-{reports}", kind="mail", settings=own, secrets=seal({}), set_by="x")
+
+
+def test_a_report_is_mailed_once_to_whom_it_concerns(local: Cluster) -> None:
+    with servers.mail({}) as server:
+        for reports in ("", "news", "all"):
+            to_mail(server.port, reports)
+        calm, first = report_of(local), report_of(local, compared=None)
+        assert [put_on_its_way(one) for one in (calm, calm, first)] == [1, 1, 2], "nothing is new, twice; the first one is news"
+        for delivery in due_deliveries(datetime.now(UTC)):
+            assert send_due(delivery, datetime.now(UTC)).sent_at  # type: ignore[union-attr]
+        for delivery in due_deliveries(datetime.now(UTC)):
+            send_due(delivery, datetime.now(UTC))
+        assert not due_deliveries(datetime.now(UTC))
+        said = b"".join(server.asked).decode()
+    assert said.count("Subject: ") == 3
+    assert said.count("text/html") == 3
+    assert "Nothing found." in said
+
+
+def test_a_report_that_is_gone_is_not_sent_and_said_so(local: Cluster) -> None:
+    to_mail(1, "all")
+    put_on_its_way(report_of(local))
+    HealthReport.objects.all().delete()
+    row = send_due(AlertDelivery.objects.get().pk, datetime.now(UTC))
+    assert row is not None and (row.next_at, row.error) == (None, "The report was deleted before it could be sent.")
+
+
+def test_a_report_that_cannot_be_sent_is_tried_again(local: Cluster) -> None:
+    to_mail(1, "all")
+    put_on_its_way(report_of(local))
+    now = datetime.now(UTC)
+    row = send_due(AlertDelivery.objects.get().pk, now)
+    assert row is not None and row.next_at is not None and row.next_at > now and "does not take it" in row.error
 
 
 @pytest.mark.parametrize("how", ["hangs", "drips"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from console.actions.report_mails import put_on_its_way
 from console.clock import now_ms
 from console.models import Cluster, HealthReport, Job, trim
 from console.rules.report import FORMAT, changes, report
@@ -24,6 +25,7 @@ def advance(job: Job) -> Step:
         return _wait(job, age_ms)
     made = report(facts(job.cluster, now_ms()))
     row = _keep(job.cluster, snapshot, made)
+    put_on_its_way(row)
     counts = {kind: found["count"] for kind, found in row.changed.items()}
     result = {"report": row.pk, "level": made["level"], **counts}
     return Step("end", {}, 1, 1, "reports", made["sentence"], made["sentence"], Job.SUCCEEDED, result)

@@ -12,6 +12,8 @@ from console.rules.registration import HOST, PASSWORD_LIMIT, USER_LIMIT
 
 KINDS = {"webhook": "Webhook (JSON)", "slack": "Slack, incoming webhook", "mail": "E-mail, by SMTP"}
 SECURITY = {"starttls": "STARTTLS", "tls": "TLS from the beginning", "none": "none: everything is readable on the way"}
+REPORTS = {"": "alerts only", "news": "health reports too, where something is new, worse or gone", "all": "each health report too"}
+"""What else a mail is sent for."""
 NAME_MAX, URL_MAX, TO_MAX = 60, 1_000, 20
 ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,250}[A-Za-z0-9])?")
 
@@ -73,7 +75,10 @@ def _mail(given: Mapping[str, str]) -> dict[str, Any]:
     for field, address in (("sender", sender), *(("to", one) for one in to)):
         if not ADDRESS.fullmatch(address):
             raise Invalid(field, f"{address[:80]!r} is no address of mail, as ann@example.org.")
-    return {"host": host, "port": int(port), "security": security, "user": user, "sender": sender, "to": to}
+    reports = given.get("reports", "")
+    if reports not in REPORTS:
+        raise Invalid("reports", f"{reports[:60]!r} is none of news, all, or nothing.")
+    return {"host": host, "port": int(port), "security": security, "user": user, "sender": sender, "to": to, "reports": reports}
 
 
 def _secret(given: Mapping[str, str], field: str) -> str:
