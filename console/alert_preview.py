@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from broker_core.contract.moments import Track
+from console.alert_week import Week, on_the_week
 from console.errors import Invalid
 from console.models import Cluster
 from console.queries import TRACK_MOST, tracks
 from console.rules.alerts.figures import FIGURES, RECORDED, Condition, Value
 from console.rules.alerts.replay import Firing, replay
 from console.rules.words import counted, duration
+from console.snapshot.moments import HistoryUnavailable, NotRecorded
 from console.snapshot.read import Snapshot
 
 MINUTES = 1440
@@ -31,15 +33,29 @@ class Tried(NamedTuple):
 
 
 class Preview(NamedTuple):
+    """`week` is None of a figure that the analyses do not have."""
+
     sentence: str
     tried: list[Tried]
+    week: Week | None = None
 
 
-def preview(cluster: Cluster, condition: Condition) -> Preview:
-    """`Invalid` where the history does not keep the figure; `HistoryUnavailable`, `NotRecorded` where there is none."""
-    figure = FIGURES[condition.figure]
+def preview(cluster: Cluster, condition: Condition, now_ms: int) -> Preview:
+    """On the last day by the history, and on the last week by the analyses; `Invalid` where neither has the figure."""
+    week = on_the_week(cluster, condition, now_ms)
     if condition.figure not in RECORDED:
-        raise Invalid("figure", f"The history does not keep this figure ({figure.text}): the rule cannot be tried on the past.")
+        words = f"The history does not keep this figure ({FIGURES[condition.figure].text})"
+        if week is None:
+            raise Invalid("figure", f"{words}: the rule cannot be tried on the past.")
+        return Preview(f"{words}: only the analyses have it.", [], week)
+    try:
+        return _on_the_day(cluster, condition)._replace(week=week)
+    except (HistoryUnavailable, NotRecorded) as error:
+        return Preview(str(error), [], week)
+
+
+def _on_the_day(cluster: Cluster, condition: Condition) -> Preview:
+    figure = FIGURES[condition.figure]
     snapshot = Snapshot(cluster.pk)
     if figure.scope == "broker":
         names = [str(broker.broker_id) for broker in snapshot.brokers()]

@@ -79,13 +79,14 @@ def _rates(rows: QuerySet[Any], name: str, cluster: Cluster, since: datetime) ->
 
 
 def lag_series(cluster: Cluster, since: datetime) -> Series:
-    """`{group: {t, lag}}` (largest lag of the window summed over topics), oldest first."""
-    sums: dict[str, dict[int, int]] = {}
+    """`{group: {t, lag}}` (largest lag of the window summed over topics; None where one is not known), oldest first."""
+    sums: dict[str, dict[int, int | None]] = {}
     rows = LagSummary.objects.filter(cluster=cluster, window_start__gte=since, window_seconds=window_seconds(since))
     for group, at, lag in rows.order_by("window_start").values_list("group", "window_start", "lag_max"):
         at_ms = int(at.timestamp() * 1000)
         windows = sums.setdefault(group, {})
-        windows[at_ms] = windows.get(at_ms, 0) + (lag or 0)
+        before = windows.get(at_ms, 0)
+        windows[at_ms] = None if lag is None or before is None else before + lag
     return {group: {"t": list(windows), "lag": list(windows.values())} for group, windows in sums.items()}
 
 

@@ -94,7 +94,7 @@ def alert_rule_preview(request: Any) -> HttpResponse:
     try:
         parts = checked({part: request.GET.get(part, "") for part in PREVIEWED} | UNNAMED)
         condition = Condition(*(parts[part] for part in PREVIEWED))
-        return show(request, "alert_preview", {"preview": preview(request.cluster, condition)})
+        return show(request, "alert_preview", {"preview": preview(request.cluster, condition, now_ms())})
     except KNOWN as error:
         return show(request, "alert_preview", {"why_not": explain(error)[1]["detail"]})
 

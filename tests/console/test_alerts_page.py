@@ -17,7 +17,18 @@ from console.actions.alert_deliveries import send_due
 from console.actions.alert_looks import look
 from console.clock import now_ms
 from console.gateway.sealing import unseal
-from console.models import Alert, AlertDelivery, AlertDestination, AlertRule, AlertSilence, AuditEntry, Cluster
+from console.models import (
+    Alert,
+    AlertDelivery,
+    AlertDestination,
+    AlertRule,
+    AlertSilence,
+    AuditEntry,
+    Cluster,
+    LagSummary,
+    ThroughputSummary,
+)
+from console.snapshot.moments import NotRecorded
 from console.snapshot.read import Snapshot
 from tests.support import notice_servers as servers
 
@@ -228,6 +239,33 @@ def test_a_rule_is_tried_on_the_history_with_its_holes(people: dict[str, Client]
     assert "It would not have fired" in tried(people["admin"], threshold="100")
     monkeypatch.setattr("console.alert_preview.tracks", lambda *_, **__: (structs.replace(track, at_ms=(), figures={}),))
     assert "whether it would have fired is not known" in tried(people["admin"])
+
+
+def test_a_rule_is_tried_on_the_week_that_was_analysed(people: dict[str, Client], local: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By windows of ten minutes: three above it, a hole that is not known, then below."""
+    monkeypatch.setattr("console.alert_preview.tracks", lambda *_, **__: (_ for _ in ()).throw(NotRecorded("Nothing is kept of that day.")))
+    assert "no window of the last 7 days" in tried(people["viewer"])
+    begun = timezone.now().replace(microsecond=0) - timedelta(days=3)
+    for place, lag in enumerate((50, 50, 50, None, 5, 5, 5)):
+        at = begun + timedelta(minutes=10 * place)
+        LagSummary.objects.create(cluster=local, group="billing", topic="orders", window_start=at, window_seconds=600, lag_max=lag)
+    said = tried(people["viewer"], for_s="600")
+    assert "Nothing is kept of that day." in said
+    assert "In the last 7 days, of which 70\u202fmin were analysed, it would have fired 1" in said
+    assert f"{begun + timedelta(minutes=20):%Y-%m-%d %H:%M:%S}" in said, "it had held for ten minutes when the second window was over"
+    assert "it would not have fired" in tried(people["viewer"], threshold="60")
+
+
+def test_what_was_produced_is_tried_on_the_week_over_all_topics(people: dict[str, Client], local: Cluster) -> None:
+    begun = timezone.now().replace(microsecond=0) - timedelta(days=1)
+    for place in range(4):
+        for topic in ("orders", "clicks"):
+            ThroughputSummary.objects.create(
+                cluster=local, topic=topic, window_start=begun + timedelta(minutes=10 * place), window_seconds=600, bytes_per_s=600
+            )
+    said = tried(people["viewer"], figure="produce_bytes_per_s", threshold="1000", for_s="600")
+    assert "only the analyses have it" in said and "it would have fired 1" in said and "and at the end still" in said
+    assert "it would not have fired" in tried(people["viewer"], figure="produce_bytes_per_s", threshold="1500")
 
 
 def test_a_figure_that_is_not_kept_cannot_be_tried_and_says_so(people: dict[str, Client]) -> None:

@@ -16,11 +16,13 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from console.rules.alerts.figures import Condition
+from console.rules.alerts.replay import Firing, replay
 from console.rules.analysis.answers import answers
 from console.rules.analysis.model import Answer, Table
 from tests.support.samples import DAY_MS, START_MS
 from workers.spark.analyses.moments import steps
-from workers.spark.job import questions
+from workers.spark.job import LONG_S, questions
 from workers.spark.results import write_tables
 from workers.spark.schemas import SAMPLE
 
@@ -71,13 +73,17 @@ def the_week(spark: SparkSession) -> DataFrame:
 
 
 @pytest.fixture(scope="module")
-def said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Answer]:
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     folder: Path = tmp_path_factory.mktemp("week")
     the_week(spark).write.parquet(str(folder / "samples"))
     week = spark.read.parquet(str(folder / "samples"))
     steps(week).write.parquet(str(folder / "steps"))
     lately = week.where(F.col("at_ms") >= NOW_MS - DAY_MS)
-    tables = write_tables(questions(week, lately, spark.read.parquet(str(folder / "steps")), NOW_MS), folder / "tables")
+    return write_tables(questions(week, lately, spark.read.parquet(str(folder / "steps")), NOW_MS), folder / "tables")
+
+
+@pytest.fixture(scope="module")
+def said(tables: Mapping[str, Any]) -> Mapping[str, Answer]:
     return {one.id: one for one in answers({name: Table(table["rows"], table["left_off"]) for name, table in tables.items()})}
 
 
@@ -116,3 +122,23 @@ def test_uneven_and_restless(said: Mapping[str, Answer]) -> None:
 
 def test_the_busiest_topic_leads(said: Mapping[str, Answer]) -> None:
     assert [line.pieces[0].text for line in said["topics"].lines] == ["orders", "audit"]
+
+
+def test_the_alerts_that_it_would_have_given(tables: Mapping[str, Any]) -> None:
+    """`billing` stands still for the last hour, which is 3 600 records; `ledger` is that far behind all the time but for its end."""
+    lags: dict[str, list[tuple[int, int]]] = {}
+    for row in tables["lag_week"]["rows"]:
+        lags.setdefault(row["group"], []).append((row["window_start_ms"] + LONG_S * 1000, row["lag_max"]))
+
+    def fired(group: str, more_than: int) -> list[Firing]:
+        at_ms, values = zip(*sorted(lags[group]), strict=True)
+        return list(replay(Condition("group_lag", ">", more_than, LONG_S), at_ms, values, LONG_S * 1000).firings)
+
+    (stuck,) = fired("billing", 1_000)
+    assert stuck.to_ms is None
+    assert 20 <= (NOW_MS - stuck.from_ms) / 60_000 <= 40, "after ten minutes above it, within two windows"
+    (behind,) = fired("ledger", 1_500)
+    assert behind.from_ms < START_MS + DAY_MS
+    assert behind.to_ms is not None
+    assert behind.to_ms > NOW_MS - DAY_MS
+    assert fired("billing", 4_000) == []
