@@ -21,6 +21,7 @@ from console.rules.alerts.figures import checked
 from console.rules.alerts.notices import Notice
 
 PARTS = ("name", "figure", "comparison", "threshold", "for_s", "severity", "sentence")
+CONDITION = ("figure", "comparison", "threshold", "for_s")
 WHY_MAX, TARGET_MAX = 300, 255
 SILENCE_MINUTES_MAX = 60 * 24 * 30
 
@@ -43,6 +44,55 @@ def create_rule(actor: Actor, cluster: Cluster, asked: Mapping[str, Any], unless
             return AlertRule.objects.create(cluster=cluster, unless=unless, changed_by=actor.name, changed_at=timezone.now(), **parts)
 
 
+def seen_of(rule: AlertRule) -> str:
+    """What a form was filled from: another one's change shows in it."""
+    return f"{rule.changed_at.isoformat() if rule.changed_at else ''} {rule.is_on}"
+
+
+def change_rule(actor: Actor, rule: AlertRule, asked: Mapping[str, Any], unless: AlertRule | None, *, seen: str) -> None:
+    """What is open of a rule whose condition changes ends, and nobody is told that it were over: that is not known. `seen` is what the
+    form was filled from (`seen_of`)."""
+    before = {**{part: getattr(rule, part) for part in PARTS}, "unless": rule.unless and rule.unless.name}
+    about = {"cluster": rule.cluster, "changes_cluster": False, "before": before}
+    with audited(actor, ADMIN, "change alert rule", rule.name, **about) as entry:  # type: ignore[arg-type]
+        parts = checked(asked)
+        entry.after = {**parts, "unless": unless and unless.name}
+        _refuse_unless(rule, unless)
+        with transaction.atomic():
+            Cluster.objects.select_for_update().get(pk=rule.cluster_id)
+            now = AlertRule.objects.select_for_update().filter(pk=rule.pk).first()
+            if now is None:
+                raise Conflict(f"The rule {rule.name} was deleted meanwhile.")
+            if seen_of(now) != seen:
+                raise Conflict(f"{now.changed_by or 'Somebody'} changed {now.name} meanwhile: look at it again.")
+            if rule.is_shipped and parts["name"] != rule.name:
+                raise Invalid("name", f"{rule.name} is a rule of every cluster, and keeps its name.")
+            if AlertRule.objects.filter(cluster=rule.cluster, name__iexact=parts["name"]).exclude(pk=rule.pk).exists():
+                raise Invalid("name", f"Another rule is called {parts['name']}: people could not tell them apart.")
+            is_another = any(getattr(now, part) != parts[part] for part in CONDITION)
+            for part, value in parts.items():
+                setattr(now, part, value)
+            now.unless, now.changed_by, now.changed_at = unless, actor.name, timezone.now()
+            if is_another:
+                now.looked_at_ms = now.known_at_ms = None
+                _end_unsaid(now)
+            now.save()
+
+
+def _refuse_unless(rule: AlertRule, unless: AlertRule | None) -> None:
+    if unless is None:
+        return
+    if unless.pk == rule.pk or unless.cluster_id != rule.cluster_id or unless.unless_id is not None:
+        raise Invalid("unless", f"{unless.name} waits for another rule itself, or is this one: choose one that does not.")
+    if waiting := AlertRule.objects.filter(unless=rule).first():
+        raise Invalid("unless", f"{waiting.name} waits for this rule, so that it cannot wait for another.")
+
+
+def _end_unsaid(rule: AlertRule) -> None:
+    Alert.objects.filter(rule=rule, state=Alert.PENDING).delete()
+    Alert.objects.filter(rule=rule, over_ms=None).update(state=Alert.OVER, over_ms=now_ms())
+
+
 def switch_rule(actor: Actor, rule: AlertRule, *, is_on: bool) -> None:
     """What is open of a rule that is switched off ends, and nobody is told that it were over: that is not known."""
     action = f"switch alert rule {'on' if is_on else 'off'}"
@@ -53,8 +103,7 @@ def switch_rule(actor: Actor, rule: AlertRule, *, is_on: bool) -> None:
             if not row.update(is_on=is_on, changed_by=actor.name, changed_at=timezone.now()):
                 raise Conflict(f"The rule {rule.name} was deleted meanwhile.")
             if not is_on:
-                Alert.objects.filter(rule=rule, state=Alert.PENDING).delete()
-                Alert.objects.filter(rule=rule, over_ms=None).update(state=Alert.OVER, over_ms=now_ms())
+                _end_unsaid(rule)
 
 
 def delete_rule(actor: Actor, rule: AlertRule) -> None:

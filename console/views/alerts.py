@@ -88,6 +88,28 @@ def alert_rule_new(request: Any) -> HttpResponse:
     return _back(request, f"{made.name} is kept, and looked at from now on.")
 
 
+@page("GET", "HEAD", "POST", role=ADMIN, doing="change alert rule")
+def alert_rule_change(request: Any, rule_id: int) -> HttpResponse:
+    """The form with the rule as it is; one that somebody changed since it was shown is not written over."""
+    rule = rule_or_fail(request.cluster, rule_id)
+    if request.method != "POST":
+        actor_of(request).require(ADMIN, "changing a rule of alerts")
+        values = {part: getattr(rule, part) for part in actions.PARTS}
+        shown = {"threshold": f"{rule.threshold:g}", "unless": str(rule.unless_id or ""), "": "rule"}
+        return show(request, "alert_rule", {**_rule_form(request, rule), "typed": {**values, **shown}})
+    try:
+        asked = {part: request.POST.get(part, "") for part in actions.PARTS}
+        unless = _rule(request, "unless") if request.POST.get("unless") else None
+        actions.change_rule(actor_of(request), rule, asked, unless, seen=request.POST.get("seen", ""))
+    except KNOWN as error:
+        return refused(request, "alert_rule", _rule_form(request, rule), error, "rule")
+    return _back(request, f"{asked['name']} is changed.")
+
+
+def _rule_form(request: Any, rule: AlertRule) -> dict[str, Any]:
+    return {**_context(request), "changing": rule, "seen": actions.seen_of(rule)}
+
+
 @page(query=("figure", "comparison", "threshold", "for_s"))
 def alert_rule_preview(request: Any) -> HttpResponse:
     """When the rule of the form would have fired, as far as the history tells; nothing is kept."""

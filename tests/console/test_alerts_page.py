@@ -164,6 +164,67 @@ def test_a_destination_that_cannot_be_is_refused_at_its_field(people: dict[str, 
     assert not AlertDestination.objects.exists() and "a-secret-path" not in said and "pass-word" not in said
 
 
+def test_what_is_refused_as_a_whole_says_why_in_its_form(people: dict[str, Client], monkeypatch: pytest.MonkeyPatch) -> None:
+    for model in (AlertRule, AlertDestination, AlertSilence):
+        monkeypatch.setattr(model, "MOST", 0)
+    silence = {"rule": "", "target": "", "minutes": "60", "why": "planned"}
+    for path, form, said in (("rules", RULE, "0 rules"), ("destinations", HOOK, "0 destinations"), ("silences", silence, "0 silences")):
+        answer = people["admin"].post(f"/alerts/{path}", form)
+        assert answer.status_code == 409
+        assert f"There are {said}" in answer.content.decode()
+
+
+def changed(browser: Client, row: AlertRule, **more: str) -> Any:
+    """The form as it is shown, with what is typed over."""
+    values = browser.get(f"/alerts/rules/{row.pk}/change").context
+    typed = {name: str(value) for name, value in values["typed"].items() if name}
+    return browser.post(f"/alerts/rules/{row.pk}/change", {**typed, "seen": values["seen"], **more})
+
+
+def test_a_rule_is_changed_from_what_it_was(people: dict[str, Client], local: Cluster) -> None:
+    """Another condition is looked at anew: what is open ends, and nobody is told; other words change nothing of that."""
+    row = rule()
+    firing = Alert.objects.create(rule=row, target="", state=Alert.FIRING, since_ms=1, is_told=True)
+    assert changed(people["admin"], row, sentence="Act at once.").status_code == 303
+    row.refresh_from_db()
+    firing.refresh_from_db()
+    assert (row.sentence, row.changed_by, firing.state) == ("Act at once.", "admin", Alert.FIRING)
+    assert changed(people["admin"], row, threshold="77").status_code == 303
+    row.refresh_from_db()
+    firing.refresh_from_db()
+    assert (row.threshold, row.looked_at_ms, firing.state) == (77, None, Alert.OVER)
+    assert not AlertDelivery.objects.exists()
+    entry = AuditEntry.objects.latest("id")
+    assert (entry.before["threshold"], entry.after["threshold"]) != (77, 77)
+    assert entry.after["threshold"] == 77
+
+
+def test_nobody_writes_over_another_ones_change_of_a_rule(people: dict[str, Client]) -> None:
+    row = rule()
+    seen = people["admin"].get(f"/alerts/rules/{row.pk}/change").context["seen"]
+    assert changed(people["admin"], row, threshold="5").status_code == 303
+    late = changed(people["admin"], row, threshold="6", seen=seen)
+    assert late.status_code == 409
+    assert "meanwhile: look at it again" in late.content.decode()
+    row.refresh_from_db()
+    assert row.threshold == 5
+
+
+def test_a_rule_of_every_cluster_keeps_its_name_and_none_waits_in_a_ring(people: dict[str, Client]) -> None:
+    shipped = AlertRule.objects.filter(is_shipped=True, unless=None).first() or rule()
+    assert changed(people["admin"], shipped, name="Mine").status_code == 422
+    assert changed(people["admin"], shipped, unless=str(shipped.pk)).status_code == 422
+    waiting = AlertRule.objects.exclude(unless=None)[0]
+    other = AlertRule.objects.filter(unless=None).exclude(pk=waiting.unless_id)[0]
+    assert changed(people["admin"], AlertRule.objects.get(pk=waiting.unless_id), unless=str(other.pk)).status_code == 422
+
+
+def test_only_an_admin_changes_a_rule(people: dict[str, Client]) -> None:
+    for name in ("viewer", "operator"):
+        assert people[name].get(f"/alerts/rules/{rule().pk}/change").status_code == 403
+        assert people[name].post(f"/alerts/rules/{rule().pk}/change", RULE).status_code == 403
+
+
 def test_a_rule_that_cannot_be_is_refused_with_what_was_typed(people: dict[str, Client]) -> None:
     answer = people["admin"].post("/alerts/rules", {**RULE, "threshold": "many"})
     assert answer.status_code == 422 and 'id="wrong-rule-threshold">' in answer.content.decode()
