@@ -9,6 +9,7 @@ from console.api import api
 from console.api.metrics import metrics
 from console.api.probes import healthz
 from console.views.alerts import (
+    alert_destination_change,
     alert_destination_new,
     alert_destination_remove,
     alert_destination_switch,
@@ -179,6 +180,7 @@ urlpatterns = [
     path("alerts/silences", alert_silence_new, name="alert_silence_new"),
     path("alerts/silences/<int:silence_id>/end", alert_silence_end, name="alert_silence_end"),
     path("alerts/destinations", alert_destination_new, name="alert_destination_new"),
+    path("alerts/destinations/<int:destination_id>/change", alert_destination_change, name="alert_destination_change"),
     path("alerts/destinations/<int:destination_id>/switch", alert_destination_switch, name="alert_destination_switch"),
     path("alerts/destinations/<int:destination_id>/test", alert_destination_test, name="alert_destination_test"),
     path("alerts/destinations/<int:destination_id>/remove", alert_destination_remove, name="alert_destination_remove"),

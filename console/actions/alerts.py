@@ -13,7 +13,7 @@ from console.actions.alert_looks import queue_notice
 from console.actions.audit import audited
 from console.clock import now_ms
 from console.errors import Conflict, Invalid
-from console.gateway.sealing import seal
+from console.gateway.sealing import seal, unseal
 from console.models import Alert, AlertDelivery, AlertDestination, AlertRule, AlertSilence, Cluster, trim
 from console.roles import ADMIN, OPERATOR, Actor
 from console.rules.alerts import destinations
@@ -22,6 +22,7 @@ from console.rules.alerts.notices import Notice
 
 PARTS = ("name", "figure", "comparison", "threshold", "for_s", "severity", "sentence")
 CONDITION = ("figure", "comparison", "threshold", "for_s")
+SECRETS = ("url", "secret", "password")
 WHY_MAX, TARGET_MAX = 300, 255
 SILENCE_MINUTES_MAX = 60 * 24 * 30
 
@@ -154,6 +155,33 @@ def add_destination(actor: Actor, given: Mapping[str, str]) -> AlertDestination:
             raise Invalid("name", f"Another destination is called {found.name}: people could not tell them apart.")
         kept = {"name": found.name, "kind": found.kind, "settings": found.settings, "secrets": seal(found.secrets)}
         return AlertDestination.objects.create(**kept, set_by=actor.name)
+
+
+def seen_of_destination(row: AlertDestination) -> str:
+    """What a form was filled from: another one's change shows in it."""
+    return f"{row.set_at.isoformat()} {row.set_by}"
+
+
+def change_destination(actor: Actor, row: AlertDestination, given: Mapping[str, str]) -> None:
+    """Secrets that are left empty stay, unless `forget` is 1. The kind stays. The audit has of secrets only that they changed."""
+    before = {"name": row.name, "kind": row.kind, **row.settings}
+    with audited(actor, ADMIN, "change destination of alerts", row.name, cluster=None, before=before) as entry:
+        kept = {} if given.get("forget") == "1" else unseal(row.secrets)
+        address = {"url": unseal(row.secrets).get("url", "")}
+        typed = {name: value for name, value in given.items() if value or name not in SECRETS}
+        found = destinations.checked({**address, **kept, **typed, "kind": row.kind})
+        entry.after = {"name": found.name, "kind": found.kind, **found.settings, "secrets_changed": found.secrets != unseal(row.secrets)}
+        with transaction.atomic():
+            now = AlertDestination.objects.select_for_update().filter(pk=row.pk).first()
+            if now is None:
+                raise Conflict(f"The destination {row.name} was removed meanwhile.")
+            if seen_of_destination(now) != given.get("seen"):
+                raise Conflict(f"{now.set_by} changed {now.name} meanwhile: look at it again.")
+            if AlertDestination.objects.filter(name__iexact=found.name).exclude(pk=row.pk).exists():
+                raise Invalid("name", f"Another destination is called {found.name}: people could not tell them apart.")
+            now.name, now.settings, now.secrets = found.name, found.settings, seal(found.secrets)
+            now.set_by, now.set_at = actor.name, timezone.now()
+            now.save()
 
 
 def switch_destination(actor: Actor, row: AlertDestination, *, is_on: bool) -> None:

@@ -176,12 +176,32 @@ def alert_destination_new(request: Any) -> HttpResponse:
         made = actions.add_destination(actor_of(request), given)
     except KNOWN as error:
         answer = _context(request)
-        for secret in ("url", "secret", "password"):
+        for secret in actions.SECRETS:
             given[secret] = ""
         status, shown = explain(error)
         context = {**answer, "form_error": {**shown, "form": "destination"}, "typed": {**given, "": "destination"}}
         return show(request, "alerts", context, status)
     return _back(request, f"{made.name} is kept: send a test there.")
+
+
+@page("GET", "HEAD", "POST", role=ADMIN, doing="change destination of alerts")
+def alert_destination_change(request: Any, destination_id: int) -> HttpResponse:
+    """The form with what may be shown of it; what somebody changed since it was shown is not written over."""
+    row = destination_or_fail(destination_id)
+    form = {**_context(request), "changing": row, "kind_words": KINDS[row.kind], "seen": actions.seen_of_destination(row)}
+    if request.method != "POST":
+        actor_of(request).require(ADMIN, "changing a destination of alerts")
+        values = {**row.settings, "to": ", ".join(row.settings.get("to", [])), "name": row.name, "": "destination"}
+        return show(request, "alert_destination", {**form, "typed": values})
+    given = {name: value for name, value in request.POST.dict().items() if isinstance(value, str)}
+    try:
+        actions.change_destination(actor_of(request), row, given)
+    except KNOWN as error:
+        kept = {name: value for name, value in given.items() if name not in actions.SECRETS}
+        status, shown = explain(error)
+        context = {**form, "form_error": {**shown, "form": "destination"}, "typed": {**kept, "": "destination"}}
+        return show(request, "alert_destination", context, status)
+    return _back(request, f"{given['name']} is changed: send a test there.")
 
 
 @page("POST", role=ADMIN, doing="switch destination of alerts")

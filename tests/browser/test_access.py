@@ -91,6 +91,7 @@ PATHS = {
 ELSEWHERE = {
     "cluster_change": "the form of cluster_new",
     "alert_rule_change": "a form of alerts",
+    "alert_destination_change": "a form of alerts",
     "schema": "needs a registry that answers",
     "topic_records_found": "a part of topic_records",
     "topic_records_download": "a file",

@@ -164,6 +164,40 @@ def test_a_destination_that_cannot_be_is_refused_at_its_field(people: dict[str, 
     assert not AlertDestination.objects.exists() and "a-secret-path" not in said and "pass-word" not in said
 
 
+def test_a_destination_is_changed_and_keeps_the_secrets_that_nobody_typed(people: dict[str, Client]) -> None:
+    people["admin"].post("/alerts/destinations", HOOK)
+    row = AlertDestination.objects.get()
+    path = f"/alerts/destinations/{row.pk}/change"
+    shown = people["admin"].get(path)
+    assert "a-secret-path" not in shown.content.decode() and "sign-with-it" not in shown.content.decode()
+    form = {"kind": "mail", "name": "pager", "url": "", "secret": "", "seen": shown.context["seen"]}
+    assert people["admin"].post(path, form).status_code == 303
+    row.refresh_from_db()
+    assert (row.name, row.kind, unseal(row.secrets)) == ("pager", "webhook", {"url": HOOK["url"], "secret": HOOK["secret"]})
+    late = people["admin"].post(path, form)
+    assert late.status_code == 409 and "meanwhile: look at it again" in late.content.decode()
+    seen = people["admin"].get(path).context["seen"]
+    other = {**form, "url": "https://hooks.example.org/another-path", "forget": "1", "seen": seen}
+    assert people["admin"].post(path, {**other, "url": "ftp://x"}).status_code == 422
+    assert people["admin"].post(path, other).status_code == 303
+    row.refresh_from_db()
+    assert unseal(row.secrets) == {"url": other["url"]}
+    assert "another-path" not in str(list(AuditEntry.objects.values()))
+    assert people["operator"].get(path).status_code == people["operator"].post(path, other).status_code == 403
+
+
+def test_a_mail_is_changed_with_what_it_was(people: dict[str, Client]) -> None:
+    people["admin"].post("/alerts/destinations", MAIL)
+    row = AlertDestination.objects.get()
+    path = f"/alerts/destinations/{row.pk}/change"
+    context = people["admin"].get(path).context
+    form = {name: str(value) for name, value in context["typed"].items() if name} | {"seen": context["seen"], "reports": "all"}
+    assert people["admin"].post(path, form).status_code == 303
+    before, settings = row.settings, AlertDestination.objects.get().settings
+    assert settings == {**before, "reports": "all"}
+    assert unseal(AlertDestination.objects.get().secrets) == {"password": MAIL["password"]}
+
+
 def test_what_is_refused_as_a_whole_says_why_in_its_form(people: dict[str, Client], monkeypatch: pytest.MonkeyPatch) -> None:
     for model in (AlertRule, AlertDestination, AlertSilence):
         monkeypatch.setattr(model, "MOST", 0)
