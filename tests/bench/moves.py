@@ -46,9 +46,10 @@ def _measured(system: ConsoleSystem, count: int, baseline_s: float) -> list[Figu
     with Load(system) as load:
         time.sleep(baseline_s)
         before = load.taken()
-        began = time.monotonic()
         assignments = [{"topic": MOVED, "partition": p, "replicas": TO} for p in range(count)]
         job = asked("POST", "/api/v1/jobs", {"cluster": "local", "kind": "reassignment", "assignments": assignments, "throttle": RATE}).body
+        eventually(lambda: asked.moves(job["id"]), what="the first move")
+        began = time.monotonic()
         found = eventually(lambda: asked.over(job["id"]), PATIENCE_S, "the end of the moves")
         seconds = time.monotonic() - began
         during = load.taken()
@@ -88,6 +89,11 @@ class Asked:
 
     def __call__(self, method: str, path: str, body: Any = None) -> Answer:
         return ask(self._port, method, path, None if body is None else json.dumps(body).encode(), self._headers)
+
+    def moves(self, job: int) -> bool:
+        """The steps before it look at all partitions and set the throttle."""
+        found = self("GET", f"/api/v1/jobs/{job}").body
+        return "moving" in found["message"] or found["state"] in OVER
 
     def over(self, job: int) -> dict[str, Any] | None:
         found = self("GET", f"/api/v1/jobs/{job}").body
