@@ -153,11 +153,12 @@ def _note(install: Install) -> None:
 
 
 def _downloaded(scratch: Path) -> int:
-    """The bytes of PySpark's archive in pip's folder; pip may remove it at any time."""
+    """The bytes of PySpark's archive in pip's folder; pip may remove either at any time, while they are listed too."""
     sizes = [0]
-    for path in scratch.glob("pip-*/pyspark-*"):
-        with contextlib.suppress(OSError):
-            sizes.append(path.stat().st_size)
+    with contextlib.suppress(OSError):
+        for folder in os.listdir(scratch):
+            with contextlib.suppress(OSError):
+                sizes += [path.stat().st_size for path in (scratch / folder).glob("pyspark-*") if folder.startswith("pip-")]
     return max(sizes)
 
 

@@ -153,6 +153,22 @@ def test_a_file_that_says_nothing_is_none(place: Path, text: str) -> None:
     assert spark_install.noted() is None
 
 
+def test_how_far_it_is_may_be_asked_while_pip_tidies_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of pip's is gone between being listed and being looked into."""
+    for name in ("pip-gone", "pip-unpack", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pyspark-4.tar.gz").write_bytes(b"x" * len(name))
+    look = Path.glob
+
+    def glob(path: Path, pattern: str) -> Iterator[Path]:
+        if path.name == "pip-gone":
+            raise FileNotFoundError(path)
+        return look(path, pattern)
+
+    monkeypatch.setattr(Path, "glob", glob)
+    assert spark_installer._downloaded(tmp_path) == len("pip-unpack")
+
+
 def test_it_is_installed_and_says_how_far_it_is(place: Path, index: Index) -> None:
     codes: list[int] = []
     runs = threading.Thread(target=lambda: codes.append(install()))
