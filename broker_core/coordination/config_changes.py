@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 PREFIX = "config_change_"
 RETRY_MS = 100
+AGAIN_MS = 1_000
+"""After an error that nobody foresaw: a watch that ended by it would leave the broker with the settings of that moment for good."""
 USERS, CLIENTS = "users", "clients"
 GONE_WHEN_EMPTY = (USERS, CLIENTS, "ips")
 EXPIRY_MS = 15 * 60 * 1_000
@@ -83,6 +85,11 @@ class ConfigChanges:
                 await self._catch_up()
             except SessionExpired:
                 log.info("Settings are read again in the next session")
+            except Exception:
+                log.exception("Settings could not be followed, and are read again")
+                self._read_all = True
+                self._wake.set()
+                await self._node.clock.sleep(AGAIN_MS)
 
     async def _catch_up(self) -> None:
         while True:

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from broker_core.coordination import layout
-from broker_core.coordination.config_changes import EXPIRY_MS, ConfigChanges
+from broker_core.coordination.config_changes import AGAIN_MS, EXPIRY_MS, ConfigChanges
+from broker_core.coordination.store import StoreError
 from broker_core.coordination.znode_data import encode_config, encode_config_change
 from tests.support.controller_world import FolderDisk, World, make_node
 from tests.support.memory_store.client import MemoryStore
@@ -64,6 +65,26 @@ async def test_tells_of_changes_and_removed_settings(watched: Watched) -> None:
     await watched.world.operator.delete(layout.config_path("topics", "t"))
     await watched.change("topics/t", None)
     assert watched.seen == [("topics/t", {"retention.ms": "5"}), ("topics/t", {"retention.ms": "6"}), ("topics/t", {})]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("of ours"), StoreError("of a kind that nobody foresaw")])
+async def test_an_error_that_nobody_foresaw_does_not_end_it(watched: Watched, error: Exception) -> None:
+    """A broker would go on with the settings of that moment for good."""
+    await watched.start()
+    refusals = [error]
+
+    def told(entity: str, overrides: Mapping[str, str]) -> None:
+        if refusals:
+            raise refusals.pop()
+        watched.seen.append((entity, overrides))
+
+    watched.changes._on_change = told
+    await watched.change("topics/t", {"retention.ms": "5"})
+    await watched.world.advance(AGAIN_MS)
+    await watched.world.settle()
+    assert watched.seen == [("topics/t", {"retention.ms": "5"})]
+    await watched.change("topics/t", {"retention.ms": "6"})
+    assert watched.seen[-1] == ("topics/t", {"retention.ms": "6"})
 
 
 async def test_reads_everything_again_after_a_broken_connection(watched: Watched) -> None:
