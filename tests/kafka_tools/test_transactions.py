@@ -33,7 +33,8 @@ def watched(side: Side) -> None:
     run("transactions", "describe-producers", "--topic", "in-one", "--partition", 0, "--broker-id", 2, status=1)
     run("transactions", "find-hanging", "--topic", "in-it", "--max-transaction-timeout", 0)
     run("transactions", "find-hanging", "--broker-id", 1, "--max-transaction-timeout", 15)
-    producer.commit_transaction(60)
+    producer.commit_transaction(60)  # answered once that is decided; its markers follow
+    side.until(lambda: "CompleteCommit" in run("transactions", "describe", "--transactional-id", "watched", told=False), "it is complete")
     run("transactions", "describe", "--transactional-id", "watched", figures=False)
     run("transactions", "describe-producers", "--topic", "in-it", "--partition", 0, figures=False)
     run("transactions", "abort", "--topic", "in-it", "--partition", 0, "--start-offset", 0, status=1)
