@@ -62,7 +62,7 @@ def anchor(run: SuiteRun) -> str:
 
 def _chapter(run: SuiteRun, words: str, beside: SuiteRun | None, reasons: Sequence[Reason]) -> str:
     passed, total = run.count(Outcome.PASSED), len(run.cases)
-    head = [f"## {run.suite} {run.version}", f"{words} {passed} of {total} tests pass, in {run.seconds / 60:.0f} minutes."]
+    head = [f"## {run.suite} {run.version}", f"{words} {passed} of {total} tests pass, in {max(run.seconds / 60, 1):.0f} min."]
     if run.error:
         head.append(f"The run was not whole: {run.error}.")
     others = [case for case in run.cases if case.outcome is not Outcome.PASSED]
