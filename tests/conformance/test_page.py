@@ -35,7 +35,7 @@ def test_a_reason_is_found_by_name_and_by_what_was_said() -> None:
 def test_what_the_page_says() -> None:
     made = page([run(OURS, *CASES), run(THEIRS, CASES[0], CASES[4])], {"client": "A client's tests."}, REASONS, "Kafka 3")
     assert "| [client 1.0](#client-10) | 1 | 0 | 1 | 2 | 1 | 2026-01-31, abc123 |" in made
-    assert "A client's tests. 1 of 5 tests pass, in 2 minutes." in made
+    assert "A client's tests. 1 of 5 tests pass, in 2 min." in made
     assert "| `test_new` | not run | **no reason is known yet** |" in made
     assert "| `test_quorum_1`, `test_quorum_2` | not run | *not applicable*: Asks a KRaft controller. |" in made
     assert "| `test_slow` | 1 failed | *the test's own doing*: Waits 10 ms. |" in made
