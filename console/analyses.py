@@ -15,8 +15,9 @@ from console.models import AnalysisTable, BrokerThroughput, Cluster, ConsoleSett
 from console.queries import NotFound
 from console.rules.analysis.answers import answers
 from console.rules.analysis.model import Answer, Table
+from console.rules.analysis.resident import Resident, resident
 from console.rules.schedule import next_due
-from console.rules.settings.of_console import ANALYTICS_MINUTES
+from console.rules.settings.of_console import ANALYTICS_MINUTES, ANALYTICS_MODE, CONTINUOUS
 
 Series = dict[str, dict[str, list[Any]]]
 LONG_MS = 600_000
@@ -42,13 +43,30 @@ KINDS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.pa
 
 
 def analytics_due(cluster: Cluster) -> datetime | None:
-    """When the next analysis starts by itself; None where only somebody asks for one. The samples are of the system's own cluster alone."""
-    if cluster.pk != settings.LOCAL_CLUSTER:
+    """When the next analysis starts by itself; None where only somebody asks for one, or a driver stays. Samples are of the system's own
+    cluster alone."""
+    if cluster.pk != settings.LOCAL_CLUSTER or is_continuous():
         return None
     last = Job.objects.filter(cluster=cluster, kind="analytics").order_by("-id").first()
     minutes = ConsoleSetting.number(ANALYTICS_MINUTES)
     every = settings.ANALYTICS_EVERY if minutes is None else timedelta(minutes=minutes)
     return next_due(last.created_at if last else None, cluster.created_at, every)
+
+
+def is_continuous() -> bool:
+    """Whether a driver is to stay."""
+    own = ConsoleSetting.text(ANALYTICS_MODE)
+    return (settings.ANALYTICS_MODE if own is None else own) == CONTINUOUS
+
+
+def resident_now() -> Resident:
+    """What is known of the driver that stays."""
+    return resident(driver.read(driver.RESIDENT), driver.read("progress.json"))
+
+
+def answered_at(cluster: Cluster) -> datetime | None:
+    """Of when what the tables say is."""
+    return AnalysisTable.objects.filter(cluster=cluster).order_by("-at").values_list("at", flat=True).first()
 
 
 def window_seconds(since: datetime) -> int:

@@ -104,6 +104,14 @@ def minutes(env: Mapping[str, str], name: str, default: int) -> timedelta:
     return timedelta(minutes=int(value))
 
 
+def one_of(env: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
+    """One of these words; the first where nothing is said."""
+    value = env.get(name, "").strip() or choices[0]
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name}={value!r}: give one of {', '.join(choices)}")
+    return value
+
+
 def hour(env: Mapping[str, str], name: str, default: int) -> int | None:
     """0 to 23, or None for `never`."""
     value = env.get(name, "").strip() or str(default)

@@ -334,8 +334,13 @@ class ConsoleSetting(models.Model):
     @classmethod
     def number(cls, name: str) -> int | None:
         """None where nothing was set."""
-        found = cls.objects.filter(pk=name).values_list("value", flat=True).first()
+        found = cls.text(name)
         return None if found is None else int(found)
+
+    @classmethod
+    def text(cls, name: str) -> str | None:
+        """None where nothing was set."""
+        return cls.objects.filter(pk=name).values_list("value", flat=True).first()
 
 
 class WantedState(models.Model):

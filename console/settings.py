@@ -26,6 +26,7 @@ SPARK_CHECKPOINTS = env.folders(os.environ, "HIGHWATER_SPARK_CHECKPOINTS")
 OWN_CHECKPOINTS = {"highwater-analytics": CONSOLE_DIR / "analytics" / "store" / "checkpoint"}
 SPARK_MASTER = env.text(os.environ, "HIGHWATER_SPARK_MASTER", "local[1]")
 ANALYTICS_EVERY = env.minutes(os.environ, "HIGHWATER_ANALYTICS_MINUTES", 15)
+ANALYTICS_MODE = env.one_of(os.environ, "HIGHWATER_ANALYTICS_MODE", ("interval", "continuous"))
 REPORT_HOUR = env.hour(os.environ, "HIGHWATER_REPORT_HOUR", 6)
 TRUSTED_PROXIES = env.networks(os.environ, "HIGHWATER_TRUSTED_PROXIES")
 HISTORY_HOURS = env.count(os.environ, "HIGHWATER_HISTORY_HOURS", 24)

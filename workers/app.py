@@ -18,6 +18,7 @@ from console.queue import queue  # noqa: E402
 
 ADVANCE_EVERY_S = 2.0
 LOOK_EVERY_S = 60.0
+STAY_EVERY_S = 10.0
 SCHEDULES_EVERY_S = 5.0
 RETURNS_EVERY_S = 10.0
 FIRST_EVERY_S = 30.0
@@ -78,6 +79,11 @@ app.conf.update(
             "task": "workers.tasks.analytics.periodic",
             "schedule": LOOK_EVERY_S,
             "options": {"queue": "analytics", "expires": LOOK_EVERY_S},
+        },
+        "the analytics driver that stays": {
+            "task": "workers.tasks.analytics.stay",
+            "schedule": STAY_EVERY_S,
+            "options": {"queue": "analytics", "expires": STAY_EVERY_S},
         },
     },
 )

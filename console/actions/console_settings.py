@@ -15,7 +15,15 @@ from console.models import ConsoleSetting
 from console.roles import ADMIN, Actor
 from console.rules.settings.changes import Change, rows_of
 from console.rules.settings.model import Setting, etag
-from console.rules.settings.of_console import ANALYTICS_MINUTES, NAME, RECORDS_RATE, REPLICAS_WARN, settings_of, wrong_with
+from console.rules.settings.of_console import (
+    ANALYTICS_MINUTES,
+    ANALYTICS_MODE,
+    NAME,
+    RECORDS_RATE,
+    REPLICAS_WARN,
+    settings_of,
+    wrong_with,
+)
 
 MB = 1_000_000
 
@@ -40,6 +48,7 @@ def _started() -> dict[str, str]:
     return {
         REPLICAS_WARN: str(settings.REPLICAS_WARN),
         ANALYTICS_MINUTES: str(max(int(settings.ANALYTICS_EVERY.total_seconds() // 60), 0)),
+        ANALYTICS_MODE: settings.ANALYTICS_MODE,
         RECORDS_RATE: str(settings.RECORDS_BYTES_PER_S),
         "records.at.once": str(settings.RECORDS_AT_ONCE),
         "history.hours": str(settings.HISTORY_HOURS),

@@ -11,6 +11,7 @@ from broker_core.contract.installs import InstallState
 from broker_core.contract.sentences import Level
 from console.api.answers import Job
 from console.rules.analysis.model import Answer
+from console.rules.analysis.resident import Resident
 
 
 class AuditRow(Struct):
@@ -133,6 +134,7 @@ class Analytics(Struct):
     last_job: Job | None
     due: Annotated[datetime | None, Meta(description="when the next analysis starts by itself; null where only on request")]
     spark: Annotated[InstallState, Meta(description="how far Spark's installation is")]
+    resident: Annotated[Resident | None, Meta(description="the driver that stays; null where the setting analytics.mode is interval")]
     answered_at: Annotated[datetime | None, Meta(description="of when the answers are; null before the first analysis")]
     answers: list[Answer]
     throughput: list[TopicThroughput]

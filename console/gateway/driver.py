@@ -23,6 +23,9 @@ MODULE = "workers.spark.job"
 NICE = 10
 TERM_S, KILL_S = 5.0, 3.0
 OWNER = "job.json"
+RESIDENT = "resident.json"
+"""Kept over starts: what became of the driver that stays (`workers/resident.py`)."""
+ASK, STAY = "ask", "--stay"
 
 
 def folder() -> Path:
@@ -33,8 +36,8 @@ def _process() -> LocalProcess:
     return LocalProcess(NAME, Layout.from_environment(settings.DATA_DIR).folder("run"))
 
 
-def start(bootstrap_servers: str, topic: str) -> None:
-    """Starts it detached, with a lowered priority and no secret in its environment."""
+def start(bootstrap_servers: str, topic: str, *, stay: bool = False) -> None:
+    """Starts it detached, with a lowered priority and no secret in its environment; to `stay`, or for one analysis."""
     layout = Layout.from_environment(settings.DATA_DIR)
     folder().mkdir(parents=True, exist_ok=True)
     options = [
@@ -46,9 +49,10 @@ def start(bootstrap_servers: str, topic: str) -> None:
         str(folder()),
         "--master",
         settings.SPARK_MASTER,
+        *([STAY] if stay else []),
     ]
     command = ["nice", "-n", str(NICE), sys.executable, "-m", MODULE, *options]
-    for name in ("progress.json", "summary.json", OWNER):
+    for name in ("progress.json", "summary.json", OWNER, ASK):
         (folder() / name).unlink(missing_ok=True)
     environment = allowed_environment(_environment())
     try:
@@ -71,8 +75,21 @@ def note_owner(job_id: int) -> None:
 
 
 def owner() -> int | None:
-    """The job of the last driver, living or not."""
+    """The job of the last driver, living or not; None where it was one that stays."""
     return (read(OWNER) or {}).get("job")
+
+
+def note_resident(said: Mapping[str, Any]) -> None:
+    """What is to be known of the driver that stays, by whoever looks after it."""
+    folder().mkdir(parents=True, exist_ok=True)
+    beside = folder() / f"{RESIDENT}.part"
+    beside.write_text(json.dumps(said), encoding="utf-8")
+    beside.replace(folder() / RESIDENT)
+
+
+def ask() -> None:
+    """The driver that stays answers next."""
+    (folder() / ASK).touch()
 
 
 def alive() -> bool:
@@ -92,12 +109,22 @@ def stop() -> bool:
     return False
 
 
+def stays() -> bool:
+    """Whether the driver that lives is one that stays."""
+    pid = _process().pid()
+    return pid is not None and (STAY.encode() in _command(pid) if Path("/proc/self").exists() else owner() is None)
+
+
 def _is_driver(pid: int) -> bool:
     """A pid whose driver has ended while its Java process still ends may be somebody else's by now."""
+    return MODULE.encode() in _command(pid) or not Path("/proc/self").exists()
+
+
+def _command(pid: int) -> bytes:
     try:
-        return MODULE.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
-        return not Path("/proc/self").exists()
+        return b""
 
 
 def last_lines(count: int = 5) -> str:

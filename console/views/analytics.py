@@ -17,6 +17,8 @@ from console.figures import figure
 from console.gateway import spark
 from console.models import Job
 from console.queries import last_job
+from console.rules.analysis.resident import level
+from console.rules.analysis.resident import sentence as said_of
 from console.rules.spark import sentence, share
 from console.searches.files import attachment
 from console.views.support import number, page, show
@@ -56,6 +58,7 @@ def analytics(request: Any) -> HttpResponse:
             "job_last": last,
             "cost_s": _cost_s(request),
             "due": analyses.analytics_due(request.cluster),
+            "resident": _resident(request),
             "spark": _spark_install(),
         },
     )
@@ -102,6 +105,14 @@ def _cost_s(request: Any) -> float | None:
     done = Job.objects.filter(cluster=request.cluster, kind="analytics", state=Job.SUCCEEDED).order_by("-id")[:10]
     ran = next((job for job in done if (job.result or {}).get("new") and job.started_at and job.ended_at), None)
     return None if ran is None or ran.started_at is None or ran.ended_at is None else (ran.ended_at - ran.started_at).total_seconds()
+
+
+def _resident(request: Any) -> dict[str, str] | None:
+    """What is said of the driver that stays; None where none is to."""
+    if request.cluster.pk != settings.LOCAL_CLUSTER or not analyses.is_continuous():
+        return None
+    found, now = analyses.resident_now(), timezone.now()
+    return {"level": level(found, now), "sentence": said_of(found, now)}
 
 
 def _spark_install() -> dict[str, Any]:

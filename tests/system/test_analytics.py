@@ -21,6 +21,8 @@ from tests.support.console_system import ConsoleSystem
 from tests.support.rest import Rest, Visitor
 from tests.system.conftest import MakeTopic
 
+IDENTITY = ("cluster", "kind", "topic", "partition", "group", "broker", "folder", "at_ms")
+"""What makes a sample."""
 RUN_S = 300.0
 SECONDS = 120.0
 
@@ -111,3 +113,53 @@ def test_a_cancel_ends_the_driver(rest: Rest, driver: LocalProcess) -> None:
     assert rest.ask("DELETE", f"/api/v1/jobs/{job['id']}").status == 202
     assert rest.until(job, SECONDS)["state"] == "cancelled"
     eventually(lambda: not driver.alive(), SECONDS, "the driver's end")
+
+
+def mode(system: ConsoleSystem, value: str) -> None:
+    admin = Visitor(system.layout.console_port, system.password)
+    assert admin.post("/settings/console", **{"set:analytics.mode": value, "save": "yes"}).status == 303
+
+
+def answered_at(rest: Rest) -> str:
+    return str(rest.ask("GET", "/api/v1/clusters/local/analytics").body["answered_at"])
+
+
+def test_a_driver_that_stays_answers_again_and_again_and_comes_back_when_it_is_killed(
+    system: ConsoleSystem, rest: Rest, driver: LocalProcess
+) -> None:
+    """By turns the driver and the worker that looks after it die; each sample is in the store once, and none is missing."""
+    mode(system, "continuous")
+    try:
+        eventually(driver.alive, SECONDS, "a driver by itself")
+        assert rest.until(rest.start("analytics"), RUN_S)["state"] == "succeeded"
+        first, pid = answered_at(rest), driver.pid()
+        eventually(lambda: answered_at(rest) != first, RUN_S, "another answer")
+        assert driver.pid() == pid
+        assert "A Spark driver runs since" in page(system)
+        system.kill_program("worker")
+        assert pid is not None
+        os.killpg(os.getpgid(pid), signal.SIGKILL)
+        system.start_program("worker")
+        eventually(lambda: driver.alive() and driver.pid() != pid, SECONDS, "another driver")
+        system.kill_program("live")  # no more samples: what was taken can be compared with the topic
+        try:
+            eventually(lambda: answered(rest) >= each_once(system), RUN_S, "an answer of all samples")
+            assert answered(rest) <= samples(system)
+        finally:
+            system.start_program("live")
+    finally:
+        mode(system, "interval")
+    eventually(lambda: not driver.alive(), SECONDS, "the driver's end")
+
+
+def answered(rest: Rest) -> int:
+    """How many samples the next answer is of."""
+    found = rest.until(rest.start("analytics"), RUN_S)
+    assert found["state"] == "succeeded", found
+    return int(found["result"]["samples"])
+
+
+def each_once(system: ConsoleSystem) -> int:
+    """How many different samples there are: one whose writer was not answered may be in the topic twice."""
+    rows = [json.loads(row.value() or b"{}") for row in read_all(system, SAMPLES_TOPIC, 0, SAMPLES_PARTITIONS)]
+    return len({tuple(row.get(name) for name in IDENTITY) for row in rows})

@@ -18,19 +18,21 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from broker_core.contract.installs import Install
+from console.analyses import resident_now
 from console.gateway import driver
 from console.gateway import spark as gateway
 from console.live.sampling.samples import SAMPLES_TOPIC
 from console.models import AnalysisTable, BrokerThroughput, Cluster, Job, LagSummary, ThroughputSummary
+from console.rules.analysis.resident import Resident
 from console.rules.words import THIN
 from tests.support.console_world import FakeKafka
-from workers import runner
+from workers import resident, runner
 from workers.kinds import analytics
 from workers.kinds.analysis_rows import save
 from workers.tasks import analytics as periodical
 
 RATES = {f"{what}_{how}": 5.5 for what in ("bytes", "messages") for how in ("mean", "p50", "p95", "max")}
-SUMMARY = {
+SUMMARY: dict[str, Any] = {
     "version": 2,
     "samples": 12,
     "ended_at_ms": 90_000,
@@ -54,10 +56,10 @@ class Driver:
     """A driver that does what the test says."""
 
     def __init__(self) -> None:
-        self.started, self.running, self.stopped = 0, False, 0
+        self.started, self.running, self.stopped, self.staying = 0, False, 0, False
 
-    def start(self, *_args: Any) -> None:
-        self.started, self.running = self.started + 1, True
+    def start(self, *_args: Any, stay: bool = False) -> None:
+        self.started, self.running, self.staying = self.started + 1, True, stay
 
     def stop(self) -> bool:
         self.stopped, self.running = self.stopped + 1, False
@@ -71,6 +73,7 @@ def spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Driver:
     monkeypatch.setattr(driver, "start", made.start)
     monkeypatch.setattr(driver, "stop", made.stop)
     monkeypatch.setattr(driver, "alive", lambda: made.running)
+    monkeypatch.setattr(driver, "stays", lambda: made.running and made.staying)
     monkeypatch.setattr(driver, "last_lines", lambda: "java.lang.OutOfMemoryError")
     monkeypatch.setattr(analytics, "missing", lambda: "")
     return made
@@ -266,7 +269,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[Install], None]:
 
 def page() -> str:
     people = Client()
-    people.force_login(User.objects.create_user("somebody"))
+    people.force_login(User.objects.get_or_create(username="somebody")[0])
     return people.get("/analytics").content.decode()
 
 
@@ -347,3 +350,148 @@ def test_the_driver_finds_spark_where_an_image_keeps_it(monkeypatch: pytest.Monk
     monkeypatch.delenv("PYTHONPATH")
     monkeypatch.delenv("SPARK_HOME")
     assert driver._environment() == {"PYTHONPATH": str(settings.BASE_DIR), "PYTHONUNBUFFERED": "1"}
+
+
+@pytest.fixture
+def staying(local: Cluster, redis: Any, kafka: FakeKafka, spark: Driver, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Driver:
+    settings.ANALYTICS_MODE = "continuous"
+    kafka.topics_ = {SAMPLES_TOPIC: {0: [1, 2, 3]}}
+    monkeypatch.setattr(resident, "cannot_run", lambda: "")
+    return spark
+
+
+def told() -> Resident:
+    return resident_now()
+
+
+def answered(folder: Path, **more: Any) -> None:
+    tables = {name: table for name, table in SUMMARY["tables"].items() if name != "skew"}
+    (folder / "summary.json").write_text(json.dumps({**SUMMARY, "tables": tables, **more}))
+
+
+def test_a_driver_that_stays_is_started_once_and_what_it_finds_is_taken(staying: Driver, tmp_path: Path) -> None:
+    for _ in range(3):
+        periodical.stay()
+        periodical.periodic()
+    assert (staying.started, staying.staying, Job.objects.count()) == (1, True, 0)
+    answered(tmp_path)
+    periodical.stay()
+    assert (ThroughputSummary.objects.count(), LagSummary.objects.count()) == (1, 1)
+    with CaptureQueriesContext(connection) as asked:
+        periodical.stay()
+    assert not [query["sql"] for query in asked if "INSERT" in query["sql"]], "it was taken before"
+    answered(tmp_path, ended_at_ms=190_000)
+    periodical.stay()
+    assert AnalysisTable.objects.get(name="skew").at == datetime.fromtimestamp(190, UTC)
+    assert 'id="resident"' in page() and "A Spark driver runs since" in page()
+
+
+def test_a_driver_that_stays_and_dies_is_started_again(staying: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once where it had answered, later and later where it had not; the page says why none runs."""
+    periodical.stay()
+    answered(tmp_path)
+    periodical.stay()
+    now = timezone.now()
+    for wait_s, starts in ((5, 1), (60, 2), (120, 3)):
+        staying.running = False
+        monkeypatch.setattr(timezone, "now", lambda at=now: at)
+        periodical.stay()
+        assert not told().is_running and "OutOfMemoryError" in told().why
+        assert "No driver runs: java.lang.OutOfMemoryError. It is tried again at" in page()
+        monkeypatch.setattr(timezone, "now", lambda at=now + timedelta(seconds=wait_s - 1): at)
+        periodical.stay()
+        assert staying.started == starts
+        now += timedelta(seconds=wait_s + 1)
+        monkeypatch.setattr(timezone, "now", lambda at=now: at)
+        periodical.stay()
+        assert staying.started == starts + 1 and told().is_running
+
+
+def test_a_driver_that_says_nothing_any_more_is_ended(staying: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    periodical.stay()
+    heard = timezone.now()
+    (tmp_path / "progress.json").write_text(json.dumps({"done": 3, "message": "answering", "at_ms": int(heard.timestamp() * 1000)}))
+    for minutes, stopped in ((19, 0), (21, 1)):
+        monkeypatch.setattr(timezone, "now", lambda at=heard + timedelta(minutes=minutes): at)
+        periodical.stay()
+        assert staying.stopped == stopped
+    assert "said nothing for 20 minutes" in told().why
+
+
+def test_a_driver_whose_starter_died_is_known_again(staying: Driver) -> None:
+    staying.running = staying.staying = True
+    periodical.stay()
+    assert (told().is_running, staying.started) == (True, 0)
+
+
+def test_none_stays_once_none_is_to(staying: Driver, settings: Any) -> None:
+    periodical.stay()
+    settings.ANALYTICS_MODE = "interval"
+    periodical.stay()
+    assert (staying.running, staying.stopped, told().is_running, told().why) == (False, 1, False, "")
+    periodical.stay()
+    assert staying.stopped == 1
+    assert 'id="resident"' not in page()
+
+
+def test_the_driver_of_a_job_is_left_alone_and_what_it_left_too(staying: Driver, local: Cluster) -> None:
+    """Where the mode was changed while it ran: a start would take away the summary that the job waits for."""
+    job = Job.objects.create(cluster=local, kind="analytics", created_by="x", state="running", step="run")
+    staying.running = True
+    periodical.stay()
+    staying.running = False
+    periodical.stay()
+    assert (staying.started, staying.stopped) == (0, 0)
+    Job.objects.filter(pk=job.pk).update(state="succeeded")
+    periodical.stay()
+    assert staying.started == 1
+
+
+def test_what_keeps_a_driver_from_staying_is_said(staying: Driver, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka.topics_ = {}
+    periodical.stay()
+    assert staying.started == 0 and "__cluster_samples is not there yet" in page()
+    driver.note_resident({})
+    monkeypatch.setattr(resident, "cannot_run", lambda: "x.jar is missing: run y")
+    periodical.stay()
+    assert staying.started == 0 and "No driver runs: x.jar is missing: run y." in page()
+
+
+def test_a_summary_of_another_release_ends_the_driver_that_stays(staying: Driver, tmp_path: Path) -> None:
+    periodical.stay()
+    answered(tmp_path, version=9)
+    periodical.stay()
+    assert staying.stopped == 1 and "version 9, not 2" in told().why
+
+
+def test_a_job_asks_the_driver_that_stays(staying: Driver, local: Cluster, tmp_path: Path) -> None:
+    """And has the first answer that was begun after it was asked for."""
+    job = Job.objects.create(cluster=local, kind="analytics", created_by="x")
+    assert "to be started" in step(job).message
+    periodical.stay()
+    asked_ms = int(Job.objects.get().created_at.timestamp() * 1000)
+    answered(tmp_path, began_at_ms=asked_ms - 1)
+    (tmp_path / "progress.json").write_text(json.dumps({"done": 0, "message": "waiting"}))
+    assert step(job).message == "Spark: waiting."
+    assert (tmp_path / driver.ASK).exists()
+    answered(tmp_path, began_at_ms=asked_ms + 5)
+    done = step(job)
+    assert (done.state, done.result and done.result["samples"], staying.started) == ("succeeded", 12, 1)
+
+
+def test_a_job_that_gets_no_answer_of_the_driver_that_stays_fails(staying: Driver, local: Cluster) -> None:
+    periodical.stay()
+    job = Job.objects.create(cluster=local, kind="analytics", created_by="x")
+    Job.objects.update(created_at=timezone.now() - timedelta(seconds=analytics.RUN_LIMIT_S + 1))
+    failed = step(job)
+    assert (failed.state, staying.stopped) == ("failed", 0)
+    assert "no answer within 20 minutes" in failed.message
+
+
+def test_cancelling_a_job_leaves_the_driver_that_stays(staying: Driver, local: Cluster) -> None:
+    periodical.stay()
+    job = Job.objects.create(cluster=local, kind="analytics", created_by="x")
+    step(job)
+    Job.objects.update(cancel_requested=True, state="cancelling")
+    assert step(job).state == "cancelled"
+    assert (staying.running, staying.stopped) == (True, 0)

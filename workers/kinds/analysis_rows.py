@@ -60,7 +60,7 @@ def save(cluster: Cluster, summary: Mapping[str, Any]) -> dict[str, int]:
         _upsert(series, cluster, rows)
         if series.seconds == MINUTE_S:
             counts["lag" if series.model is LagSummary else "throughput"] += len(rows)
-    at = _moment(summary["ended_at_ms"])
+    at = moment(summary["ended_at_ms"])
     with transaction.atomic():
         for name in TABLES:
             table = summary["tables"].get(name, {})
@@ -72,12 +72,12 @@ def save(cluster: Cluster, summary: Mapping[str, Any]) -> dict[str, int]:
 def _upsert(series: Series, cluster: Cluster, rows: list[Mapping[str, Any]]) -> None:
     if not rows:
         return
-    known = _known(series, cluster, _moment(min(row["window_start_ms"] for row in rows)))
+    known = _known(series, cluster, moment(min(row["window_start_ms"] for row in rows)))
     changed = [
         series.model(
             cluster=cluster,
             window_seconds=series.seconds,
-            window_start=_moment(row["window_start_ms"]),
+            window_start=moment(row["window_start_ms"]),
             **{name: row[name] for name in series.names},
             **{column: row[figure] for column, figure in series.figures.items()},
         )
@@ -99,12 +99,12 @@ def _known(series: Series, cluster: Cluster, since: datetime) -> dict[tuple[Any,
 
 
 def _key(series: Series, row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (_moment(row["window_start_ms"]), *(row[name] for name in series.names))
+    return (moment(row["window_start_ms"]), *(row[name] for name in series.names))
 
 
 def _of(cluster: Cluster, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [row for row in rows if row["cluster"] == cluster.pk]
 
 
-def _moment(at_ms: int) -> datetime:
+def moment(at_ms: int) -> datetime:
     return datetime.fromtimestamp(at_ms / 1000, UTC)

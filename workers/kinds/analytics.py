@@ -1,12 +1,16 @@
 """An analysis: a Spark driver is started, watched, and its summary put into rows (`analysis_rows`). Steps: start → run.
 
-Before a driver is started, the samples' end offsets are compared with Spark's checkpoint: nothing new, no driver.
+Before a driver is started, the samples' end offsets are compared with Spark's checkpoint: nothing new, no driver. Where one stays
+(`workers/resident.py`), the job asks that for its next answer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
+from console.analyses import is_continuous
 from console.gateway import driver, spark
 from console.gateway.connection import Connection, connection_of
 from console.gateway.errors import GatewayError
@@ -25,7 +29,9 @@ UNKNOWN_TOPIC = 3
 
 
 def advance(job: Job) -> Step:
-    return _start(job) if job.step == "start" else _watch(job)
+    if job.step == "run":
+        return _watch(job)
+    return _await_answer(job) if is_continuous() else _start(job)
 
 
 def cannot_run() -> str:
@@ -57,15 +63,36 @@ def _started() -> Step:
 
 
 def _anything_new(connection: Connection) -> bool:
-    kafka = KafkaCluster(connection)
-    found = [t for t in kafka.topics([SAMPLES_TOPIC]) if t["partitions"]]
+    partitions = sample_partitions(connection)
+    ends = KafkaCluster(connection).offsets([(SAMPLES_TOPIC, partition) for partition in partitions], "latest")
+    read = driver.read_up_to(SAMPLES_TOPIC)
+    return read is None or any(end != read.get(partition, 0) for (_, partition), end in ends.items())
+
+
+def sample_partitions(connection: Connection) -> list[int]:
+    """Of the topic of samples; `GatewayError` where that is not there yet."""
+    found = [topic for topic in KafkaCluster(connection).topics([SAMPLES_TOPIC]) if topic["partitions"]]
     if not found:
         raise GatewayError(
             "NO_SAMPLES", f"The topic {SAMPLES_TOPIC} is not there yet: samples are taken every 10 s.", UNKNOWN_TOPIC, retriable=True
         )
-    ends = kafka.offsets([(SAMPLES_TOPIC, p["partition_index"]) for p in found[0]["partitions"]], "latest")
-    read = driver.read_up_to(SAMPLES_TOPIC)
-    return read is None or any(end != read.get(partition, 0) for (_, partition), end in ends.items())
+    return [partition["partition_index"] for partition in found[0]["partitions"]]
+
+
+def _await_answer(job: Job) -> Step:
+    """The next answer of the driver that stays: one that it began after somebody asked."""
+    asked_ms = job.created_at.timestamp() * 1000
+    summary = driver.read("summary.json")
+    if summary is not None and summary.get("began_at_ms", 0) >= asked_ms:
+        return _answered(job, summary)
+    if _now().timestamp() * 1000 - asked_ms > RUN_LIMIT_S * 1000:
+        return _failed(f"The driver that stays gave no answer within {RUN_LIMIT_S // 60} minutes.")
+    if not driver.alive():
+        return Step("start", {}, 0, STEPS, "steps", "Waiting for the driver that stays to be started.")
+    progress = driver.read("progress.json") or {}
+    if not progress.get("done"):
+        driver.ask()
+    return Step("start", {}, int(progress.get("done", 0)), STEPS, "steps", f"Spark: {progress.get('message', 'starting')}.")
 
 
 def _watch(job: Job) -> Step:
@@ -80,6 +107,10 @@ def _watch(job: Job) -> Step:
     if summary is None:
         why = words if done == 0 and progress else driver.last_lines() or "it wrote no log"
         return _failed(f"The driver ended without a summary: {why}"[:1000])
+    return _answered(job, summary)
+
+
+def _answered(job: Job, summary: Mapping[str, Any]) -> Step:
     try:
         kept = save(job.cluster, summary)
     except UnknownSummary as error:

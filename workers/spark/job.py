@@ -1,11 +1,12 @@
 """The analytics driver: takes what is new in the topic into Parquet, then answers the questions of `workers/spark/analyses`.
 
-`python -m workers.spark.job --bootstrap-servers … --topic … --folder …`. The folder holds
+`python -m workers.spark.job --bootstrap-servers … --topic … --folder …` does so once, and with `--stay` until it is ended
+(`resident.py`). The folder holds
 
     store/            the samples (`store/layout.py`), Spark's checkpoint, and what was set aside
     tables/           each result whole, as Parquet
     summary.json      the results' rows for pages and REST (`results.py`), written last
-    progress.json     {"done": n, "total": 5, "message": "..."}
+    progress.json     {"done": n, "total": 5, "message": "...", "at_ms": n}
 
 A driver killed at any point leaves the store as the last batch left it; the next one goes on from there.
 """
@@ -20,6 +21,7 @@ import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +30,7 @@ from pyspark.sql import functions as F
 from broker_core.local.maven import JarsMissing
 from workers.spark.analyses import balance, compared, forecast, lag, profile, throughput
 from workers.spark.analyses.moments import steps
+from workers.spark.resident import Resident
 from workers.spark.results import Table, write_json, write_tables
 from workers.spark.session import build
 from workers.spark.store import compaction, ingest, layout
@@ -65,24 +68,28 @@ class Run:
         try:
             self.note(1, f"reading new samples from {self.options.topic}")
             taking = ingest.Ingest(self.store, KEEP_MS, now_ms)
-            query = taking.begin(spark, self.options.bootstrap_servers, self.options.topic)
-            query.awaitTermination()
-            self.answer(spark)
+            servers, topic = self.options.bootstrap_servers, self.options.topic
+            if self.options.stay:
+                Resident(self, spark, taking).go(servers, topic)
+            else:
+                taking.begin(spark, servers, topic).awaitTermination()
+                self.answer(spark, taking.turn)
         finally:
             spark.stop()
             shutil.rmtree(self.folder / "scratch", ignore_errors=True)
 
-    def answer(self, spark: SparkSession) -> None:
-        """Compacts, then answers all questions from the samples that are there."""
+    def answer(self, spark: SparkSession, turn: Lock, small_files: int = compaction.BATCHES_MAX) -> None:
+        """Compacts, then answers all questions from the samples that are there; batches that come meanwhile wait for `turn`."""
         self.note(2, "putting small files together")
         now = now_ms()
         today = datetime.fromtimestamp(now / 1000, UTC).date()
-        committed = layout.last_committed(self.store / ingest.CHECKPOINT)
-        compaction.compact(spark, self.samples, committed, today)
-        compaction.drop_old(self.samples, today, KEEP_DAYS, MOST_BYTES)
-        compaction.drop_notes(self.store / ingest.ASIDE, MOST_NOTES)
+        with turn:
+            committed = layout.last_committed(self.store / ingest.CHECKPOINT)
+            compaction.compact(spark, self.samples, committed, today, small_files)
+            compaction.drop_old(self.samples, today, KEEP_DAYS, MOST_BYTES)
+            compaction.drop_notes(self.store / ingest.ASIDE, MOST_NOTES)
         self.note(3, "answering")
-        found = self._summary(spark, committed, now)
+        found = {**self._summary(spark, committed, now), "began_at_ms": now}
         self.note(4, "writing the summary")
         write_json(self.folder / "summary.json", found)
         self.note(STEPS, f"{found['samples']} samples of {KEEP_DAYS} days")
@@ -99,8 +106,8 @@ class Run:
         tables = write_tables(questions(week, _since(lately, now), spark.read.parquet(grown), now), self.folder / "tables")
         return {**base, "tables": tables, "samples": week.count(), "ended_at_ms": now_ms()}
 
-    def note(self, done: int, message: str) -> None:
-        write_json(self.folder / "progress.json", {"done": done, "total": STEPS, "message": message})
+    def note(self, done: int, message: str, **more: int) -> None:
+        write_json(self.folder / "progress.json", {"done": done, "total": STEPS, "message": message, "at_ms": now_ms(), **more})
 
 
 def questions(week: DataFrame, lately: DataFrame, grown: DataFrame, now: int) -> dict[str, Table]:
@@ -154,6 +161,7 @@ def main() -> int:
     parser.add_argument("--topic", required=True)
     parser.add_argument("--folder", required=True)
     parser.add_argument("--master", default="local[1]")
+    parser.add_argument("--stay", action="store_true", help="go on taking and answering until ended")
     options = parser.parse_args()
     run = Run(options)
     try:

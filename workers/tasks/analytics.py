@@ -1,4 +1,5 @@
-"""Queue `analytics`: asks for an analysis when one is due (`HIGHWATER_ANALYTICS_MINUTES` after the last, whoever asked for that).
+"""Queue `analytics`: asks for an analysis when one is due (`HIGHWATER_ANALYTICS_MINUTES` after the last, whoever asked for that), or looks
+after the driver that stays.
 
 The steps are those of any job (`workers/kinds/analytics.py`).
 """
@@ -11,11 +12,12 @@ from django.conf import settings
 from django.utils import timezone
 
 from console.actions.jobs import create_job
-from console.analyses import analytics_due
+from console.analyses import analytics_due, is_continuous
 from console.errors import Conflict
 from console.gateway import spark
 from console.models import Cluster, Job
 from console.roles import BEAT
+from workers import resident
 from workers.app import app
 from workers.kinds.analytics import cannot_run
 
@@ -26,6 +28,8 @@ log = logging.getLogger(__name__)
 def periodic() -> None:
     """For the system's own cluster, which holds the samples. Where Spark's parts are missing, one failed job says so, not one each time;
     while they are installed, nobody asks."""
+    if is_continuous():
+        return
     if spark.install().state == "installing":
         return
     why = cannot_run()
@@ -37,6 +41,16 @@ def periodic() -> None:
             create_job(BEAT, cluster, "analytics", {})
         except Conflict as error:
             log.info("no second analysis: %s", error)
+
+
+@app.task(name="workers.tasks.analytics.stay", soft_time_limit=20, time_limit=30)
+def stay() -> None:
+    """Starts the driver that stays and takes what it has found, or ends it where none is to stay."""
+    if not is_continuous():
+        return resident.end()
+    if spark.install().state != "installing":
+        for cluster in Cluster.objects.filter(pk=settings.LOCAL_CLUSTER):
+            resident.keep(cluster)
 
 
 def _said(cluster: Cluster, why: str) -> bool:

@@ -15,16 +15,23 @@ from console.rules.words import whole
 
 NAME = "console"
 REPLICAS_WARN, ANALYTICS_MINUTES, RECORDS_RATE = "replicas.warn", "analytics.minutes", "records.bytes.per.second"
+ANALYTICS_MODE = "analytics.mode"
+INTERVAL, CONTINUOUS = "interval", "continuous"
 
 
 class Known(Struct, frozen=True):
-    """`least` and `most` are of a number that can be set while the console runs; None: of one that is read at a start only."""
+    """`least` and `most` are of a number that can be set while the console runs, `choices` of a word; neither: read at a start only."""
 
     doc: str
     variable: str
     default: str
     least: int | None = None
     most: int = 0
+    choices: tuple[str, ...] = ()
+
+    @property
+    def at_start_only(self) -> bool:
+        return self.least is None and not self.choices
 
 
 KNOWN: dict[str, Known] = {
@@ -33,6 +40,13 @@ KNOWN: dict[str, Known] = {
     ),
     ANALYTICS_MINUTES: Known(
         "How often Spark looks at new samples; 0: only when asked to.", "HIGHWATER_ANALYTICS_MINUTES", "15", 0, 7 * 24 * 60
+    ),
+    ANALYTICS_MODE: Known(
+        "interval: a Spark driver is started when analytics.minutes have passed or somebody asks; continuous: one stays, takes samples as "
+        "they come and answers again and again, for about 1 GB of memory and a fifth of a core.",
+        "HIGHWATER_ANALYTICS_MODE",
+        INTERVAL,
+        choices=(INTERVAL, CONTINUOUS),
     ),
     RECORDS_RATE: Known(
         "How fast one search reads records; those that run go on as they began.",
@@ -57,7 +71,7 @@ def settings_of(started: Mapping[str, str], kept: Mapping[str, str]) -> list[Set
 
 
 def _setting(name: str, known: Known, started: str, own: str | None) -> Setting:
-    value, kind = started if own is None else own, "string" if name == "report.hour" else "long"
+    value, kind = started if own is None else own, "string" if name == "report.hour" or known.choices else "long"
     return Setting(
         name=name,
         value=value,
@@ -66,11 +80,11 @@ def _setting(name: str, known: Known, started: str, own: str | None) -> Setting:
         otherwise=started,
         otherwise_for="",
         default=known.default,
-        read_only=known.least is None,
+        read_only=known.at_start_only,
         sensitive=False,
         doc=f"{known.doc} ({known.variable})",
         type=kind,
-        choices=[],
+        choices=list(known.choices),
         group="others",
         told=in_words(name, kind, value),
     )
@@ -81,6 +95,8 @@ def wrong_with(name: str, value: str) -> str:
     known = KNOWN.get(name)
     if known is None:
         return f"There is no setting {name[:100]!r}."
+    if known.choices:
+        return "" if value in known.choices else f"Give one of {', '.join(known.choices)}."
     if known.least is None:
         return f"It is read from {known.variable} at a start only."
     if value.isascii() and value.isdigit() and len(value) < 16 and known.least <= int(value) <= known.most:

@@ -14,20 +14,20 @@ from pyspark.sql import DataFrame, SparkSession
 from workers.spark.store.layout import DAY, UPTO, Day, counted, days, folders, too_old, void
 
 BATCHES_MAX = 8
-"""A day that still grows is compacted when it has more of them."""
+"""A day that still grows is compacted when it has more of them, where nobody says another number."""
 IDENTITY = ["cluster", "kind", "topic", "partition", "group", "broker", "folder", "at_ms"]
 """What makes a sample: one that was written twice, since its writer was not answered, is one."""
 
 
-def due(held: Day, today: date) -> bool:
-    return len(held.batches) > (BATCHES_MAX if held.day >= today else 0)
+def due(held: Day, today: date, most: int = BATCHES_MAX) -> bool:
+    return len(held.batches) > (most if held.day >= today else 0)
 
 
-def compact(spark: SparkSession, samples: Path, committed: int, today: date) -> int:
+def compact(spark: SparkSession, samples: Path, committed: int, today: date, most: int = BATCHES_MAX) -> int:
     """Compacts each day that is due and tidies all; returns how many were compacted."""
     done = 0
     for held in days(samples, committed):
-        if due(held, today):
+        if due(held, today, most):
             _compact(spark, samples, held)
             done += 1
         tidy(samples / f"{DAY}{held.day.isoformat()}", held.day, committed)

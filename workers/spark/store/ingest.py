@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -21,6 +22,8 @@ from workers.spark.schemas import SAMPLE
 from workers.spark.store.layout import BATCH, DAY
 
 MOST_RECORDS_PER_BATCH = 500_000
+RECONNECT_MAX_MS = 10_000
+"""Between two tries to reach a broker that is away: each is a line in the log."""
 MOST_EXAMPLES = 20
 """Records set aside that are named, a batch."""
 SAMPLES, CHECKPOINT, ASIDE, INCOMING = "samples", "checkpoint", "aside", "incoming"
@@ -33,28 +36,37 @@ class Ingest:
     keep_ms: int
     clock: Clock
 
-    def begin(self, spark: SparkSession, bootstrap_servers: str, topic: str) -> StreamingQuery:
-        """The query: up to the topic's end as of now."""
+    turn: Lock = field(default_factory=Lock)
+    """Held while a batch is put where it belongs: who tidies the store takes it too."""
+
+    def begin(self, spark: SparkSession, bootstrap_servers: str, topic: str, every_s: int = 0) -> StreamingQuery:
+        """The query: up to the topic's end as of now, or, with a period in seconds, whatever comes until somebody stops it."""
         records = (
             spark.readStream.format("kafka")
             .option("kafka.bootstrap.servers", bootstrap_servers)
             .option("subscribe", topic)
             .option("startingOffsets", "earliest")
+            .option("kafka.reconnect.backoff.max.ms", RECONNECT_MAX_MS)
             .option("failOnDataLoss", "false")
             .option("maxOffsetsPerTrigger", MOST_RECORDS_PER_BATCH)
             .load()
         )
         writer = records.writeStream.option("checkpointLocation", str(self.store / CHECKPOINT)).foreachBatch(self.take)
-        return writer.trigger(availableNow=True).start()
+        timed = writer.trigger(processingTime=f"{every_s} seconds") if every_s else writer.trigger(availableNow=True)
+        return timed.start()
 
     def take(self, records: DataFrame, number: int) -> None:
         """Puts batch `number` where it belongs, in place of what was left of it."""
+        with self.turn:
+            self._take(records, number)
+
+    def _take(self, records: DataFrame, number: int) -> None:
         forget(self.store, number)
         parsed = parse(records, self.clock(), self.keep_ms)
         seen = Observation()
         counts = [F.count(F.when(F.col("why") == why, 1)).alias(why) for why in REASONS]
         incoming = self.store / INCOMING / f"{BATCH}{number}"
-        kept = parsed.observe(seen, *counts).where("why is null").select("day", *(field.name for field in SAMPLE))
+        kept = parsed.observe(seen, *counts).where("why is null").select("day", *(column.name for column in SAMPLE))
         kept.repartition("day").write.mode("overwrite").partitionBy("day").parquet(str(incoming))
         aside = {why: count for why, count in seen.get.items() if count}
         if aside:
