@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from broker_core.local.layout import DEFAULT_PORTS
-from console.rules.settings.of_console import KNOWN
+from console.rules.settings.of_console import KNOWN, Known
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CODE = ("broker_core", "cli", "console", "workers", "scripts")
@@ -65,5 +65,11 @@ def test_what_may_be_in_a_file_is_marked() -> None:
 
 
 def test_the_console_s_own_settings_are_as_its_page_has_them() -> None:
-    kept = {name: [one.default, one.doc, f"{one.least} to {one.most}" if one.most else "no", one.variable] for name, one in KNOWN.items()}
+    kept = {name: [one.default, one.doc, _range(one), one.variable] for name, one in KNOWN.items()}
     assert rows("The console's own page") == kept
+
+
+def _range(setting: Known) -> str:
+    if setting.choices:
+        return ", ".join(setting.choices)
+    return f"{setting.least} to {setting.most}" if setting.most else "no"

@@ -31,7 +31,7 @@ def test_what_can_be_set_is_told_from_what_is_read_at_a_start(people: dict[str, 
     assert fields(page, WARN) and fields(page, "analytics.minutes") and not fields(page, "report.hour")
     assert "read at its start only" in page and "HIGHWATER_HISTORY_HOURS" in page and 'value="200 MB/s"' not in page
     assert [group[0] for group in people["admin"].get(PATH).context["groups"]] == ["live", "start"]
-    found = people["admin"].get(f"{PATH}?q=spark").context
+    found = people["admin"].get(f"{PATH}?q=spark looks").context
     assert (found["shown"], found["total"]) == (1, len(KNOWN))
     assert not fields(people["viewer"].get(PATH).content.decode(), WARN)
     assert 'href="/settings/console"' in people["viewer"].get("/settings").content.decode()
@@ -67,6 +67,7 @@ def test_a_change_is_shown_first_and_then_saved(people: dict[str, Client]) -> No
         ({"v:analytics.minutes": "3 apples"}, "no length of time"),
         ({"v:analytics.minutes": "30 d"}, "10 080 min"),
         ({"v:records.bytes.per.second": "1"}, "from 1 000 000"),
+        ({"v:analytics.mode": "always"}, "Give one of interval, continuous."),
         ({"v:report.hour": "7"}, "at a start only"),
         ({"v:nothing": "7"}, ""),
         ({}, "Nothing differs"),

@@ -75,7 +75,7 @@ def test_it_answers_once_something_was_taken_and_again_once_more_was(run: Run, d
     assert (run.answers, run.said[-1][0]) == (0, "waiting for the first batch")
     run.commit(0)
     driver.look()
-    assert (run.answers, run.said[-1]) == (1, ("waiting; batch 0 was the last", {"next_ms": 1_063_000}))
+    assert (run.answers, run.said[-1]) == (1, ("waiting for new samples; batch 0 was the last", {"next_ms": 1_063_000}))
     clock.now += ANSWER_S
     driver.look()
     assert run.answers == 1, "nothing is new"

@@ -69,7 +69,7 @@ class Resident:
     def _say(self, committed: int) -> None:
         self.quiet_until = time.monotonic() + BEAT_S
         wait_ms = max(int((self.due - time.monotonic()) * 1000), 0)
-        words = f"waiting; batch {committed} was the last" if committed >= 0 else "waiting for the first batch"
+        words = f"waiting for new samples; batch {committed} was the last" if committed >= 0 else "waiting for the first batch"
         self.run.note(0, words, next_ms=int(time.time() * 1000) + wait_ms)
 
 
