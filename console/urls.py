@@ -42,6 +42,7 @@ from console.views.lag import lag
 from console.views.left_throttles import left_throttles, left_throttles_clear
 from console.views.masking import mask_rule, mask_rule_new, mask_rule_remove, masking
 from console.views.moves import moves
+from console.views.moving import moving, moving_adopt, moving_cancel
 from console.views.offset_change import offset_change
 from console.views.over_time import over_time
 from console.views.overview import overview
@@ -165,6 +166,9 @@ urlpatterns = [
     path("jobs", jobs, name="jobs"),
     path("jobs/new", job_create, name="job_create"),
     path("jobs/move", moves, name="moves"),
+    path("jobs/moving", moving, name="moving"),
+    path("jobs/moving/adopt", moving_adopt, name="moving_adopt"),
+    path("jobs/moving/cancel", moving_cancel, name="moving_cancel"),
     path("jobs/throttles", left_throttles, name="left_throttles"),
     path("jobs/throttles/clear", left_throttles_clear, name="left_throttles_clear"),
     path("jobs/new/<slug:name>", job_form, name="job_form"),

@@ -52,6 +52,7 @@ def add(commands: Any) -> None:
     instead.add_argument("--list", action="store_true", help="what is being moved, whoever began it; moves nothing")
     instead.add_argument("--verify", action="store_true", help="whether the file's partitions have what it wants; moves nothing")
     instead.add_argument("--cancel", action="store_true", help="end the moves of the file's partitions (a job's: highwater jobs cancel)")
+    instead.add_argument("--adopt", action="store_true", help="have a job take over what others began to move")
     instead.add_argument("--clear-throttles", action="store_true", help="take back throttles that were left set and nothing uses")
     reassign.add_argument("--throttle", help="bytes a second on each broker, as 10MiB; 5MiB-50MiB: steered, slowing no one down")
     reassign.add_argument("--at-once", type=int, help="partitions that a broker copies at a time (10); as one ends the next begins")
@@ -70,6 +71,11 @@ def _reassign(shell: Shell) -> None:
         if aims or o.file:
             raise Usage("--clear-throttles stands alone.")
         moving.clear_throttles(shell)
+        return
+    if o.adopt:
+        if aims or o.file:
+            raise Usage("--adopt takes no file and no goal.")
+        moving.adopt(shell, _pace(shell))
         return
     if o.list or o.verify or o.cancel:
         _look_or_end(shell, aims)
@@ -146,11 +152,16 @@ def _told(found: dict[str, Any]) -> str:
 def _move(shell: Shell, rows: list[dict[str, Any]]) -> None:
     o = shell.options
     body: dict[str, Any] = {"cluster": o.cluster, "kind": "reassignment", "assignments": rows}
-    body |= {"throttle": read.throttle(o.throttle)} if o.throttle else {}
-    body |= {"at_once": o.at_once} if o.at_once is not None else {}
+    body |= _pace(shell)
     who = "1 partition" if len(rows) == 1 else f"{len(rows)} partitions"
     shell.confirm(o.cluster, f"{who} of cluster {o.cluster} would get these replicas, which are copied first.")
     _begin(shell, body)
+
+
+def _pace(shell: Shell) -> dict[str, Any]:
+    o = shell.options
+    throttle = {"throttle": read.throttle(o.throttle)} if o.throttle else {}
+    return throttle | ({"at_once": o.at_once} if o.at_once is not None else {})
 
 
 def _plan(shell: Shell, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`highwater reassign --list`, `--verify FILE` and `--cancel FILE`: moves that are under way, whoever began them."""
+"""`highwater reassign --list`, `--verify FILE`, `--cancel FILE` and `--adopt`: moves that are under way, whoever began them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from cli import read
 from cli.errors import Stopped, Usage
 from cli.shell import Shell
 from cli.table import Column, plain, table, terminal_columns
+from cli.watching import told, watch
 
 UNDER_WAY = (
     Column("TOPIC", lambda m: m["topic"]),
@@ -75,6 +76,25 @@ def cancel(shell: Shell, name: str) -> None:
     if done["failed"]:
         first = done["failed"][0]
         raise Stopped(f"{len(done['failed'])} go on, the first: {plain(first['topic'])}-{first['partition']}: {first['error']}")
+
+
+def adopt(shell: Shell, pace: dict[str, Any]) -> None:
+    """All moves that are no job's become one's: they go on as they are, and can be watched, throttled and taken back."""
+    o, path = shell.options, shell.at("reassignments", "adoption")
+    plan = shell.rest.change("POST", path, {**pace, "dry_run": True})
+    said = table(UNDER_WAY, plan["moves"], terminal_columns())
+    if o.dry_run:
+        shell.show(plan, f"{said}\nNothing was done: this is a dry run.")
+        return
+    if not o.yes:
+        shell.say(said)
+    shell.confirm(o.cluster, f"A job would take over {len(plan['moves'])} moves of cluster {o.cluster} that somebody else began.")
+    places = [{"topic": move["topic"], "partition": move["partition"]} for move in plan["moves"]]
+    job = shell.rest.change("POST", path, {**pace, "partitions": places})["job"]
+    if o.watch:
+        watch(shell, job)
+    else:
+        shell.show(job, told(job))
 
 
 def clear_throttles(shell: Shell) -> None:

@@ -1,16 +1,18 @@
-"""Moves of replicas that are under way, whoever began them, and their end before they are over."""
+"""Moves of replicas that are under way, whoever began them, their end before they are over, and jobs that take them over."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from console.actions.audit import audited
+from console.actions.audit import audited, judge_change
+from console.actions.jobs import create_job
 from console.errors import Conflict, Invalid
 from console.gateway.connection import connection_of
 from console.gateway.kafka_cluster import KafkaCluster
+from console.jobs.reassignment import ASSIGNMENTS_LIMIT
 from console.models import Cluster, Job
 from console.roles import OPERATOR, Actor
 from console.rules.words import whole
@@ -28,6 +30,11 @@ class Move(Struct):
     adding: list[int]
     removing: list[int]
     job: Annotated[int | None, Meta(description="the job of this console that moves it; null: somebody else began it")]
+
+    @property
+    def then(self) -> list[int]:
+        """The replicas once it is over."""
+        return [broker for broker in self.replicas if broker not in self.removing]
 
     @property
     def place(self) -> tuple[str, int]:
@@ -50,6 +57,25 @@ def moves_under_way(cluster: Cluster) -> list[Move]:
         Move(*place, list(move["replicas"]), list(move["adding_replicas"]), list(move["removing_replicas"]), jobs.get(place))
         for place, move in sorted(found.items())
     ]
+
+
+def adoption(cluster: Cluster, places: Sequence[tuple[str, int]] | None) -> list[Move]:
+    """The moves that a job would take over: these, or, where none is named, the first `ASSIGNMENTS_LIMIT` that somebody else began.
+    `Conflict` where a job of ours is at one."""
+    if places is None:
+        others = [move for move in moves_under_way(cluster) if move.job is None][:ASSIGNMENTS_LIMIT]
+        if not others:
+            raise Conflict("Nothing is being moved that is no job of this console already.")
+        return others
+    return plan_cancellation(cluster, places)
+
+
+def adopt_moves(actor: Actor, cluster: Cluster, places: Sequence[tuple[str, int]] | None, pace: Mapping[str, Any]) -> Job:
+    """A job that sees these moves to the end that they have: with progress, a throttle where `pace` has one, and a cancel that takes them
+    back. Nothing is asked of the controller that it does not do already."""
+    judge_change(actor, OPERATOR, "take over moves", cluster.pk, cluster)
+    rows = [{"topic": move.topic, "partition": move.partition, "replicas": move.then} for move in adoption(cluster, places)]
+    return create_job(actor, cluster, KIND, {"assignments": rows, **pace}, why="Takes over moves that somebody else began.")
 
 
 def _jobs(cluster: Cluster) -> dict[tuple[str, int], int]:

@@ -10,12 +10,24 @@ from pydantic import Field
 
 from console import queries
 from console.actions.left_throttles import ClearedThrottle, LeftThrottle, clear_left, throttles_set
-from console.actions.reassignments import PLACES_MAX, Ended, Move, cancel_moves, moves_under_way, plan_cancellation
-from console.api.answers import Listed
+from console.actions.reassignments import (
+    PLACES_MAX,
+    Ended,
+    Move,
+    adopt_moves,
+    adoption,
+    cancel_moves,
+    moves_under_way,
+    plan_cancellation,
+)
+from console.api.answers import Job as JobAnswer
+from console.api.answers import Listed, read
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import DryRun, Limit, Strict, example, listed, number_cursor
 from console.jobs.kind import Id, Name
+from console.jobs.reassignment import AtOnce, Throttle
+from console.models import job_value
 from console.roles import OPERATOR
 
 router = Router(tags=["jobs"])
@@ -66,6 +78,39 @@ def cancel(request: Any, cluster_id: str, payload: Cancellation) -> Cancelled:
     failed = [one for one in ended if one.error]
     kept = {(one.topic, one.partition) for one in failed}
     return Cancelled([move for move in moves if move.place not in kept], failed)
+
+
+class Adoption(Strict):
+    model_config = example(partitions=None, dry_run=True)
+
+    partitions: Annotated[
+        list[Moved] | None, Field(min_length=1, max_length=PLACES_MAX, description="null: all that somebody else began, 1000 at most")
+    ] = None
+    throttle: Throttle = None
+    at_once: AtOnce = None
+    dry_run: DryRun = False
+
+
+class Adopted(Struct):
+    """`moves` are those that the job has, or would have; `job` is null in a dry run."""
+
+    moves: list[Move]
+    job: JobAnswer | None
+
+
+@router.post(ALL + "/adoption", auth=Bearer(OPERATOR, "take over moves"))
+@answers(Adopted)
+def adopt(request: Any, cluster_id: str, payload: Adoption) -> Adopted:
+    """Has a job see to moves that somebody else began: they go on as they are, with progress and a cancel that takes them back. 409 where
+    there is none, or a job of this console is at one."""
+    cluster = queries.cluster_of(cluster_id)
+    places = None if payload.partitions is None else [(one.topic, one.partition) for one in payload.partitions]
+    moves = adoption(cluster, places)
+    if payload.dry_run:
+        return Adopted(moves, None)
+    pace = {name: value for name, value in (("throttle", payload.throttle), ("at_once", payload.at_once)) if value is not None}
+    job = adopt_moves(request.auth, cluster, [move.place for move in moves], pace)
+    return Adopted(moves, read(JobAnswer, job_value(job)))
 
 
 @router.get("/clusters/{cluster_id}/throttles")

@@ -39,6 +39,7 @@ THROTTLE_WORDS = (
 )
 
 AT_ONCE_WORDS = f"Partitions that a broker copies at a time, of a reassignment; {AT_ONCE}, and more where they are small"
+AtOnce = Annotated[int | None, Field(strict=True, ge=1, le=AT_ONCE_MOST, description=AT_ONCE_WORDS)]
 Throttle = Annotated[Any, WithJsonSchema({"anyOf": [RATE_SHAPE, STEERED_SHAPE, {"type": "null"}], "description": THROTTLE_WORDS})]
 
 
@@ -47,10 +48,7 @@ class ReassignmentParameters(Parameters):
 
     assignments: list[Assignment] | None = Field(default=None, min_length=1, max_length=ASSIGNMENTS_LIMIT)
     throttle: Throttle = None
-    at_once: Annotated[
-        int | None,
-        Field(strict=True, ge=1, le=AT_ONCE_MOST, description=AT_ONCE_WORDS),
-    ] = None
+    at_once: AtOnce = None
 
 
 class Reassignment(JobKind):

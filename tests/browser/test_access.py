@@ -60,6 +60,7 @@ PATHS = {
     "job": "/jobs/1",
     "job_form": "/jobs/new/move",
     "left_throttles": "/jobs/throttles",
+    "moving": "/jobs/moving",
     "moves": f"/jobs/move?topic={TOPIC}",
     "schedules": "/schedules",
     "schedule": "/schedules/1",

@@ -104,6 +104,24 @@ def test_a_job_s_move_is_cancelled_by_its_job(ask: Asked, kafka: Any, local: Any
     assert not kafka.changes("reassign")
 
 
+def test_moves_that_others_began_become_a_job(ask: Asked, kafka: Any, tokens: dict[str, dict[str, str]], sent: Any) -> None:
+    kafka.moving = {("orders", 1): [2, 3], ("clicks", 0): [1, 2, 3]}
+    path = f"{MOVES}/adoption"
+    assert_problem(Asked(tokens["viewer"])("POST", path, {}), 403)
+    plan = read(ask("POST", path, {"dry_run": True}))
+    assert ([move["topic"] for move in plan["moves"]], plan["job"], Job.objects.count()) == (["clicks", "orders"], None, 0)
+    made = read(ask("POST", path, {"throttle": 5_000}))
+    assert made["moves"] == plan["moves"] and made["job"]["kind"] == "reassignment"
+    job = Job.objects.get()
+    assert [(row["topic"], row["replicas"]) for row in job.params["assignments"]] == [("clicks", [1, 2, 3]), ("orders", [2, 3])]
+    assert job.params["throttle"] == 5_000 and not kafka.changes("reassign")
+    assert_problem(ask("POST", path, {}), 409)
+    again = {"partitions": [{"topic": "orders", "partition": 1}]}
+    assert f"job {job.pk}" in assert_problem(ask("POST", path, again), 409)["detail"]
+    kafka.moving = {}
+    assert assert_problem(ask("POST", path, again), 422)["field"] == "partitions", "it is over"
+
+
 # --- offsets
 
 

@@ -408,6 +408,13 @@ def test_moves_of_others_are_listed_verified_and_cancelled(
         highwater.said("reassign", str(file), "--cancel", "--yes")
         assert "Nothing is being moved." in highwater.said("reassign", "--list")
         assert highwater.run("reassign", str(file), "--cancel", "--yes").returncode == 2
+        others.alter_partition_reassignments({TopicPartition(topic, 0): [1, 3]})
+        adopted = highwater.json("reassign", "--adopt", "--yes")
+        assert highwater.json("reassign", "--list")[0]["job"] == adopted["id"]
+        eventually(lambda: "1 of 1 partition is moving" in rest.job(adopted)["message"], 60, "the move is the job's")
+        assert rest.ask("DELETE", f"/api/v1/jobs/{adopted['id']}").status == 202
+        assert rest.until(adopted, 60)["state"] == "cancelled"
+        assert "Nothing is being moved." in highwater.said("reassign", "--list")
     finally:
         for resource in brokers:
             resource.configs = dict.fromkeys(slow, ("DELETE", None))

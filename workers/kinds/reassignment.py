@@ -50,6 +50,7 @@ def _check(job: Job, kafka: KafkaCluster) -> Step:
     """Every named partition and broker is there, and nobody else moves it; nothing is changed yet."""
     wanted = job.params["assignments"]
     found = _replicas(kafka, sorted({a["topic"] for a in wanted}))
+    moves = kafka.reassignments()
     online = kafka.brokers()
     for a in wanted:
         name = f"{a['topic']}-{a['partition']}"
@@ -60,7 +61,7 @@ def _check(job: Job, kafka: KafkaCluster) -> Step:
     rows = [
         {
             **{k: a[k] for k in ("topic", "partition")},
-            "from": found[(a["topic"], a["partition"])],
+            "from": _before(found[(a["topic"], a["partition"])], moves.get((a["topic"], a["partition"]))),
             "to": a["replicas"],
             "state": "waiting",
             "message": "",
@@ -68,7 +69,10 @@ def _check(job: Job, kafka: KafkaCluster) -> Step:
         for a in wanted
     ]
     same = sum(row["from"] == row["to"] for row in rows)
-    said = f"{counted(len(rows), 'partition')} to move" + (f", {whole(same)} of them are where they should be." if same else ".")
+    begun = sum(_tp(row) in moves and _leads_to(moves[_tp(row)], row) for row in rows)
+    counts = ((same, "is where it should be", "are where they should be"), (begun, "is on its way already", "are on their way already"))
+    more = "".join(f", {whole(count)} of them {one if count == 1 else many}" for count, one, many in counts if count)
+    said = f"{counted(len(rows), 'partition')} to move{more}."
     plan: dict[str, Any] = {"detail": rows}
     _size(job.cluster_id, rows)
     if limits := job.params.get("throttle"):
@@ -122,6 +126,11 @@ def _refused(why: str) -> Step:
 
 def _replicas(kafka: KafkaCluster, topics: list[str]) -> dict[TopicPartition, list[int]]:
     return {(t["name"], p["partition_index"]): list(p["replica_nodes"]) for t in kafka.topics(topics) for p in t["partitions"]}
+
+
+def _before(replicas: list[int], move: Mapping[str, Any] | None) -> list[int]:
+    """What a partition has, without what a move that is under way adds to it."""
+    return replicas if move is None else [broker for broker in replicas if broker not in move["adding_replicas"]]
 
 
 def _tp(row: Row) -> TopicPartition:
