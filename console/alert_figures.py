@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from console.rules.alerts.figures import FIGURES, Scope, Value
+from console.lagging import losing_in_s
+from console.rules.alerts.figures import FIGURES, LOSES_IN, GroupSeen, Scope, Value
 from console.snapshot.read import Snapshot, SnapshotUnavailable
 
 GROUPS_LOOKED_AT = 200
@@ -36,8 +37,13 @@ def read_figures(snapshot: Snapshot, names: Collection[str], groups: Collection[
             objects["broker"] = {str(one.broker_id): one for one in snapshot.brokers()}
         if "group" in wanted:
             looked_at = {*snapshot.groups_behind(GROUPS_LOOKED_AT), *groups}
-            objects["group"] = {one.group: one for one in snapshot.groups(sorted(looked_at))}
+            objects["group"] = _groups(snapshot, sorted(looked_at), LOSES_IN in names)
     except SnapshotUnavailable:
         return NOTHING
     values = {name: {target: FIGURES[name].of(one) for target, one in objects[FIGURES[name].scope].items()} for name in names}
     return Figures(True, values)
+
+
+def _groups(snapshot: Snapshot, names: list[str], with_losses: bool) -> dict[str, object]:
+    losing = losing_in_s(snapshot, names) if with_losses else {}
+    return {one.group: GroupSeen(one, losing.get(one.group)) for one in snapshot.groups(names)}

@@ -1,17 +1,54 @@
-"""What a group has lost to retention, or is about to: the health report's rule, asked of one group."""
+"""What groups have lost to retention, or are about to: the health report's rule, asked of one group, or of some as a figure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from broker_core.contract.groups import Lag
 from console.rules.report.facts import Facts, Lags, Logs, PartitionLog
 from console.rules.report.finding import Outcome
-from console.rules.report.loss_ahead import loss_ahead
+from console.rules.report.loss_ahead import left_ms, loss_ahead
 from console.snapshot.read import Snapshot
 
 PARTITIONS_MOST = 20_000
 """Of its topics: of those beyond it is not looked at where their logs begin, and that is said."""
+
+
+ROWS_MOST = 5_000
+"""Partitions of groups, and of the topics that they read, that a figure is made of."""
+
+
+def losing_in_s(snapshot: Snapshot, groups: Sequence[str]) -> Mapping[str, float | None]:
+    """Of each group in how many seconds retention may take a record that it has not read: 0 where it has taken some, inf where nothing is
+    ahead, None where that is not known."""
+    rows, skipped = snapshot.lags_of(groups, ROWS_MOST)
+    behind = [row for row in rows if row.lag]
+    topics = {topic.topic: topic for topic in snapshot.topics(sorted({row.topic for row in behind}))}
+    starts = _starts(snapshot, {name: topic.partitions or 0 for name, topic in topics.items()}) if topics else {}
+    found: dict[str, float | None] = dict.fromkeys(groups[: len(groups) - skipped], math.inf)
+    for row in behind:
+        topic = topics.get(row.topic)
+        left = left_ms(row, starts.get((row.topic, row.partition)), topic.own_settings) if topic else math.inf
+        found[row.group] = _nearest(found[row.group], None if isinstance(left, str) else max(left / 1000, 0.0))
+    return found
+
+
+def _nearest(one: float | None, other: float | None) -> float | None:
+    """A loss that is known to be ahead counts, whatever is not known of other partitions."""
+    known = [value for value in (one, other) if value is not None]
+    nearest = min(known, default=math.inf)
+    return nearest if len(known) == 2 or nearest < math.inf else None
+
+
+def _starts(snapshot: Snapshot, partitions: Mapping[str, int]) -> dict[tuple[str, int], int | None]:
+    """Where logs begin, of as many topics as have `ROWS_MOST` partitions."""
+    names, total = [], 0
+    for name, count in partitions.items():
+        total += count
+        if total <= ROWS_MOST:
+            names.append(name)
+    return {(one.topic, one.partition): one.log_start_offset for one in snapshot.in_partitions(names, PartitionLog)}
 
 
 def losses(snapshot: Snapshot, rows: Sequence[Lag]) -> Outcome:

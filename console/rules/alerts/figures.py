@@ -23,6 +23,7 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {">": operator.gt, ">="
 FOR_S_MAX = 86_400
 NAME_MAX, SENTENCE_MAX = 60, 300
 THRESHOLD_MAX = 1e15
+LOSES_IN = "group_loses_in_s"
 
 
 class Figure(NamedTuple):
@@ -45,6 +46,12 @@ def _percent(value: float) -> str:
 
 def _time(value: float) -> str:
     return "not at the present rate" if math.isinf(value) else duration(value)
+
+
+def _until_loss(value: float) -> str:
+    if math.isinf(value):
+        return "none is ahead"
+    return duration(value) if value else "some are lost"
 
 
 def _brokers_offline(cluster: Cluster) -> Value:
@@ -81,8 +88,15 @@ def _heard(name: str) -> Callable[[Broker], Value]:
     return lambda broker: getattr(broker, name) if broker.feed.state == "live" else None
 
 
-def _alarm(group: Group) -> Value:
-    return None if group.lag is None else float(group.attention == "warn")
+class GroupSeen(NamedTuple):
+    """A group, and in how many seconds it may lose a record to retention: read only where a rule judges it."""
+
+    group: Group
+    loses_in_s: Value
+
+
+def _alarm(seen: GroupSeen) -> Value:
+    return None if seen.group.lag is None else float(seen.group.attention == "warn")
 
 
 FIGURES: dict[str, Figure] = {
@@ -100,8 +114,13 @@ FIGURES: dict[str, Figure] = {
     "broker_idle_percent": Figure("broker", "share of its time in which it has nothing to do", _heard("idle_percent"), _percent, "brokers"),
     "broker_connections": Figure("broker", "open client connections", _heard("connections"), page="brokers"),
     "group_alarm": Figure("group", "the group is behind, out of its own rhythm", _alarm, _yes, "groups"),
-    "group_lag": Figure("group", "records that the group has not read yet", lambda g: g.lag, page="groups"),
-    "group_lag_s": Figure("group", "age of the oldest record that it has not read yet, in seconds", lambda g: g.lag_s, duration, "groups"),
+    "group_lag": Figure("group", "records that the group has not read yet", lambda g: g.group.lag, page="groups"),
+    "group_lag_s": Figure(
+        "group", "age of the oldest record that it has not read yet, in seconds", lambda g: g.group.lag_s, duration, "groups"
+    ),
+    LOSES_IN: Figure(
+        "group", "seconds until retention may delete a record that it has not read", lambda g: g.loses_in_s, _until_loss, "groups"
+    ),
 }
 
 
@@ -144,6 +163,10 @@ SHIPPED = (
     Shipped(
         *("DiskFilling", "warning", Condition("broker_disk_full_in_s", "<", 86_400, 600)),
         "The broker’s disk will be full within a day at the present rate.",
+    ),
+    Shipped(
+        *("LossAhead", "critical", Condition(LOSES_IN, "<", 7_200, 60)),
+        "Within two hours retention may delete records that the group has not read, or has deleted some.",
     ),
     Shipped(
         *("GroupBehind", "warning", Condition("group_alarm", ">", 0, 600)),

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -46,28 +47,39 @@ def loss_ahead(facts: Facts) -> Outcome:
     return Outcome(found, "; ".join(unknown))
 
 
-def _judged(row: Lag, start: int | None, own: Mapping[str, str] | None, now_ms: int) -> Finding | str:
-    """A finding, or why it is not known; empty where nothing is ahead."""
+def left_ms(row: Lag, start: int | None, own: Mapping[str, str] | None) -> float | str:
+    """Until retention may delete a record that the group has not read, at the earliest; `start` is where the log begins, `own` what the
+    topic sets. -inf where it has deleted some, inf where nothing is ahead or less than half of the retention is over; a text says why it
+    is not known."""
     if row.committed is None or not row.lag:
-        return ""
+        return math.inf
     if start is None:
         return "where the log begins is not told"
-    return _lost(row, start - row.committed) if row.committed < start else _before_retention(row, own, now_ms)
+    return -math.inf if row.committed < start else _before_retention(row, own)
 
 
-def _before_retention(row: Lag, own: Mapping[str, str] | None, now_ms: int) -> Finding | str:
+def _before_retention(row: Lag, own: Mapping[str, str] | None) -> float | str:
     if own is not None and "delete" not in own.get("cleanup.policy", "delete"):
-        return ""
+        return math.inf
     retention_ms = _retention(own)
     if retention_ms is None:
         old = row.lag_s is None or row.lag_s >= YOUNG_S
-        return "the topic's own settings say no retention.ms, and that of the brokers is not told" if old else ""
+        return "the topic's own settings say no retention.ms, and that of the brokers is not told" if old else math.inf
     if row.lag_s is None or row.lag_basis == "at_least":
-        return "" if retention_ms < 0 else "how old the next unread record is is not known"
-    left_ms = retention_ms - row.lag_s * 1000
-    if retention_ms < 0 or left_ms > WARN_MS or row.lag_s * 1000 < retention_ms / 2:
-        return ""
-    return _ahead(row, left_ms, now_ms, retention_ms)
+        return math.inf if retention_ms < 0 else "how old the next unread record is is not known"
+    if retention_ms < 0 or row.lag_s * 1000 < retention_ms / 2:
+        return math.inf
+    return retention_ms - row.lag_s * 1000
+
+
+def _judged(row: Lag, start: int | None, own: Mapping[str, str] | None, now_ms: int) -> Finding | str:
+    """A finding, or why it is not known; empty where nothing is ahead."""
+    left = left_ms(row, start, own)
+    if isinstance(left, str):
+        return left
+    if left == -math.inf:
+        return _lost(row, (start or 0) - (row.committed or 0))
+    return "" if left > WARN_MS else _ahead(row, left, now_ms, _retention(own) or 0)
 
 
 def _retention(own: Mapping[str, str] | None) -> int | None:
@@ -90,14 +102,14 @@ def _lost(row: Lag, count: int) -> Finding:
     )
 
 
-def _ahead(row: Lag, left_ms: float, now_ms: int, retention_ms: int) -> Finding:
+def _ahead(row: Lag, left: float, now_ms: int, retention_ms: int) -> Finding:
     name, age = f"{row.topic}-{row.partition}", duration(row.lag_s or 0)
     about = "about " if row.lag_basis == "estimate" else ""
-    at = datetime.fromtimestamp((now_ms + left_ms) / 1000, UTC).strftime("%d %b %H:%M")
-    when = f"from {about}{at} UTC on, at the earliest" if left_ms > 0 else "at any moment: it is older than the retention"
+    at = datetime.fromtimestamp((now_ms + left) / 1000, UTC).strftime("%d %b %H:%M")
+    when = f"from {about}{at} UTC on, at the earliest" if left > 0 else "at any moment: it is older than the retention"
     return Finding(
         _key(row),
-        "bad" if left_ms <= BAD_MS else "warn",
+        "bad" if left <= BAD_MS else "warn",
         f"{row.group} is about to lose records of {name}.",
         f"Its next record may be deleted {when}; it is {about}{age} old, and {RETENTION} is {duration(retention_ms / 1000)}.",
         f"Raise {RETENTION} of {row.topic} until the group has caught up, and see why it is behind.",
