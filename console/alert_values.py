@@ -51,6 +51,10 @@ class RuleSeen(Struct, frozen=True, kw_only=True):
     severity: str
     level: str
     says: str
+    figure: str
+    comparison: str
+    threshold: float
+    for_s: int
     sentence: str
     unless: str | None
     is_on: bool
@@ -144,6 +148,10 @@ def _rule(row: AlertRule) -> RuleSeen:
         severity=row.severity,
         level=LEVELS[row.severity],
         says=f"{condition}, for {duration(row.for_s)}",
+        figure=row.figure,
+        comparison=row.comparison,
+        threshold=row.threshold,
+        for_s=row.for_s,
         sentence=row.sentence,
         unless=row.unless.name if row.unless else None,
         is_on=row.is_on,

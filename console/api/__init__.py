@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja.errors import AuthenticationError
 
 from console.api import (
+    alert_rules,
     alerts,
     analytics,
     brokers,
@@ -73,6 +74,7 @@ for module in (
     plans,
     reassignments,
     schedules,
+    alert_rules,
     alerts,
     records,
     schema_registry,

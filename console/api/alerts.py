@@ -1,4 +1,4 @@
-"""Alerts, their rules, silences and destinations. Rules and destinations are made on the page, where secrets are entered."""
+"""Alerts, and silences of them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ from ninja import Router, Status
 from pydantic import Field
 
 from console import queries
-from console.actions.alerts import SILENCE_MINUTES_MAX, TARGET_MAX, WHY_MAX, end_silence, silence, test_destination
+from console.actions.alerts import SILENCE_MINUTES_MAX, TARGET_MAX, WHY_MAX, end_silence, silence
 from console.alert_values import (
     AlertSeen,
-    DestinationSeen,
-    RuleSeen,
     SilenceSeen,
     alerts_of,
-    destination_or_fail,
-    destinations_of,
     rule_or_fail,
-    rules_of,
     silence_or_fail,
     silence_value,
     silences_of,
@@ -28,13 +23,11 @@ from console.api.answers import Listed
 from console.api.bearer import Bearer
 from console.api.described import answers
 from console.api.shapes import Strict, example
-from console.roles import ADMIN, OPERATOR
+from console.roles import OPERATOR
 
 router = Router(tags=["alerts"])
 ALERTS = "/clusters/{cluster_id}/alerts"
-RULES = "/clusters/{cluster_id}/alert-rules"
 SILENCES = "/clusters/{cluster_id}/alert-silences"
-DESTINATIONS = "/alert-destinations"
 
 
 class NewSilence(Strict):
@@ -51,13 +44,6 @@ class NewSilence(Strict):
 def alerts(request: Any, cluster_id: str) -> Listed[AlertSeen]:
     """What fires, the worst first, what is pending, and the last 50 that are over; of what is open 200 at most."""
     return Listed(alerts_of(queries.cluster_of(cluster_id))[0], None)
-
-
-@router.get(RULES)
-@answers(Listed[RuleSeen])
-def rules(request: Any, cluster_id: str) -> Listed[RuleSeen]:
-    """The worst severity first; a cluster has 100 at most. `unknown_count` says of how many targets the figure is not known."""
-    return Listed(rules_of(queries.cluster_of(cluster_id)), None)
 
 
 @router.get(SILENCES)
@@ -83,19 +69,3 @@ def end(request: Any, cluster_id: str, silence_id: int) -> HttpResponse:
     """What fires is told at the next look."""
     end_silence(request.auth, silence_or_fail(queries.cluster_of(cluster_id), silence_id))
     return HttpResponse(status=204)
-
-
-@router.get(DESTINATIONS)
-@answers(Listed[DestinationSeen])
-def destinations(request: Any) -> Listed[DestinationSeen]:
-    """Of alerts of all clusters, with what became of the last notice; there are 20 at most."""
-    return Listed(destinations_of(), None)
-
-
-@router.post(DESTINATIONS + "/{int:destination_id}/test", auth=Bearer(ADMIN, "test a destination of alerts"))
-@answers(DestinationSeen)
-def test(request: Any, destination_id: int) -> DestinationSeen:
-    """Sends one notice there, once; what becomes of it is told with the destinations in a few seconds."""
-    row = destination_or_fail(destination_id)
-    test_destination(request.auth, row, queries.local_cluster())
-    return next(one for one in destinations_of() if one.id == row.pk)

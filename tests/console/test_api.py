@@ -431,6 +431,10 @@ def test_what_is_read_says_how_old_it_is(tokens: dict[str, dict[str, str]], redi
     assert cluster["verdict"]["text"].startswith("The live feed has been silent for ")
 
 
+NEW_RULE = {
+    **{"name": "x", "figure": "offline", "comparison": ">", "threshold": 1, "for_s": 0},
+    **{"severity": "notice", "sentence": "x"},
+}
 OPERATIONS = [(method.upper(), shape) for shape, found in document()["paths"].items() for method in found]
 PLACES = {
     "partition": "1",
@@ -452,7 +456,11 @@ PLACES = {
     "destination_id": "1",
     "transactional_id": "writer",
 }
-NEEDED = {f"{BASE}/figures": "kind=group&name=billing&", f"{BASE}/schedules/preview": "cron=0+2+*+*+*&"}
+NEEDED = {
+    f"{BASE}/figures": "kind=group&name=billing&",
+    f"{BASE}/schedules/preview": "cron=0+2+*+*+*&",
+    f"{BASE}/alert-rules/preview": "figure=group_lag&comparison=%3E&threshold=5&",
+}
 """Of a query, what a route does not do without."""
 
 
@@ -469,6 +477,8 @@ def test_a_query_parameter_that_a_route_does_not_have_is_refused(tokens: dict[st
         f"{BASE}/brokers/1/loggers": {"levels": {"root": "INFO"}},
         f"{BASE}/reassignments/cancellation": {"partitions": [{"topic": "orders", "partition": 0}]},
         f"{BASE}/topics/orders/partitions/0/abort-transaction": {"start_offset": 0},
+        f"{BASE}/alert-rules": NEW_RULE,
+        "/api/v1/alert-destinations": {"name": "x", "kind": "slack", "url": "https://hooks.example.org/x"},
         f"{BASE}/schema-registry": {"url": "http://127.0.0.1:1"},
         f"{BASE}/schema-registry/test": {"url": "http://127.0.0.1:1"},
     }
