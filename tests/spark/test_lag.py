@@ -25,6 +25,12 @@ def test_lag_is_summed_over_partitions_then_taken_over_the_window(spark: SparkSe
     assert found[60].lag_max == 1
 
 
+def test_a_sample_that_was_written_twice_counts_once(spark: SparkSession) -> None:
+    """Its writer was not answered and wrote it again."""
+    rows = [group(0, 10, 0), group(0, 10, 0), group(0, 5, 1)]
+    assert by_window(per_group(frame(spark, rows), 60))[0].lag_max == 15
+
+
 def test_the_slowest_partition_says_when_the_group_has_caught_up(spark: SparkSession) -> None:
     """The first closes 10 records a second and has 4 000 left; the second 1 a second and 900 left: 900 s, not 400 s or (4 900 / 11) s."""
     rows = [group(at, 10_000 - 10 * at, 0, committed=20 * at) for at in range(0, 601, 10)]
