@@ -33,7 +33,7 @@ def keep(cluster: Cluster) -> None:
             _tend(cluster, found, now)
         return
     if found.is_running:
-        _ended(found, now, driver.last_lines() or "it wrote no log")
+        _ended(found, now, driver.end_words())
     elif (found.again_at is None or found.again_at <= now) and not _waited_for():
         _start(cluster, found, now)
 

@@ -127,6 +127,14 @@ def _command(pid: int) -> bytes:
         return b""
 
 
+def end_words() -> str:
+    """Why the last driver is there no more: a signal, or the end of its log."""
+    status = _process().exit_status()
+    if status is None:
+        return "it was killed"
+    return f"signal {status - 128} ended it" if status > 128 else last_lines() or f"it ended with status {status} and wrote no log"
+
+
 def last_lines(count: int = 5) -> str:
     path = Layout.from_environment(settings.DATA_DIR).log_file(NAME)
     if not path.exists():

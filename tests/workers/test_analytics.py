@@ -18,6 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from broker_core.contract.installs import Install
+from broker_core.local.process import LocalProcess
 from console.analyses import resident_now
 from console.gateway import driver
 from console.gateway import spark as gateway
@@ -75,6 +76,7 @@ def spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Driver:
     monkeypatch.setattr(driver, "alive", lambda: made.running)
     monkeypatch.setattr(driver, "stays", lambda: made.running and made.staying)
     monkeypatch.setattr(driver, "last_lines", lambda: "java.lang.OutOfMemoryError")
+    monkeypatch.setattr(driver, "end_words", lambda: "java.lang.OutOfMemoryError")
     monkeypatch.setattr(analytics, "missing", lambda: "")
     return made
 
@@ -495,3 +497,16 @@ def test_cancelling_a_job_leaves_the_driver_that_stays(staying: Driver, local: C
     Job.objects.update(cancel_requested=True, state="cancelling")
     assert step(job).state == "cancelled"
     assert (staying.running, staying.stopped) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("status", "log", "words"),
+    [(None, "WARN of no account", "it was killed"), (137, "x", "signal 9 ended it"), (1, "no space\n", "no space"), (1, "", "status 1")],
+)
+def test_why_a_driver_ended_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: int | None, log: str, words: str) -> None:
+    process = LocalProcess(driver.NAME, tmp_path)
+    monkeypatch.setattr(driver, "_process", lambda: process)
+    monkeypatch.setattr(driver, "last_lines", log.strip)
+    if status is not None:
+        process.ended_path.write_text(str(status))
+    assert words in driver.end_words()
