@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.clients import produce
 from tests.support.cluster import TestCluster, eventually
+from tests.support.jvm import SHORT_LIVED
 
 NewTopic = Callable[..., str]
 WAIT_S = 400
@@ -33,7 +34,10 @@ def command(cluster: TestCluster, topic: str, folder: Path) -> list[str]:
 
 
 def drive(cluster: TestCluster, topic: str, folder: Path) -> dict[str, object]:
-    done = subprocess.run(command(cluster, topic, folder), cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
+    environment = os.environ | SHORT_LIVED
+    done = subprocess.run(
+        command(cluster, topic, folder), cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400, check=False
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, object] = json.loads((folder / "summary.json").read_text())
     return found
@@ -70,7 +74,13 @@ def test_the_driver_reads_each_sample_once_whatever_is_killed(cluster: TestClust
 
     for broker, (what, seen) in zip((3, 2), KILLED_WHEN.items(), strict=True):
         write()
-        driver = subprocess.Popen(command(cluster, topic, tmp_path), cwd=ROOT, stderr=subprocess.DEVNULL, start_new_session=True)
+        driver = subprocess.Popen(
+            command(cluster, topic, tmp_path),
+            cwd=ROOT,
+            env=os.environ | SHORT_LIVED,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         cluster.kill(broker)
         kill_when(seen, what, driver, tmp_path)
         cluster.start(broker)

@@ -7,12 +7,16 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.jvm import SHORT_LIVED
 from workers.spark.session import build
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    session = build("local[1]", tmp_path_factory.mktemp("spark"))
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in SHORT_LIVED.items():
+            environment.setenv(name, value)
+        session = build("local[1]", tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()
 

@@ -22,8 +22,6 @@ from tests.support.rest import Rest, Visitor
 from tests.system.conftest import MakeTopic
 from workers.spark.store.layout import last_committed
 
-IDENTITY = ("cluster", "kind", "topic", "partition", "group", "broker", "folder", "at_ms")
-"""What makes a sample."""
 RUN_S = 300.0
 SECONDS = 120.0
 
@@ -122,7 +120,7 @@ def mode(system: ConsoleSystem, value: str) -> None:
 
 
 def test_a_driver_that_stays_comes_back_when_it_is_killed(system: ConsoleSystem, rest: Rest, driver: LocalProcess) -> None:
-    """With the worker that looks after it; each sample is in the store once, and none is missing."""
+    """With the worker that looks after it, and goes on where the last batch was (that no window differs: `tests/chaos/pipeline.py`)."""
     mode(system, "continuous")
     try:
         eventually(driver.alive, SECONDS, "a driver by itself")
@@ -134,12 +132,9 @@ def test_a_driver_that_stays_comes_back_when_it_is_killed(system: ConsoleSystem,
         os.killpg(os.getpgid(pid), signal.SIGKILL)
         system.start_program("worker")
         eventually(lambda: driver.alive() and driver.pid() != pid, SECONDS, "another driver")
-        system.kill_program("live")  # no more samples: what was taken can be compared with the topic
-        try:
-            eventually(lambda: answered(rest) >= each_once(system), RUN_S, "an answer of all samples")
-            assert answered(rest) <= samples(system)
-        finally:
-            system.start_program("live")
+        batch = last_batch(system)
+        eventually(lambda: last_batch(system) > batch, SECONDS, "more samples that it has taken")
+        assert rest.until(rest.start("analytics"), RUN_S)["state"] == "succeeded", "it answers whom it is asked by"
     finally:
         mode(system, "interval")
     eventually(lambda: not driver.alive(), SECONDS, "the driver's end")
@@ -147,16 +142,3 @@ def test_a_driver_that_stays_comes_back_when_it_is_killed(system: ConsoleSystem,
 
 def last_batch(system: ConsoleSystem) -> int:
     return last_committed(system.layout.folder("console") / "analytics" / "store" / "checkpoint")
-
-
-def answered(rest: Rest) -> int:
-    """How many samples the next answer is of."""
-    found = rest.until(rest.start("analytics"), RUN_S)
-    assert found["state"] == "succeeded", found
-    return int(found["result"]["samples"])
-
-
-def each_once(system: ConsoleSystem) -> int:
-    """How many different samples there are: one whose writer was not answered may be in the topic twice."""
-    rows = [json.loads(row.value() or b"{}") for row in read_all(system, SAMPLES_TOPIC, 0, SAMPLES_PARTITIONS)]
-    return len({tuple(row.get(name) for name in IDENTITY) for row in rows})
