@@ -24,6 +24,7 @@ from broker_core.errors import HighwaterError
 TERM_WAIT_SECONDS = 10.0
 KILL_WAIT_SECONDS = 5.0
 PID_WAIT_SECONDS = 2.0
+PROBE_SECONDS = 0.5
 POLL_SECONDS = 0.05
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH")
 """What a child gets of the environment: no secret of the console reaches a broker."""
@@ -186,8 +187,13 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def _take(descriptor: int, name: str) -> None:
-    if not _try_lock(descriptor):
+    if not take_lock(descriptor):
         raise ProcessError(f"{name} is running already")
+
+
+def take_lock(descriptor: int) -> bool:
+    """Whether the lock is ours now. Who looks whether it is free has it for a moment: a process is known by having it longer."""
+    return wait_until(lambda: _try_lock(descriptor), PROBE_SECONDS)
 
 
 def _try_lock(descriptor: int) -> bool:

@@ -10,7 +10,6 @@ The file alone proves nothing: who wrote "installing" may be dead, and "ready" i
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib.util
 import os
@@ -19,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from broker_core.contract.installs import Install
+from broker_core.local import process
 from broker_core.local.maven import shared_folder
-from broker_core.local.process import lock_is_free
 
 REQUIREMENTS = Path(__file__).resolve().parent.parent.parent / "requirements-spark.lock"
 
@@ -49,9 +48,7 @@ def take_lock() -> int | None:
     """A descriptor that keeps everybody else from installing while it or a copy of it is open; None while somebody does."""
     folder().mkdir(parents=True, exist_ok=True)
     descriptor = os.open(_lock_path(), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not process.take_lock(descriptor):
         os.close(descriptor)
         return None
     return descriptor
@@ -74,7 +71,7 @@ def noted() -> Noted | None:
 
 def status() -> Install:
     """As it is now."""
-    alive = not lock_is_free(_lock_path())
+    alive = not process.lock_is_free(_lock_path())
     return judge(noted(), alive=alive, found=importlib.util.find_spec("pyspark") is not None, wanted=wanted())
 
 

@@ -68,6 +68,18 @@ def test_a_second_start_is_refused(process: LocalProcess, tmp_path: Path) -> Non
         process.start(SLEEPER, tmp_path / "log2", allowed_environment(), tmp_path)
 
 
+def test_who_looks_whether_it_lives_does_not_keep_it_from_starting(process: LocalProcess, tmp_path: Path) -> None:
+    """A look has the lock for a moment: here it takes that long."""
+    process.run_folder.mkdir()
+    looking = os.open(process.lock_path, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    ending = threading.Timer(0.2, os.close, [looking])
+    ending.start()
+    start(process, tmp_path)
+    assert process.alive()
+    ending.join()
+
+
 def test_a_killed_process_is_dead_at_once_even_when_nobody_reaped_it(process: LocalProcess, tmp_path: Path) -> None:
     """A pid alone would still exist; the lock does not."""
     start(process, tmp_path)
