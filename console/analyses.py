@@ -59,6 +59,11 @@ def is_continuous() -> bool:
     return (settings.ANALYTICS_MODE if own is None else own) == CONTINUOUS
 
 
+def resident_of(cluster: Cluster) -> Resident | None:
+    """The driver that stays, where one is to."""
+    return resident_now() if cluster.pk == settings.LOCAL_CLUSTER and is_continuous() else None
+
+
 def resident_now() -> Resident:
     """What is known of the driver that stays."""
     return resident(driver.read(driver.RESIDENT), driver.read("progress.json"))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from broker_core.contract.groups import Lag
+from broker_core.contract.partitions import Topic
 from console.rules.report.facts import Facts, Lags, Logs, PartitionLog
 from console.rules.report.finding import Outcome
 from console.rules.report.loss_ahead import left_ms, loss_ahead
@@ -13,8 +14,6 @@ from console.snapshot.read import Snapshot
 
 PARTITIONS_MOST = 20_000
 """Of its topics: of those beyond it is not looked at where their logs begin, and that is said."""
-
-
 ROWS_MOST = 5_000
 """Partitions of groups, and of the topics that they read, that a figure is made of."""
 
@@ -25,7 +24,7 @@ def losing_in_s(snapshot: Snapshot, groups: Sequence[str]) -> Mapping[str, float
     rows, skipped = snapshot.lags_of(groups, ROWS_MOST)
     behind = [row for row in rows if row.lag]
     topics = {topic.topic: topic for topic in snapshot.topics(sorted({row.topic for row in behind}))}
-    starts = _starts(snapshot, {name: topic.partitions or 0 for name, topic in topics.items()}) if topics else {}
+    starts = {(one.topic, one.partition): one.log_start_offset for one in _logs(snapshot, topics.values(), ROWS_MOST)}
     found: dict[str, float | None] = dict.fromkeys(groups[: len(groups) - skipped], math.inf)
     for row in behind:
         topic = topics.get(row.topic)
@@ -41,14 +40,14 @@ def _nearest(one: float | None, other: float | None) -> float | None:
     return nearest if len(known) == 2 or nearest < math.inf else None
 
 
-def _starts(snapshot: Snapshot, partitions: Mapping[str, int]) -> dict[tuple[str, int], int | None]:
-    """Where logs begin, of as many topics as have `ROWS_MOST` partitions."""
+def _logs(snapshot: Snapshot, topics: Iterable[Topic], most: int) -> list[PartitionLog]:
+    """Of the topics until they have `most` partitions together."""
     names, total = [], 0
-    for name, count in partitions.items():
-        total += count
-        if total <= ROWS_MOST:
-            names.append(name)
-    return {(one.topic, one.partition): one.log_start_offset for one in snapshot.in_partitions(names, PartitionLog)}
+    for topic in topics:
+        total += topic.partitions or 0
+        if total <= most:
+            names.append(topic.topic)
+    return snapshot.in_partitions(names, PartitionLog)
 
 
 def losses(snapshot: Snapshot, rows: Sequence[Lag]) -> Outcome:
@@ -58,10 +57,5 @@ def losses(snapshot: Snapshot, rows: Sequence[Lag]) -> Outcome:
     if not behind or at_ms is None:
         return Outcome()
     topics = snapshot.topics(sorted({row.topic for row in behind}))
-    names, total = [], 0
-    for topic in topics:
-        total += topic.partitions or 0
-        if total <= PARTITIONS_MOST:
-            names.append(topic.topic)
-    logs = Logs(snapshot.in_partitions(names, PartitionLog))
+    logs = Logs(_logs(snapshot, topics, PARTITIONS_MOST))
     return loss_ahead(Facts(now_ms=at_ms, topics=topics, logs=logs, lags=Lags(behind)))

@@ -40,7 +40,7 @@ def keep(cluster: Cluster) -> None:
 
 def end() -> None:
     """One look while the mode is not continuous."""
-    if (driver.stays() and driver.stop()) or (resident_now().is_running and not driver.stays()):
+    if driver.stop() if driver.stays() else resident_now().is_running:
         driver.note_resident({"state": "ended"})
 
 

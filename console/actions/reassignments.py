@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from console.actions.audit import audited, judge_change
+from console.actions.audit import audited
 from console.actions.jobs import create_job
 from console.errors import Conflict, Invalid
 from console.gateway.connection import connection_of
@@ -70,11 +70,10 @@ def adoption(cluster: Cluster, places: Sequence[tuple[str, int]] | None) -> list
     return plan_cancellation(cluster, places)
 
 
-def adopt_moves(actor: Actor, cluster: Cluster, places: Sequence[tuple[str, int]] | None, pace: Mapping[str, Any]) -> Job:
-    """A job that sees these moves to the end that they have: with progress, a throttle where `pace` has one, and a cancel that takes them
-    back. Nothing is asked of the controller that it does not do already."""
-    judge_change(actor, OPERATOR, "take over moves", cluster.pk, cluster)
-    rows = [{"topic": move.topic, "partition": move.partition, "replicas": move.then} for move in adoption(cluster, places)]
+def adopt_moves(actor: Actor, cluster: Cluster, moves: Sequence[Move], pace: Mapping[str, Any]) -> Job:
+    """A job that sees these moves (`adoption`) to the end that they have: with progress, a throttle where `pace` has one, and a cancel that
+    takes them back. Nothing is asked of the controller that it does not do already."""
+    rows = [{"topic": move.topic, "partition": move.partition, "replicas": move.then} for move in moves]
     return create_job(actor, cluster, KIND, {"assignments": rows, **pace}, why="Takes over moves that somebody else began.")
 
 

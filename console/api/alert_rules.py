@@ -26,7 +26,7 @@ from console.api.described import answers
 from console.api.shapes import Strict, example
 from console.clock import now_ms
 from console.models import AlertRule, Cluster
-from console.roles import ADMIN, Actor
+from console.roles import ADMIN
 from console.rules.alerts.destinations import NAME_MAX as DESTINATION_NAME_MAX
 from console.rules.alerts.destinations import TO_MAX, URL_MAX
 from console.rules.alerts.figures import FIGURES, FOR_S_MAX, NAME_MAX, SENTENCE_MAX, THRESHOLD_MAX, Condition, checked
@@ -47,7 +47,17 @@ RuleName = Annotated[str, Field(min_length=1, max_length=NAME_MAX)]
 Sentence = Annotated[str, Field(min_length=1, max_length=SENTENCE_MAX, description="what it means when it fires")]
 Unless = Annotated[int | None, Field(description="the id of the rule that explains it: while that fires, this one does not begin to")]
 IsOn = Annotated[bool, Field(strict=True)]
-Secret = Annotated[str, Field(max_length=PASSWORD_LIMIT)]
+DestinationName = Annotated[str, Field(min_length=1, max_length=DESTINATION_NAME_MAX)]
+Url = Annotated[str, Field(max_length=URL_MAX, description="never told again")]
+Signing = Annotated[str, Field(max_length=PASSWORD_LIMIT, description="signs what is sent; never told again")]
+Host = Annotated[str, Field(max_length=255, description="the mail server")]
+Port = Annotated[int, Field(strict=True, ge=1, le=65_535)]
+Security = Literal["starttls", "tls", "none"]
+User = Annotated[str, Field(max_length=USER_LIMIT)]
+Password = Annotated[str, Field(max_length=PASSWORD_LIMIT, description="never told again")]
+Address = Annotated[str, Field(max_length=320)]
+To = Annotated[list[Address], Field(max_length=TO_MAX)]
+Reports = Annotated[Literal["", "news", "all"], Field(description="health reports that are mailed, too")]
 
 
 class NewRule(Strict):
@@ -100,18 +110,18 @@ class NewDestination(Strict):
 
     model_config = example(name="on call", kind="webhook", url="https://hooks.example.org/alerts", secret="a long one")
 
-    name: Annotated[str, Field(min_length=1, max_length=DESTINATION_NAME_MAX)]
+    name: DestinationName
     kind: Literal["webhook", "slack", "mail"]
-    url: Annotated[str, Field(max_length=URL_MAX, description="never told again")] = ""
-    secret: Annotated[Secret, Field(description="signs what is sent; never told again")] = ""
-    host: Annotated[str, Field(max_length=255, description="the mail server")] = ""
-    port: Annotated[int, Field(strict=True, ge=1, le=65_535)] | None = None
-    security: Literal["starttls", "tls", "none"] = "starttls"
-    user: Annotated[str, Field(max_length=USER_LIMIT)] = ""
-    password: Annotated[Secret, Field(description="never told again")] = ""
-    sender: Annotated[str, Field(max_length=320)] = ""
-    to: Annotated[list[Annotated[str, Field(max_length=320)]], Field(max_length=TO_MAX, default_factory=list)]
-    reports: Annotated[Literal["", "news", "all"], Field(description="health reports that are mailed, too")] = ""
+    url: Url = ""
+    secret: Signing = ""
+    host: Host = ""
+    port: Port | None = None
+    security: Security = "starttls"
+    user: User = ""
+    password: Password = ""
+    sender: Address = ""
+    to: Annotated[To, Field(default_factory=list)]
+    reports: Reports = ""
 
 
 class DestinationChange(Strict):
@@ -119,17 +129,17 @@ class DestinationChange(Strict):
 
     model_config = example(is_on=False)
 
-    name: Annotated[str, Field(min_length=1, max_length=DESTINATION_NAME_MAX)] | None = None
-    url: Annotated[str, Field(max_length=URL_MAX)] | None = None
-    secret: Secret | None = None
-    host: Annotated[str, Field(max_length=255)] | None = None
-    port: Annotated[int, Field(strict=True, ge=1, le=65_535)] | None = None
-    security: Literal["starttls", "tls", "none"] | None = None
-    user: Annotated[str, Field(max_length=USER_LIMIT)] | None = None
-    password: Secret | None = None
-    sender: Annotated[str, Field(max_length=320)] | None = None
-    to: Annotated[list[Annotated[str, Field(max_length=320)]], Field(max_length=TO_MAX)] | None = None
-    reports: Literal["", "news", "all"] | None = None
+    name: DestinationName | None = None
+    url: Url | None = None
+    secret: Signing | None = None
+    host: Host | None = None
+    port: Port | None = None
+    security: Security | None = None
+    user: User | None = None
+    password: Password | None = None
+    sender: Address | None = None
+    to: To | None = None
+    reports: Reports | None = None
     is_on: IsOn | None = None
 
 
@@ -225,15 +235,9 @@ def change_destination(request: Any, destination_id: int, payload: DestinationCh
         there = {name: ",".join(value) if name == "to" else str(value) for name, value in row.settings.items()}
         whole = {"name": row.name, **there, **typed, "seen": actions.seen_of_destination(row)}
         actions.change_destination(request.auth, row, whole)
-    if payload.is_on is not None:
-        _switch(request.auth, destination_id, is_on=payload.is_on)
+    if payload.is_on is not None and payload.is_on != row.is_on:
+        actions.switch_destination(request.auth, destination_or_fail(destination_id), is_on=payload.is_on)
     return _destination_seen(destination_id)
-
-
-def _switch(actor: Actor, destination_id: int, *, is_on: bool) -> None:
-    row = destination_or_fail(destination_id)
-    if row.is_on != is_on:
-        actions.switch_destination(actor, row, is_on=is_on)
 
 
 @router.delete(DESTINATION, auth=Bearer(ADMIN, "remove a destination of alerts"), response={204: None})
@@ -250,4 +254,4 @@ def test(request: Any, destination_id: int) -> DestinationSeen:
     """Sends one notice there, once; what becomes of it is told with the destinations in a few seconds."""
     row = destination_or_fail(destination_id)
     actions.test_destination(request.auth, row, queries.local_cluster())
-    return next(one for one in destinations_of() if one.id == row.pk)
+    return _destination_seen(row.pk)

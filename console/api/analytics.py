@@ -42,7 +42,7 @@ def analytics(request: Any, cluster_id: str, hours: Hours = 6) -> Analytics:
         last_job=read(JobAnswer, job_value(last)) if last else None,
         due=analyses.analytics_due(cluster),
         spark=spark.install().state,
-        resident=analyses.resident_now() if cluster.pk == settings.LOCAL_CLUSTER and analyses.is_continuous() else None,
+        resident=analyses.resident_of(cluster),
         answered_at=answered_at,
         answers=said,
         throughput=[

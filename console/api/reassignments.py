@@ -109,7 +109,7 @@ def adopt(request: Any, cluster_id: str, payload: Adoption) -> Adopted:
     if payload.dry_run:
         return Adopted(moves, None)
     pace = {name: value for name, value in (("throttle", payload.throttle), ("at_once", payload.at_once)) if value is not None}
-    job = adopt_moves(request.auth, cluster, [move.place for move in moves], pace)
+    job = adopt_moves(request.auth, cluster, moves, pace)
     return Adopted(moves, read(JobAnswer, job_value(job)))
 
 

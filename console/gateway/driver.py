@@ -71,7 +71,7 @@ def _environment() -> dict[str, str]:
 
 def note_owner(job_id: int) -> None:
     """Whose driver it is: the worker that has started it may die before the job's row says so."""
-    (folder() / OWNER).write_text(json.dumps({"job": job_id}), encoding="utf-8")
+    _write(OWNER, {"job": job_id})
 
 
 def owner() -> int | None:
@@ -81,10 +81,15 @@ def owner() -> int | None:
 
 def note_resident(said: Mapping[str, Any]) -> None:
     """What is to be known of the driver that stays, by whoever looks after it."""
+    _write(RESIDENT, said)
+
+
+def _write(name: str, said: Mapping[str, Any]) -> None:
+    """In one step: a page may read it in that moment."""
     folder().mkdir(parents=True, exist_ok=True)
-    beside = folder() / f"{RESIDENT}.part"
+    beside = folder() / f"{name}.part"
     beside.write_text(json.dumps(said), encoding="utf-8")
-    beside.replace(folder() / RESIDENT)
+    beside.replace(folder() / name)
 
 
 def ask() -> None:

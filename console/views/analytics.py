@@ -109,10 +109,8 @@ def _cost_s(request: Any) -> float | None:
 
 def _resident(request: Any) -> dict[str, str] | None:
     """What is said of the driver that stays; None where none is to."""
-    if request.cluster.pk != settings.LOCAL_CLUSTER or not analyses.is_continuous():
-        return None
-    found, now = analyses.resident_now(), timezone.now()
-    return {"level": level(found, now), "sentence": said_of(found, now)}
+    found, now = analyses.resident_of(request.cluster), timezone.now()
+    return None if found is None else {"level": level(found, now), "sentence": said_of(found, now)}
 
 
 def _spark_install() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.urls import reverse
 
-from console.actions.reassignments import adopt_moves, cancel_moves, moves_under_way, plan_cancellation
+from console.actions.reassignments import adopt_moves, adoption, cancel_moves, moves_under_way, plan_cancellation
 from console.errors import Invalid
 from console.jobs.reassignment import ASSIGNMENTS_LIMIT, of_pace
 from console.roles import OPERATOR, actor_of
@@ -45,7 +45,8 @@ def _named(request: Any) -> list[tuple[str, int]]:
 @page("POST", role=OPERATOR, doing="take over moves")
 def moving_adopt(request: Any) -> HttpResponse:
     try:
-        job = adopt_moves(actor_of(request), request.cluster, _named(request), of_pace(request.POST))
+        moves = adoption(request.cluster, _named(request))
+        job = adopt_moves(actor_of(request), request.cluster, moves, of_pace(request.POST))
     except KNOWN as error:
         return refused(request, "moving", _context(request), error, "moving")
     return done(request, reverse("job", args=[job.pk]), f"Job {job.pk} is queued.")

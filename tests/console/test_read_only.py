@@ -13,6 +13,7 @@ import pytest
 
 from console import actions
 from console.actions.jobs import create_job
+from console.actions.reassignments import Move
 from console.errors import ReadOnly
 from console.jobs.registry import KINDS
 from console.models import AuditEntry, Cluster, Job, OffsetChange
@@ -62,6 +63,7 @@ ARGUMENTS: dict[str, Any] = {
     "confirm": "orders",
     "levels": {"root": "INFO"},
     "places": [("orders", 0)],
+    "moves": [Move("orders", 0, [1, 2, 3], [3], [1], None)],
     "is_on": True,
     "change": OffsetChange(group="billing", rows={"orders": [[0, 1, 2]]}),
 }

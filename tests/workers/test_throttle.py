@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from console.actions.jobs import cancel_job, create_job
-from console.actions.reassignments import adopt_moves
+from console.actions.reassignments import adopt_moves, adoption
 from console.errors import Conflict, Invalid
 from console.jobs.reassignment import Reassignment, parse_rate
 from console.models import Cluster, Job
@@ -220,7 +220,7 @@ def test_the_least_time_is_that_of_the_busiest_broker() -> None:
 def test_moves_that_others_began_are_taken_over_and_throttled(local: Cluster, kafka: FakeKafka) -> None:
     """Nothing is asked of the controller; the job ends with them, without its throttle."""
     kafka.moving = {("orders", 0): [1, 3], ("orders", 1): [2, 1]}
-    job = advance(adopt_moves(ACTOR, local, [("orders", 0)], {"throttle": RATE}), "watch")
+    job = advance(adopt_moves(ACTOR, local, adoption(local, [("orders", 0)]), {"throttle": RATE}), "watch")
     assert [(row["partition"], row["from"], row["to"], row["state"]) for row in job.plan["detail"]] == [(0, [1, 2], [1, 3], "moving")]
     assert [line["text"] for line in job.log][:2] == [
         "Takes over moves that somebody else began.",
@@ -236,12 +236,12 @@ def test_moves_that_others_began_are_taken_over_and_throttled(local: Cluster, ka
 
 def test_a_job_that_took_moves_over_takes_them_back_when_it_is_cancelled(local: Cluster, kafka: FakeKafka) -> None:
     kafka.moving = {("orders", 0): [1, 3], ("orders", 1): [2, 1]}
-    job = advance(adopt_moves(ACTOR, local, None, {}), "watch")
+    job = advance(adopt_moves(ACTOR, local, adoption(local, None), {}), "watch")
     assert len(job.plan["detail"]) == 2
     with pytest.raises(Conflict, match="Nothing is being moved"):
-        adopt_moves(ACTOR, local, None, {})
+        adopt_moves(ACTOR, local, adoption(local, None), {})
     with pytest.raises(Conflict, match=f"by job {job.pk}"):
-        adopt_moves(ACTOR, local, [("orders", 1)], {})
+        adopt_moves(ACTOR, local, adoption(local, [("orders", 1)]), {})
     cancel_job(ACTOR, job)
     job = advance(job, "cancelled")
     assert (kafka.moving, job.result) == ({}, {"partitions": 2, "moved": 0})
