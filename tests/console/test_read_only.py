@@ -63,6 +63,7 @@ ARGUMENTS: dict[str, Any] = {
     "confirm": "orders",
     "levels": {"root": "INFO"},
     "places": [("orders", 0)],
+    "pace": {},
     "moves": [Move("orders", 0, [1, 2, 3], [3], [1], None)],
     "is_on": True,
     "change": OffsetChange(group="billing", rows={"orders": [[0, 1, 2]]}),
