@@ -57,6 +57,14 @@ class Shell:
     def say(self, text: str) -> None:
         print("\n".join(map(plain, text.splitlines())), file=sys.stderr, flush=True)
 
+    def only_told(self, plan: Any, said: str) -> bool:
+        """What would be done, before it is: True where nothing more is wanted (`--dry-run`). Who is asked back reads it first."""
+        if self.options.dry_run:
+            self.show(plan, f"{said}\nNothing was done: this is a dry run.")
+        elif not self.options.yes:
+            self.say(said)
+        return bool(self.options.dry_run)
+
     # --- asking
 
     def confirm(self, name: str, risk: str) -> None:

@@ -15,6 +15,14 @@ LOOK_EVERY_S = 1.0
 OVER = ("succeeded", "failed", "cancelled")
 
 
+def follow(shell: Shell, job: dict[str, Any]) -> None:
+    """The job that was begun, to its end where `--watch` says so."""
+    if shell.options.watch:
+        watch(shell, job)
+    else:
+        shell.show(job, lambda: told(job))
+
+
 def watch(shell: Shell, job: dict[str, Any]) -> dict[str, Any]:
     """The job once it is over, told as it goes on; `Stopped` where it did not succeed."""
     job = awaited(shell, job)

@@ -8,7 +8,7 @@ from cli import figures as say
 from cli.commands import exports, searches, writes
 from cli.shell import Shell, group, takes, verb
 from cli.table import Column, plain, table, terminal_columns
-from cli.watching import told, watch
+from cli.watching import follow
 
 RANGES = (
     Column("PARTITION", lambda r: str(r["partition"]), right=True),
@@ -45,18 +45,11 @@ def _copy(shell: Shell) -> None:
     o = shell.options
     asked = _asked(o)
     plan = shell.rest.change("POST", shell.at("record-copies", "plan"), asked)
-    said = _said(plan)
-    if o.dry_run:
-        shell.show(plan, f"{said}\nNothing was done: this is a dry run.")
+    if shell.only_told(plan, _said(plan)):
         return
-    if not o.yes:
-        shell.say(said)
     shell.confirm(o.target, f"Records of {o.source} would be written to {o.target}.")
     job = shell.rest.change("POST", "/jobs", {"cluster": o.cluster, "kind": "record_copy", **asked})
-    if o.watch:
-        watch(shell, job)
-        return
-    shell.show(job, lambda: told(job))
+    follow(shell, job)
 
 
 def _asked(options: Any) -> dict[str, Any]:

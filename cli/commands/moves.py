@@ -86,12 +86,10 @@ def _reassign(shell: Shell) -> None:
         _reach(shell)
         return
     rows = read.assignments(read.file_text(o.file), o.file)
-    if o.dry_run:
+    if o.dry_run or not o.yes:
         plan = _plan(shell, rows)
-        shell.show(plan, lambda: f"{table(MOVES, plan, terminal_columns())}\nNothing was done: this is a dry run.")
-        return
-    if not o.yes:
-        shell.say(table(MOVES, _plan(shell, rows), terminal_columns()))
+        if shell.only_told(plan, table(MOVES, plan, terminal_columns())):
+            return
     _move(shell, rows)
 
 
@@ -110,16 +108,11 @@ def _look_or_end(shell: Shell, aims: list[str]) -> None:
 
 def _reach(shell: Shell) -> None:
     """Has the console plan it, shows that, and starts the job."""
-    o = shell.options
     found = shell.rest.change("POST", shell.at("plans"), _goal(shell))
     rows = found["reassignment"]["partitions"]
-    if o.dry_run:
-        shell.show(found, lambda: f"{_told(found)}\nNothing was done: this is a dry run.")
-    elif not rows:
+    if not rows and not shell.options.dry_run:
         shell.show(found, lambda: _told(found))
-    else:
-        if not o.yes:
-            shell.say(_told(found))
+    elif not shell.only_told(found, _told(found)):
         _move(shell, rows)
 
 

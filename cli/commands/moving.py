@@ -9,7 +9,7 @@ from cli import read
 from cli.errors import Stopped, Usage
 from cli.shell import Shell
 from cli.table import Column, plain, table, terminal_columns
-from cli.watching import told, watch
+from cli.watching import follow
 
 UNDER_WAY = (
     Column("TOPIC", lambda m: m["topic"]),
@@ -64,12 +64,8 @@ def cancel(shell: Shell, name: str) -> None:
         raise Usage("None of the file's partitions is being moved.")
     path, places = shell.at("reassignments", "cancellation"), [{"topic": m["topic"], "partition": m["partition"]} for m in moves]
     plan = shell.rest.change("POST", path, {"partitions": places, "dry_run": True})
-    said = table(UNDER_WAY, plan["moves"], terminal_columns())
-    if o.dry_run:
-        shell.show(plan, f"{said}\nNothing was done: this is a dry run.")
+    if shell.only_told(plan, table(UNDER_WAY, plan["moves"], terminal_columns())):
         return
-    if not o.yes:
-        shell.say(said)
     shell.confirm(o.cluster, f"{len(moves)} moves of cluster {o.cluster} would end, and their partitions keep the replicas they had.")
     done = shell.rest.change("POST", path, {"partitions": places})
     shell.show(done, f"{len(done['moves'])} moves are cancelled.")
@@ -82,19 +78,12 @@ def adopt(shell: Shell, pace: dict[str, Any]) -> None:
     """All moves that are no job's become one's: they go on as they are, and can be watched, throttled and taken back."""
     o, path = shell.options, shell.at("reassignments", "adoption")
     plan = shell.rest.change("POST", path, {**pace, "dry_run": True})
-    said = table(UNDER_WAY, plan["moves"], terminal_columns())
-    if o.dry_run:
-        shell.show(plan, f"{said}\nNothing was done: this is a dry run.")
+    if shell.only_told(plan, table(UNDER_WAY, plan["moves"], terminal_columns())):
         return
-    if not o.yes:
-        shell.say(said)
     shell.confirm(o.cluster, f"A job would take over {len(plan['moves'])} moves of cluster {o.cluster} that somebody else began.")
     places = [{"topic": move["topic"], "partition": move["partition"]} for move in plan["moves"]]
     job = shell.rest.change("POST", path, {**pace, "partitions": places})["job"]
-    if o.watch:
-        watch(shell, job)
-    else:
-        shell.show(job, told(job))
+    follow(shell, job)
 
 
 def clear_throttles(shell: Shell) -> None:
@@ -102,12 +91,13 @@ def clear_throttles(shell: Shell) -> None:
     o = shell.options
     found = shell.rest.items(shell.at("throttles"))[0]
     left = [one for one in found if one["in_use"] is None]
-    if o.dry_run or not left:
-        words = "Nothing was done: this is a dry run." if left else "No throttle was left behind."
-        shell.show(found, f"{table(THROTTLES, found, terminal_columns())}\n{words}" if found else words)
+    said = table(THROTTLES, found, terminal_columns())
+    if not left:
+        nothing = "No throttle was left behind."
+        shell.show(found, f"{said}\n{nothing}" if found else nothing)
         return
-    if not o.yes:
-        shell.say(table(THROTTLES, found, terminal_columns()))
+    if shell.only_told(found, said):
+        return
     shell.confirm(o.cluster, f"The throttles of cluster {o.cluster} that nothing uses would be taken back: {len(left)}.")
     done = shell.rest.change("DELETE", shell.at("throttles"))
     wrong = [one for one in done["throttles"] if one["error"]]
