@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import django
 
 from broker_core.cli import system as programs
+from broker_core.cli.tokens import make_token
 from broker_core.local.layout import BROKER_IDS
 from broker_core.local.services import redis_process, start_redis
 from console.live.sampling.samples import SAMPLES_PARTITIONS, SAMPLES_TOPIC
@@ -29,6 +30,7 @@ from tests.support.clients import read_all
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.rest import Rest, Visitor
+from workers.spark.store.compaction import IDENTITY
 
 PROGRAMS = ("live", "worker", "beat", "console")
 VICTIMS = (*PROGRAMS, "redis", "driver", *(f"broker-{number}" for number in BROKER_IDS))
@@ -39,7 +41,6 @@ SERIES = {
     "lag": ("group", "topic"),
     "lag_week": ("group", "topic"),
 }
-IDENTITY = ("cluster", "kind", "topic", "partition", "group", "broker", "folder", "at_ms")
 ANSWER_S, DRIVER_S = 600.0, 600.0
 CLOSE = 1e-9
 
@@ -142,18 +143,10 @@ def set_mode(system: ConsoleSystem, value: str) -> None:
     assert admin.post("/settings/console", **{"set:analytics.mode": value, "save": "yes"}).status == 303
 
 
-def token(system: ConsoleSystem) -> str:
-    command = [sys.executable, "manage.py", "token_create", "pipeline", "--role", "operator"]
-    done = subprocess.run(
-        command, cwd=programs.ROOT, env=programs.environment(system.layout), capture_output=True, text=True, timeout=60, check=True
-    )
-    return done.stdout.strip().splitlines()[-1]
-
-
 def go(system: ConsoleSystem, seed: int, minutes: float, scratch: Path) -> list[str]:
     """The run; what was found wrong."""
     programs.start_program(system.layout, next(p for p in programs.programs(system.layout, demo=True) if p.name == "demo"))
-    rest = Rest(system.layout.console_port, token(system))
+    rest = Rest(system.layout.console_port, make_token(system.layout, "pipeline", "operator", None, save=False).token)
     set_mode(system, "continuous")
     eventually(system.program("analytics").alive, ANSWER_S, "a driver by itself")
     end, done = time.monotonic() + minutes * 60, 0

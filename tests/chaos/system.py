@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from broker_core.cli import system as programs
+from broker_core.cli.tokens import make_token
 from broker_core.errors import HighwaterError
 from broker_core.local import control
 from broker_core.local.layout import BROKER_IDS
@@ -77,8 +78,4 @@ class ChaosSystem(ConsoleSystem):
                         raise
 
     def rest(self) -> Rest:
-        command = [sys.executable, "manage.py", "token_create", "chaos", "--role", "admin"]
-        done = subprocess.run(
-            command, cwd=programs.ROOT, env=programs.environment(self.layout), capture_output=True, text=True, timeout=120, check=True
-        )
-        return Rest(self.layout.console_port, done.stdout.strip().splitlines()[-1])
+        return Rest(self.layout.console_port, make_token(self.layout, "chaos", "admin", None, save=False).token)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from broker_core.cli import system as local_system
+from broker_core.cli.tokens import make_token
 from tests.support import clients
 from tests.support.console_system import ConsoleSystem
 from tests.support.web import Web
@@ -62,10 +60,7 @@ def new_topic(request: pytest.FixtureRequest, admin: AdminClient) -> Callable[..
 
 @pytest.fixture(scope="session")
 def token(shared_cluster: ConsoleSystem) -> str:
-    command = [sys.executable, "manage.py", "token_create", "outages", "--role", "admin"]
-    environment = local_system.environment(shared_cluster.layout)
-    done = subprocess.run(command, cwd=local_system.ROOT, env=environment, capture_output=True, text=True, timeout=60, check=True)
-    return done.stdout.split()[-1]
+    return make_token(shared_cluster.layout, "outages", "admin", None, save=False).token
 
 
 @pytest.fixture

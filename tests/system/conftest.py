@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from broker_core.cli import system as programs
+from broker_core.cli import tokens
 from tests.support import clients
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
@@ -28,11 +26,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleSystem]:
 
 
 def make_token(system: ConsoleSystem, name: str, role: str) -> str:
-    command = [sys.executable, "manage.py", "token_create", name, "--role", role]
-    done = subprocess.run(
-        command, cwd=programs.ROOT, env=programs.environment(system.layout), capture_output=True, text=True, timeout=60, check=True
-    )
-    return done.stdout.strip().splitlines()[-1]
+    return tokens.make_token(system.layout, name, role, None, save=False).token
 
 
 @pytest.fixture(scope="session")
