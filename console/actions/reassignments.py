@@ -67,7 +67,7 @@ def adoption(cluster: Cluster, places: Sequence[tuple[str, int]] | None) -> list
         if not others:
             raise Conflict("Nothing is being moved that is no job of this console already.")
         return others
-    return plan_cancellation(cluster, places)
+    return _of_others(cluster, places, "it sees to it already")
 
 
 def adopt_moves(actor: Actor, cluster: Cluster, moves: Sequence[Move], pace: Mapping[str, Any]) -> Job:
@@ -84,6 +84,11 @@ def _jobs(cluster: Cluster) -> dict[tuple[str, int], int]:
 
 def plan_cancellation(cluster: Cluster, places: Sequence[tuple[str, int]]) -> list[Move]:
     """The moves that would end; `Conflict` where a job of ours is at one, since it would begin it again."""
+    return _of_others(cluster, places, "cancel that")
+
+
+def _of_others(cluster: Cluster, places: Sequence[tuple[str, int]], advice: str) -> list[Move]:
+    """`Conflict` with `advice` where a job of ours is at one."""
     if not 1 <= len(places) <= PLACES_MAX:
         raise Invalid("partitions", f"Name 1 to {whole(PLACES_MAX)} partitions.")
     moving = {move.place: move for move in moves_under_way(cluster)}
@@ -93,7 +98,7 @@ def plan_cancellation(cluster: Cluster, places: Sequence[tuple[str, int]]) -> li
     found = [moving[place] for place in dict.fromkeys(places)]
     ours = next((move for move in found if move.job is not None), None)
     if ours is not None:
-        raise Conflict(f"{ours.topic}-{ours.partition} is being moved by job {ours.job}: cancel that.")
+        raise Conflict(f"{ours.topic}-{ours.partition} is being moved by job {ours.job}: {advice}.")
     return found
 
 

@@ -40,6 +40,9 @@ def test_moves_are_taken_over_with_a_throttle(people: dict[str, Client], kafka: 
     assert (answer.status_code, answer["Location"]) == (303, f"/jobs/{job.pk}")
     assert job.params["throttle"] == 2**20 and len(job.params["assignments"]) == 2 and not kafka.changes("reassign")
     assert 'name="move"' not in text(people["operator"]), "they are the job's now"
+    for action, advice in (("adopt", "it sees to it already"), ("cancel", "cancel that")):
+        again = people["operator"].post(f"{PATH}/{action}", {"move": "orders/1"}).content.decode()
+        assert f"orders-1 is being moved by job {job.pk}: {advice}." in again
 
 
 @pytest.mark.parametrize(

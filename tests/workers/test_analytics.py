@@ -490,6 +490,17 @@ def test_a_job_that_gets_no_answer_of_the_driver_that_stays_fails(staying: Drive
     assert "no answer within 20 minutes" in failed.message
 
 
+def test_a_job_does_not_wait_for_a_driver_that_cannot_be_started(
+    staying: Driver, local: Cluster, install: Callable[[Install], None]
+) -> None:
+    job = Job.objects.create(cluster=local, kind="analytics", created_by="x")
+    install(Install(state="installing", since_ms=1_000))
+    assert "PySpark is being installed" in step(job).message
+    install(Install(state="failed", since_ms=1_000, why="No space left on device"))
+    failed = step(job)
+    assert failed.state == "failed" and "No space left on device" in failed.message
+
+
 def test_cancelling_a_job_leaves_the_driver_that_stays(staying: Driver, local: Cluster) -> None:
     periodical.stay()
     job = Job.objects.create(cluster=local, kind="analytics", created_by="x")

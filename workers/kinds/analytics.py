@@ -40,11 +40,17 @@ def cannot_run() -> str:
     return sentence(install, _now()) if install.state != "ready" else missing()
 
 
-def _start(job: Job) -> Step:
+def _hindered() -> Step | None:
+    """Where no driver can be started now: waits while Spark is being installed, fails on what does not pass by itself."""
     if (install := spark.install()).state == "installing":
         return Step("start", {}, 0, STEPS, "steps", f"Waiting: {sentence(install, _now())}")
-    if why := cannot_run():
-        return _failed(why)
+    why = cannot_run()
+    return _failed(why) if why else None
+
+
+def _start(job: Job) -> Step:
+    if hindered := _hindered():
+        return hindered
     if driver.owner() == job.pk:
         return _started()
     if driver.alive():
@@ -88,7 +94,7 @@ def _await_answer(job: Job) -> Step:
     if _now().timestamp() * 1000 - asked_ms > RUN_LIMIT_S * 1000:
         return _failed(f"The driver that stays gave no answer within {RUN_LIMIT_S // 60} minutes.")
     if not driver.alive():
-        return Step("start", {}, 0, STEPS, "steps", "Waiting for the driver that stays to be started.")
+        return _hindered() or Step("start", {}, 0, STEPS, "steps", "Waiting for the driver that stays to be started.")
     progress = driver.read("progress.json") or {}
     if not progress.get("done"):
         driver.ask()

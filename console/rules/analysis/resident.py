@@ -14,6 +14,10 @@ from msgspec import Struct
 SILENT_AFTER = timedelta(minutes=20)
 """It says nothing while Spark answers; longer than this it hangs."""
 LATE_AFTER = timedelta(seconds=60)
+"""It tells of each part of an answer as it begins it."""
+WAITING_LATE_AFTER = timedelta(seconds=15)
+"""While it waits it says so every 5 s."""
+START_LATE_AFTER = timedelta(minutes=3)
 FIRST_RETRY, LAST_RETRY = timedelta(minutes=1), timedelta(minutes=15)
 AT_ONCE = timedelta(seconds=5)
 """For one that had answered: it was killed, or its cluster went away for a while."""
@@ -57,7 +61,7 @@ def retry_after(tries: int) -> timedelta:
 
 def level(found: Resident, now: datetime) -> str:
     if found.is_running:
-        return "ok" if found.heard_at is None or now - found.heard_at < LATE_AFTER else "unknown"
+        return "unknown" if _is_late(found, now) else "ok"
     return "warn" if found.why else "unknown"
 
 
@@ -66,13 +70,26 @@ def sentence(found: Resident, now: datetime) -> str:
     if not found.is_running:
         again = f" It is tried again at {_clock(found.again_at, now)}." if found.again_at and found.again_at > now else ""
         return f"No driver runs: {found.why.rstrip('.')}.{again}" if found.why else "The driver has not been started yet."
+    if _is_late(found, now):
+        return f"Unknown whether the driver still runs: {_last_known(found, now)}."
     since = f"A Spark driver runs since {_clock(found.since, now)}" if found.since else "A Spark driver runs"
     if found.heard_at is None:
         return f"{since}; it is starting."
-    if now - found.heard_at >= LATE_AFTER:
-        return f"{since}; it was last heard of at {_clock(found.heard_at, now)}, {found.does}."
     nearly = f"; the next answer at {_clock(found.next_at, now)}" if found.next_at and found.next_at > now else ""
     return f"{since}, {found.does}{nearly}."
+
+
+def _last_known(found: Resident, now: datetime) -> str:
+    started = f"it was started at {_clock(found.since, now)} and " if found.since else "it "
+    if found.heard_at is None:
+        return f"{started}has said nothing since"
+    return f"{started}was last heard of at {_clock(found.heard_at, now)}, {found.does}"
+
+
+def _is_late(found: Resident, now: datetime) -> bool:
+    if found.heard_at is None:
+        return found.since is None or now - found.since >= START_LATE_AFTER
+    return now - found.heard_at >= (LATE_AFTER if found.next_at is None else WAITING_LATE_AFTER)
 
 
 def _moment(value: object) -> datetime | None:

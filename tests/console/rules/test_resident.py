@@ -9,7 +9,7 @@ import pytest
 
 from console.rules.analysis.resident import LAST_RETRY, level, resident, retry_after, sentence
 
-STARTING = "A Spark driver runs; it is starting."
+SILENT = "Unknown whether the driver still runs: it has said nothing since."
 NOW = datetime(2026, 11, 27, 3, 20, 0, tzinfo=UTC)
 
 
@@ -24,7 +24,13 @@ RUNNING = {"state": "running", "since_ms": ms(minutes=10), "tries": 0}
     ("kept", "progress", "said", "state"),
     [
         (None, None, "The driver has not been started yet.", "unknown"),
-        (RUNNING, None, "A Spark driver runs since 03:10:00; it is starting.", "ok"),
+        (RUNNING | {"since_ms": ms(minutes=2)}, None, "A Spark driver runs since 03:18:00; it is starting.", "ok"),
+        (
+            RUNNING,
+            None,
+            "Unknown whether the driver still runs: it was started at 03:10:00 and has said nothing since.",
+            "unknown",
+        ),
         (
             RUNNING,
             {"message": "waiting; batch 7 was the last", "at_ms": ms(seconds=4), "next_ms": ms(seconds=-30)},
@@ -34,7 +40,20 @@ RUNNING = {"state": "running", "since_ms": ms(minutes=10), "tries": 0}
         (
             RUNNING,
             {"message": "answering", "at_ms": ms(minutes=3)},
-            "A Spark driver runs since 03:10:00; it was last heard of at 03:17:00, answering.",
+            "Unknown whether the driver still runs: it was started at 03:10:00 and was last heard of at 03:17:00, answering.",
+            "unknown",
+        ),
+        (
+            RUNNING,
+            {"message": "answering", "at_ms": ms(seconds=50)},
+            "A Spark driver runs since 03:10:00, answering.",
+            "ok",
+        ),
+        (
+            RUNNING,
+            {"message": "waiting; batch 7 was the last", "at_ms": ms(seconds=16), "next_ms": ms(seconds=-30)},
+            "Unknown whether the driver still runs: it was started at 03:10:00 and was last heard of at 03:19:44, "
+            "waiting; batch 7 was the last.",
             "unknown",
         ),
         (
@@ -48,10 +67,10 @@ RUNNING = {"state": "running", "since_ms": ms(minutes=10), "tries": 0}
         (
             {"state": "running", "since_ms": "soon", "tries": "x"},
             {"at_ms": True, "message": 5},
-            "A Spark driver runs; it is starting.",
-            "ok",
+            SILENT,
+            "unknown",
         ),
-        ({"state": "running", "since_ms": 10**17, "tries": -1}, {"at_ms": -5}, "A Spark driver runs; it is starting.", "ok"),
+        ({"state": "running", "since_ms": 10**17, "tries": -1}, {"at_ms": -5}, SILENT, "unknown"),
     ],
 )
 def test_in_words(kept: Any, progress: Any, said: str, state: str) -> None:
