@@ -7,9 +7,10 @@ import struct
 import pytest
 
 from broker_core.records.batch import Record, build_batch
+from broker_core.storage.folder.files import FilePool
 from broker_core.storage.log import AppendOrigin, PartitionLog
-from broker_core.storage.segments.transaction_index import AbortedTxn
-from tests.support.log_world import FOLDER, START_MS, World, all_bytes, batch
+from broker_core.storage.segments.transaction_index import AbortedTxn, TransactionIndex
+from tests.support.log_world import FOLDER, START_MS, MemoryFile, World, all_bytes, batch
 
 pytestmark = pytest.mark.spec("G5")
 
@@ -95,6 +96,58 @@ async def test_an_index_that_says_more_is_stable_than_can_be_hides_nothing() -> 
     for first in (0, 2):
         index.append(AbortedTxn(1, first, first + 1, 4))
     assert log.read(0, 10_000, 4).aborted == [(1, 0), (1, 2)]
+
+
+def many_aborted(world: World, pending: int = 0) -> tuple[TransactionIndex, list[AbortedTxn]]:
+    """3 000 aborted transactions of which every seventh began 50 offsets before its end; the last are not on the disk yet."""
+    index = TransactionIndex(FilePool(world.disk), "/data/0.txnindex")
+    wanted = [AbortedTxn(n % 9, 3 * n - (50 if n % 7 == 0 else 1), 3 * n, 3 * n + 1) for n in range(20, 3_020)]
+    for aborted in wanted[: len(wanted) - pending]:
+        index.append(aborted)
+    if pending:
+        world.disk.full = True
+    for aborted in wanted[len(wanted) - pending :]:
+        index.append(aborted)
+    return index, wanted
+
+
+@pytest.mark.parametrize("pending", [0, 200])
+def test_aborted_transactions_are_found_wherever_a_reader_stands(pending: int) -> None:
+    index, wanted = many_aborted(World(), pending)
+    for start in [0, 59, 60, 61, *range(100, 9_200, 91)]:
+        for length in (1, 2, 40, 1_000):
+            found: list[tuple[int, int]] = []
+            index.collect(start, start + length, found)
+            bound = next((n for n, one in enumerate(wanted) if one.last_offset + 1 >= start + length), len(wanted))
+            assert found == [
+                (one.producer_id, one.first_offset)
+                for one in wanted[: bound + 1]
+                if one.last_offset >= start and one.first_offset < start + length
+            ]
+
+
+def test_a_reader_does_not_have_the_whole_index_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    index, _ = many_aborted(World())
+    read: list[int] = []
+    whole = MemoryFile.pread
+
+    def pread(file: MemoryFile, position: int, count: int) -> bytes:
+        read.append(count)
+        return whole(file, position, count)
+
+    monkeypatch.setattr(MemoryFile, "pread", pread)
+    index.collect(6_000, 6_100, [])
+    assert sum(read) < 3_000 * 34 // 10
+
+
+def test_an_index_out_of_order_is_made_anew() -> None:
+    """It is searched by halves."""
+    index = TransactionIndex(FilePool(World().disk), "/data/0.txnindex")
+    for last in (5, 9, 7):
+        index.append(AbortedTxn(1, last - 1, last, last + 1))
+    assert not index.is_sane(0)
+    index.truncate(8)
+    assert [one.last_offset for one in index.entries()] == [5, 7] and index.is_sane(0) and not index.is_sane(6)
 
 
 async def test_an_aborted_transaction_over_many_segments() -> None:

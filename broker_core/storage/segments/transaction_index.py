@@ -8,12 +8,16 @@ read_committed consumer (KAFKA-7866), so a full disk delays the recovery point i
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from broker_core.errors import CorruptData
 from broker_core.storage.folder.files import FilePool
 
 _LAYOUT = struct.Struct(">hqqqq")
+_AT_ONCE = 128
+"""Entries that are read in one go."""
 
 
 class AbortedTxn(NamedTuple):
@@ -67,15 +71,34 @@ class TransactionIndex:
 
     def entries(self) -> list[AbortedTxn]:
         """All entries in the order their transactions ended; `CorruptData` names the file and position."""
-        count = self._count_on_disk()
-        data = self._pool.get(self.path).pread(0, count * _LAYOUT.size) if count else b""
+        return self._read(0, self._count_on_disk()) + (self._pending or [])
+
+    def _read(self, start: int, end: int) -> list[AbortedTxn]:
+        """The entries on disk from number `start` to before `end`."""
+        at = start * _LAYOUT.size
+        data = self._pool.get(self.path).pread(at, (end - start) * _LAYOUT.size) if end > start else b""
         found = []
         for position in range(0, len(data) - _LAYOUT.size + 1, _LAYOUT.size):
             version, *fields = _LAYOUT.unpack_from(data, position)
             if version != 0:
-                raise CorruptData(f"{self.path}: entry at byte {position} has version {version}, known is 0")
+                raise CorruptData(f"{self.path}: entry at byte {at + position} has version {version}, known is 0")
             found.append(AbortedTxn(*fields))
-        return found + (self._pending or [])
+        return found
+
+    def _ended_from(self, offset: int) -> Iterator[AbortedTxn]:
+        """Those that ended at `offset` or later, in that order: their markers' offsets only rise, so that the first is found by halves."""
+        count = self._count_on_disk()
+        low, high = 0, count
+        while high - low > _AT_ONCE:
+            middle = (low + high) // 2
+            found = self._read(middle, middle + 1)
+            if found and found[0].last_offset < offset:
+                low = middle + 1
+            else:
+                high = middle
+        for start in range(low, count, _AT_ONCE):
+            yield from self._read(start, min(start + _AT_ONCE, count))
+        yield from self._pending or ()
 
     def collect(self, fetch_offset: int, upper_bound: int, into: list[tuple[int, int]]) -> bool:
         """Adds (producer id, first offset) of the transactions that touch [fetch_offset, upper_bound).
@@ -85,7 +108,7 @@ class TransactionIndex:
         """
         if self.is_empty:
             return False
-        for aborted in self.entries():
+        for aborted in self._ended_from(fetch_offset):
             if aborted.last_offset >= fetch_offset and aborted.first_offset < upper_bound:
                 into.append((aborted.producer_id, aborted.first_offset))
             if min(aborted.last_stable_offset, aborted.last_offset + 1) >= upper_bound:
@@ -110,11 +133,13 @@ class TransactionIndex:
             self.append(aborted)
 
     def is_sane(self, base_offset: int) -> bool:
+        """Whether it is whole, and in the order by which it is searched."""
         if not self._pool.disk.exists(self.path):
             return True
         if self._pool.size(self.path) % _LAYOUT.size:
             return False
         try:
-            return all(aborted.last_offset >= base_offset for aborted in self.entries())
+            ends = [base_offset - 1, *(aborted.last_offset for aborted in self.entries())]
         except CorruptData:
             return False
+        return all(one < other for one, other in pairwise(ends))
