@@ -15,7 +15,7 @@ from console.live.merging.state import ClusterState
 from console.models import ApiToken, Cluster
 from console.snapshot import write
 from console.snapshot.connect import sync_client
-from tests.support.console_world import PEOPLE, FakeKafka, cluster_state
+from tests.support.console_world import BROKERS, PEOPLE, FakeKafka, cluster_state
 from tests.support.redis import redis_server
 
 
@@ -76,9 +76,12 @@ def tokens(local: Cluster) -> dict[str, dict[str, str]]:
 
 @pytest.fixture
 def shown(redis: Any) -> ClusterState:
-    """The pretended cluster, written to the snapshot as `live` would."""
+    """The pretended cluster, written to the snapshot as `live` would. Its brokers are not silent before a test has changed it and looked
+    again, however slow the machine is."""
     now = time.time_ns() // 1_000_000
     state = cluster_state(now)
+    for broker in BROKERS:
+        state.feeds.heard(broker, now + AHEAD_MS)
     state.take(now)
     publish(redis, state, now)
     return state
