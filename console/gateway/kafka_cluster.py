@@ -295,6 +295,11 @@ class KafkaCluster:
         with self._admin() as admin:
             return transactions.coordinators(admin)
 
+    def lacking_coordinators(self, of: Coordinators) -> dict[int, list[int]]:
+        """By broker the partitions that it leads and does not say it coordinates."""
+        with self._admin() as admin:
+            return transactions.lacking(admin, of)
+
     def transactions(
         self, brokers: Iterable[int], *, states: Sequence[str] = (), producer_ids: Sequence[int] = (), longer_ms: int | None = None
     ) -> dict[int, list[Listing] | GatewayError]:

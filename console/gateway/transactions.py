@@ -24,6 +24,9 @@ OF_SEVERAL_KEYS, BY_ISOLATION, BY_DURATION = 4, 2, 1
 NO_PRODUCER = -1
 EACH_TIMEOUT_MS = 4_000
 """Of a question to any broker, or to several: who reads what the others told does not wait longer for one that is silent."""
+NO_LETTERS = 0xD800
+"""Codes from here on are no letters of their own in UTF-16; the topic of transactions has 50 partitions by default."""
+COORDINATES = (ErrorCode.NONE, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 Told = dict[int, Any]
 """By broker its answer, or why there is none."""
 
@@ -62,6 +65,26 @@ def _listings(broker: int, told: Any) -> list[Listing] | GatewayError:
     if told.error_code:
         return from_code(told.error_code, f"broker {broker} does not list its transactions")
     return [Listing(row.transactional_id, row.producer_id, row.transaction_state, broker) for row in told.transaction_states]
+
+
+def lacking(admin: Any, of: Coordinators) -> dict[int, list[int]]:
+    """By broker the partitions that it leads and does not say it coordinates; a `GatewayError` counts as silence of all. A broker that has
+    not heard yet of what it leads, or has lost it without knowing, lists its transactions without an error: only a question for an id of
+    each partition shows it.
+
+    An id of one letter has that letter's code as its hash, so there is one for each partition. Where such an id may not be described,
+    nothing is lacking: what may not be seen is in no list either.
+    """
+    led = {broker: of.of(broker) for broker in of.leaders}
+    names = {broker: [chr(number) for number in numbers if number < NO_LETTERS] for broker, numbers in led.items()}
+    answers = _each(admin, {broker: DescribeTransactionsRequest(transactional_ids=some) for broker, some in names.items()})
+    found: dict[int, list[int]] = {}
+    for broker, told in answers.items():
+        rows = [] if isinstance(told, GatewayError) else told.transaction_states
+        sure = {row.transactional_id for row in rows if row.error_code in COORDINATES}
+        if left := [number for number in led[broker] if number >= NO_LETTERS or chr(number) not in sure]:
+            found[broker] = left
+    return found
 
 
 def coordinator_of(admin: Any, transactional_id: str) -> int:

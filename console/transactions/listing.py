@@ -32,7 +32,7 @@ CHOICES = {
 FALLING = ("age",)
 """Columns whose usual order is from the largest down."""
 LEADERLESS = "it has no leader"
-MOVED = "it became the coordinator just now"
+UNSURE = "it does not say that it coordinates them now"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +86,10 @@ class Gathered(NamedTuple):
 
 
 def gather(kafka: KafkaCluster, *, states: Sequence[str] = (), producer_ids: Sequence[int] = (), longer_ms: int | None = None) -> Gathered:
-    """`ClusterUnreachable` or a refusal where no coordinator told, though there are some."""
+    """`ClusterUnreachable` or a refusal where no coordinator told, though there are some. What a broker did not say it coordinates, both
+    before and after it told, is unseen."""
     coordinators = kafka.transaction_coordinators()
+    before = kafka.lacking_coordinators(coordinators)
     told = kafka.transactions(coordinators.leaders, states=states, producer_ids=producer_ids, longer_ms=longer_ms)
     failed = {broker: one for broker, one in told.items() if isinstance(one, GatewayError)}
     if failed and len(failed) == len(told):
@@ -95,7 +97,9 @@ def gather(kafka: KafkaCluster, *, states: Sequence[str] = (), producer_ids: Seq
     unseen = [Unseen(broker, coordinators.of(broker), str(error)) for broker, error in failed.items()]
     if leaderless := coordinators.of(None):
         unseen.append(Unseen(None, leaderless, LEADERLESS))
-    unseen += [Unseen(broker, moved, MOVED) for broker, moved in coordinators.moved(kafka.transaction_coordinators()).items()]
+    for broker, partitions in kafka.lacking_coordinators(coordinators).items():
+        before[broker] = sorted({*partitions, *before.get(broker, ())})
+    unseen += [Unseen(broker, partitions, UNSURE) for broker, partitions in before.items() if broker not in failed]
     return Gathered([row for one in told.values() if not isinstance(one, GatewayError) for row in one], unseen, coordinators)
 
 

@@ -65,6 +65,7 @@ def test_what_is_in_progress_is_told_alike(sides: list[Asked]) -> None:
         (row,) = [one for one in transactions(side.cluster, Wanted(state="open")).rows if one.transactional_id == ID]
         assert (row.state, row.coordinator, row.timeout_ms, row.partitions, row.level) == ("Ongoing", 1, 600_000, 1, "ok")
         assert row.age_ms is not None and 0 <= row.age_ms < 600_000
+        assert side.kafka.lacking_coordinators(side.kafka.transaction_coordinators()) == {}
         one = transaction(side.cluster, ID)
         assert [(p.partition, p.leader, p.start_offset, p.held, p.holds) for p in one.places] == [(0, 1, 0, 3, True)]
         assert side.producers() == [(3, "ok", 900_000), ("own", 2, None, 0, "in_progress", ID)]

@@ -260,6 +260,18 @@ def test_coordinators_that_change_meanwhile_make_nothing_sure(tokens: Any, kafka
     assert get(tokens, "/topics/orders/partitions/1/producers")["producers"][0]["transaction"] == "unknown"
 
 
+@pytest.mark.parametrize("found", [[{3: [2]}], [{}, {3: [2]}]], ids=["before", "after"])
+def test_a_broker_that_lists_what_it_does_not_coordinate_makes_nothing_sure(
+    found: list[dict[int, list[int]]], tokens: Any, kafka: FakeKafka, hangs: Producer
+) -> None:
+    """The cluster's metadata may tell of a leader before that has heard of it itself; it answers as if nothing were there."""
+    kafka.lacking = [dict(one) for one in found]
+    (unseen,) = get(tokens, "/transactions")["unseen"]
+    assert (unseen["coordinator"], unseen["partitions"]) == (3, [2])
+    kafka.lacking = [dict(one) for one in found]
+    assert get(tokens, "/topics/orders/partitions/1/producers")["producers"][0]["transaction"] == "unknown"
+
+
 def test_one_that_ends_meanwhile_does_not_hang(tokens: Any, kafka: FakeKafka, hangs: Producer) -> None:
     asked = kafka.producers
 

@@ -36,6 +36,8 @@ class FakeKafka:
         self.moving: dict[tuple[str, int], list[int]] = {}
         self.asked: list[tuple[Any, ...]] = []
         self.elections: dict[tuple[str, int], tuple[int, str]] = {}
+        self.lacking: list[dict[int, list[int]]] = []
+        """What the next questions for what brokers coordinate find."""
         self.state_partitions: dict[int, tuple[int | None, int]] = {0: (1, 0), 1: (2, 0), 2: (3, 0)}
         self.listings: dict[int, list[Listing] | GatewayError] = {}
         self.descriptions: dict[str, Description | GatewayError] = {}
@@ -178,6 +180,10 @@ class FakeKafka:
     def transaction_coordinators(self) -> Coordinators:
         self._called("transaction_coordinators")
         return Coordinators(dict(self.state_partitions))
+
+    def lacking_coordinators(self, of: Coordinators) -> dict[int, list[int]]:
+        self._called("lacking_coordinators", of)
+        return self.lacking.pop(0) if self.lacking else {}
 
     def transactions(
         self, brokers: Iterable[int], *, states: Sequence[str] = (), producer_ids: Sequence[int] = (), longer_ms: int | None = None

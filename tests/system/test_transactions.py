@@ -12,6 +12,11 @@ from urllib.parse import quote
 import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from console.gateway import admin_clients
+from console.gateway.connection import connection_of
+from console.gateway.kafka_cluster import KafkaCluster
+from console.models import Cluster
+from console.rules.transactions.told import Coordinators
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.open_transactions import begun, leave_hanging, verify
@@ -158,6 +163,21 @@ def test_the_commands_do_the_same(system: ConsoleSystem, make_topic: MakeTopic, 
     assert highwater.run("transactions", "describe", "nobody").returncode == 1
     assert highwater.run("transactions", "find-hanging").returncode == 2
     del producer
+
+
+def test_a_broker_says_what_it_does_not_coordinate(system: ConsoleSystem, make_topic: MakeTopic) -> None:
+    """Asked for an id of each partition, as if each were led by the next broker."""
+    topic = make_topic("elsewhere", [[1, 2, 3]])
+    producer = begun(system.bootstrap_servers, topic, topic, [b"open"])
+    connection = connection_of(Cluster(pk="asked", name="asked", bootstrap_servers=system.bootstrap_servers))
+    kafka = KafkaCluster(connection)
+    told = eventually(lambda: one if not kafka.lacking_coordinators(one := kafka.transaction_coordinators()) else None, 60, "all loaded")
+    others = {number: ((leader or 0) % 3 + 1, epoch) for number, (leader, epoch) in told.partitions.items()}
+    found = kafka.lacking_coordinators(Coordinators(others))
+    assert sorted(number for numbers in found.values() for number in numbers) == sorted(told.partitions)
+    assert {number: leader for leader, numbers in found.items() for number in numbers} == {n: leader for n, (leader, _) in others.items()}
+    producer.abort_transaction(60)
+    admin_clients.throw_away(connection)
 
 
 def test_what_a_dead_coordinator_has_is_not_known_until_another_has_it(system: ConsoleSystem, rest: Rest, make_topic: MakeTopic) -> None:

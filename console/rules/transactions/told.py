@@ -28,14 +28,6 @@ class Coordinators(NamedTuple):
         """The partitions that this broker leads; those that nobody leads of None."""
         return sorted(number for number, (one, _) in self.partitions.items() if one == leader)
 
-    def moved(self, later: Coordinators) -> dict[int | None, list[int]]:
-        """Those that were led otherwise a moment later, by who led them then: whoever was asked meanwhile may not have had them."""
-        found: dict[int | None, list[int]] = {}
-        for number, now in sorted(later.partitions.items()):
-            if self.partitions.get(number, now) != now:
-                found.setdefault(now[0], []).append(number)
-        return found
-
 
 class Listing(NamedTuple):
     """A row of ListTransactions, and the broker that told it."""

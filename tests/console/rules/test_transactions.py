@@ -173,10 +173,3 @@ def test_an_abort_says_when_it_breaks_a_transaction() -> None:
     assert "half done" in " ".join(abort_risks("orders-1", "in_progress", "books", 3, limited=False))
     assert "nothing else will end it" in " ".join(abort_risks("orders-1", "hanging", None, 3, limited=False))
     assert LIMITED in abort_risks("orders-1", "hanging", None, None, limited=True)
-
-
-def test_coordinators_that_changed_meanwhile_are_known() -> None:
-    before = Coordinators({0: (1, 5), 1: (2, 5), 2: (3, 5), 3: (None, 4)})
-    later = Coordinators({0: (2, 6), 1: (2, 5), 2: (3, 6), 3: (None, 4)})
-    assert before.moved(later) == {2: [0], 3: [2]}
-    assert before.moved(before) == {}
