@@ -8,7 +8,7 @@ DEMO ?= 1
 SEED ?= 1
 RUNS ?= 1
 
-.PHONY: up down test specification bench bench-kafka conformance simulate chaos docs reference client picture lint setup setup-dev tools lock clean
+.PHONY: up down test specification bench bench-kafka conformance simulate chaos docs reference client picture lint lint-style lint-types lint-types-console setup setup-dev tools lock clean
 
 up: setup
 	@$(BIN)/highwater --data "$(DATA)" up $(if $(filter 0,$(DEMO)),--no-demo)
@@ -60,11 +60,18 @@ picture: setup-dev
 	@$(BIN)/python scripts/picture.py --password "$(PASSWORD)"
 
 lint: setup-dev
+	@$(MAKE) --no-print-directory -j2 -Otarget lint-style lint-types lint-types-console
+
+lint-style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	HIGHWATER_SECRET_KEY=the-type-checker-reads-settings-and-signs-nothing $(BIN)/mypy --config-file console/mypy.ini
 	$(BIN)/lint-imports
+
+lint-types:
+	$(BIN)/mypy
+
+lint-types-console:
+	HIGHWATER_SECRET_KEY=the-type-checker-reads-settings-and-signs-nothing $(BIN)/mypy --config-file console/mypy.ini
 
 setup: .venv/.ready
 setup-dev: .venv/.ready-dev

@@ -3,7 +3,11 @@
 set -u
 missing=""
 command -v kcat >/dev/null 2>&1 || missing="$missing kcat"
-command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || missing="$missing chromium"
+browser=""
+for name in chromium-headless-shell chromium chromium-browser google-chrome; do
+    command -v "$name" >/dev/null 2>&1 && browser="$name" && break
+done
+[ -n "$browser" ] || missing="$missing chromium"
 if [ -n "$missing" ]; then
     echo "The tests also need$missing: apt-get install$missing" >&2
     exit 1

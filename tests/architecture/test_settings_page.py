@@ -11,6 +11,7 @@ from console.rules.settings.of_console import KNOWN, Known
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CODE = ("broker_core", "cli", "console", "workers", "scripts")
+VARIABLE = re.compile("HIGHWATER_|DATABASE_URL")
 NAME = re.compile(r"(?<![A-Z_])HIGHWATER_[A-Z0-9_]*[A-Z0-9]")
 
 
@@ -31,10 +32,10 @@ def named_in_code() -> set[str]:
 
 def calls() -> list[ast.Call]:
     """`env.<reader>(os.environ, "NAME", …)` anywhere in the console."""
-    trees = [ast.parse(path.read_text()) for path in (ROOT / "console").rglob("*.py")]
-    nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call) and len(node.args) > 1]
-    read = [node for node in nodes if ast.unparse(node.args[0]) in ("os.environ", "env")]
-    return [node for node in read if re.match("HIGHWATER_|DATABASE_URL", str(getattr(node.args[1], "value", "")))]
+    texts = [text for path in (ROOT / "console").rglob("*.py") if VARIABLE.search(text := path.read_text())]
+    nodes = [node for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and len(node.args) > 1]
+    named = [node for node in nodes if VARIABLE.match(str(getattr(node.args[1], "value", "")))]
+    return [node for node in named if ast.unparse(node.args[0]) in ("os.environ", "env")]
 
 
 def test_the_page_has_each_variable_that_is_read_and_no_other() -> None:
