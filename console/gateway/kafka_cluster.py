@@ -219,11 +219,6 @@ class KafkaCluster:
 
     # --- groups
 
-    def groups(self) -> list[dict[str, Any]]:
-        """`[{group_id, group_state, protocol_type}]` of all brokers."""
-        with self._admin() as admin:
-            return list(admin.list_groups())
-
     def describe_group(self, group: str) -> dict[str, Any]:
         with self._admin(group) as admin:
             found: dict[str, Any] = admin.describe_groups([group])[group]

@@ -80,14 +80,6 @@ def rate(value: Any) -> str:
 
 
 @register.filter
-def in_unit(value: Any, unit: str) -> str:
-    """A plot's value with the plot's unit: `B/s`, `/s` or a noun."""
-    if unit == "B/s":
-        return byte_rate(value)
-    return rate(value) if unit == "/s" else f"{whole(value)} {unit}"
-
-
-@register.filter
 def by_broker(value: Any) -> str:
     """Of each broker that has any: `2: 14`."""
     if not isinstance(value, Mapping):
