@@ -75,8 +75,6 @@ def send_mail(settings: Mapping[str, Any], password: str, mail: Mail, key: str, 
         raise NotSent("The mail server takes none of the recipients.") from None
     except smtplib.SMTPResponseException as error:
         raise NotSent(f"The mail server answers {error.smtp_code}.") from None
-    except TimeoutError:
-        raise NotSent(f"The mail server does not answer within {within_s:g} s.") from None
     except ssl.SSLError as error:
         raise NotSent(f"The mail server cannot be spoken to by TLS: {error.reason or 'the handshake failed'}.") from None
     except socket.gaierror:
@@ -113,8 +111,9 @@ class _CheckedTls(_Checked):
 
 @contextmanager
 def _server(settings: Mapping[str, Any], within_s: float) -> Iterator[smtplib.SMTP]:
-    """A timeout begins anew with every byte: a server that drips them is cut off by a timer."""
-    server = (_CheckedTls if settings["security"] == "tls" else _Checked)(timeout=min(within_s, WITHIN_S))
+    """`NotHad` where it does not answer in time. A timeout begins anew with every byte: a server that drips them is cut off by a timer."""
+    each_s = min(within_s, WITHIN_S)
+    server = (_CheckedTls if settings["security"] == "tls" else _Checked)(timeout=each_s)
     server._host = settings["host"]  # type: ignore[attr-defined]  # what `starttls` checks the certificate for
     is_over = threading.Event()
 
@@ -131,9 +130,11 @@ def _server(settings: Mapping[str, Any], within_s: float) -> Iterator[smtplib.SM
         if code != 220:
             raise smtplib.SMTPResponseException(code, "")
         yield server
-    except (OSError, smtplib.SMTPException):
+    except (OSError, smtplib.SMTPException) as error:
         if is_over.is_set():
-            raise TimeoutError from None
+            raise NotHad(f"does not answer within {within_s:g} s") from None
+        if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):  # smtplib makes a lost connection of it
+            raise NotHad(f"does not answer within {each_s:g} s") from None
         raise
     finally:
         timer.cancel()

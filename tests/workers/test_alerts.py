@@ -420,3 +420,10 @@ def test_a_report_that_cannot_be_sent_is_tried_again(local: Cluster) -> None:
 def test_a_mail_server_that_does_not_go_on_is_left(how: str) -> None:
     with servers.mail(**{how: True}) as server, pytest.raises(NotSent, match=r"does not answer within 0\.5 s"):
         send_mail({**MAIL, "port": server.port}, "", Mail("A", "B", ""), "k", within_s=0.5)
+
+
+def test_a_mail_server_that_answers_nothing_is_left_after_one_answers_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the time of the whole mail is up."""
+    monkeypatch.setattr(notifying, "WITHIN_S", 0.3)
+    with servers.mail(hangs=True) as server, pytest.raises(NotSent, match=r"does not answer within 0\.3 s"):
+        send_mail({**MAIL, "port": server.port}, "", Mail("A", "B", ""), "k", within_s=30)
