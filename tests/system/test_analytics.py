@@ -125,7 +125,7 @@ def test_a_driver_that_stays_comes_back_when_it_is_killed(system: ConsoleSystem,
     try:
         eventually(driver.alive, SECONDS, "a driver by itself")
         pid, batch = driver.pid(), last_batch(system)
-        eventually(lambda: last_batch(system) > batch, SECONDS, "samples that it has taken")
+        eventually(lambda: last_batch(system) > batch, RUN_S, "samples that it has taken")
         assert "A Spark driver runs since" in page(system)
         system.kill_program("worker")
         assert pid is not None

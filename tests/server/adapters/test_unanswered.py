@@ -10,6 +10,7 @@ import pytest
 
 from broker_core.errors import ProtocolViolation
 from broker_core.seams import Part, Peer
+from broker_core.server.adapters import turn
 from broker_core.server.adapters.listener import NetworkLimits
 from broker_core.server.adapters.network import RealNetwork
 from broker_core.server.adapters.server_connection import ServerConnection
@@ -158,6 +159,7 @@ async def test_a_client_that_leaves_while_others_are_waited_for(server: Server) 
 
 
 async def test_the_answers_of_a_turn_leave_in_one_write(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn, "TURN_MS", 60_000.0)  # on a slow machine eight requests take longer than a turn may
     reader, writer = await opened(server)
     writer.write(framed(b"ask 0"))
     await read_answers(reader, 1)
