@@ -17,7 +17,7 @@ NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chro
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shared_system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleSystem]:
     yield from running(ConsoleSystem(tmp_path_factory.mktemp("system") / "data"))
 

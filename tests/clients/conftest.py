@@ -20,7 +20,7 @@ SETTINGS = {"zookeeper.session.timeout.ms": "10000", "transaction.abort.timed.ou
 """A kill is acted on at once, long before a session ends, on a slow machine too; only a pause waits for that."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestCluster]:
     yield from running(TestCluster(tmp_path_factory.mktemp("cluster") / "data", SETTINGS))
 

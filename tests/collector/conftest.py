@@ -59,7 +59,7 @@ class Foreign:
         return [event["sentence"] for event in self.get("/events?limit=200")["items"]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Foreign]]:
     """Apache Kafka 3.9 with ZooKeeper and Apache Kafka 4 in KRaft mode, two brokers each."""
     folder = tmp_path_factory.mktemp("foreign")

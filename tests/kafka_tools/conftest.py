@@ -29,7 +29,7 @@ SETTINGS = {
 KINDS = {"kafka": ApacheKafka, "ours": Highwater}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clusters]:
     folder = tmp_path_factory.mktemp("tools")
     with contextlib.ExitStack() as ends:

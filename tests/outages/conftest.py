@@ -19,7 +19,7 @@ PROGRAMS = ("console", "live", "worker", "beat")
 _numbers = itertools.count()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleSystem]:
     made = ConsoleSystem(tmp_path_factory.mktemp("system") / "data")
     try:
@@ -58,7 +58,7 @@ def new_topic(request: pytest.FixtureRequest, admin: AdminClient) -> Callable[..
     return make
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def token(shared_cluster: ConsoleSystem) -> str:
     return make_token(shared_cluster.layout, "outages", "admin", None, save=False).token
 

@@ -26,7 +26,7 @@ COUNT_MAX = 500
 SETTINGS = {"message.max.bytes": "70000000", "log.cleaner.backoff.ms": "200"}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestCluster]:
     yield from running(TestCluster(tmp_path_factory.mktemp("read") / "data", SETTINGS))
 

@@ -11,7 +11,7 @@ from tests.support.jvm import SHORT_LIVED
 from workers.spark.session import build
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as environment:
         for name, value in SHORT_LIVED.items():

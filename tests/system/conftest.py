@@ -20,7 +20,7 @@ QUICK = {"log.retention.check.interval.ms": "1000", "log.segment.delete.delay.ms
 ROLES = ("viewer", "operator", "admin")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleSystem]:
     yield from running(ConsoleSystem(tmp_path_factory.mktemp("whole") / "data", QUICK))
 
@@ -29,13 +29,13 @@ def make_token(system: ConsoleSystem, name: str, role: str) -> str:
     return tokens.make_token(system.layout, name, role, None, save=False).token
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def people(system: ConsoleSystem) -> dict[str, Rest]:
     """REST by role."""
     return {role: Rest(system.layout.console_port, make_token(system, f"test-{role}", role)) for role in ROLES}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def rest(people: dict[str, Rest]) -> Rest:
     """An operator, once the feeds of all brokers are heard."""
     found = people["operator"]
@@ -68,7 +68,7 @@ def bystander(rest: Rest) -> int:
 MakeTopic = Callable[[str, list[list[int]]], str]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def make_topic(system: ConsoleSystem, rest: Rest) -> MakeTopic:
     """A topic by the replicas of each partition, once it is whole and the console knows it.
 
