@@ -17,6 +17,7 @@ from broker_core.local.process import LocalProcess, ProcessError, allowed_enviro
 
 ZOOKEEPER_READY_SECONDS = 40.0
 REDIS_READY_SECONDS = 10.0
+LET_GO_S = 2.0
 PYSPARKS_JARS = ("zookeeper-", "slf4j-api-", "log4j-", "netty-", "metrics-core-", "snappy-java-", "commons-io-", "commons-cli-")
 
 _LOG4J = """status = error
@@ -97,13 +98,24 @@ def tail(path: Path, limit_bytes: int = 2000) -> str:
 
 
 def check_port_free(port: int, what: str, variable: str) -> None:
-    """Raises `ConfigError` when something listens on the port already."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise ConfigError(f"Port {port} for {what} is taken ({error.strerror}): free it or set {variable} to another") from None
+    """Raises `ConfigError` when something listens on the port, and still does after `LET_GO_S`.
+
+    Of a process that is killed the kernel may let the lock go, by which it is known to have ended, before the sockets.
+    """
+    why: list[str | None] = []
+
+    def is_free() -> bool:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError as error:
+                why[:] = [error.strerror]
+                return False
+        return True
+
+    if not wait_until(is_free, LET_GO_S):
+        raise ConfigError(f"Port {port} for {what} is taken ({why[0]}): free it or set {variable} to another")
 
 
 def zookeeper_classpath() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,18 @@ def test_a_taken_port_is_a_clear_message() -> None:
         taken.listen()
         with pytest.raises(ConfigError, match="HIGHWATER_CONSOLE_PORT"):
             check_port_free(taken.getsockname()[1], "the console", "HIGHWATER_CONSOLE_PORT")
+
+
+def test_a_port_that_is_let_go_in_a_moment_is_free() -> None:
+    """A killed process's lock may be free before its sockets are."""
+    taken = socket.socket()
+    taken.bind(("127.0.0.1", 0))
+    taken.listen()
+    port, timer = taken.getsockname()[1], threading.Timer(0.2, taken.close)
+    timer.start()
+    check_port_free(port, "the console", "HIGHWATER_CONSOLE_PORT")
+    assert taken.fileno() == -1
+    timer.join()
 
 
 def test_a_new_folder_becomes_ours_and_stays_it(tmp_path: Path) -> None:
