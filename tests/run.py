@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
-SERVERS = ("apache", "chaos", "clients", "collector", "local", "outages", "spark", "workers")
-PAGES = ("browser", "cli", "reader", "system")
+SERVERS = ("apache", "chaos", "cli", "clients", "collector", "local", "outages", "reader", "spark", "workers")
+PAGES = ("browser", "system")
 LONG = ("frameworks", "kafka_tools")
 """Programs on the JVM that take minutes each: `make conformance` runs them, before clients' own suites."""
 NICE = 10
