@@ -1,4 +1,4 @@
-"""The console's rule of who leads after a broker is gone is the controller's: both decide hundreds of generated cases alike."""
+"""The console's rule of who leads after a broker is gone is the controller's: both decide thousands of generated cases alike."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from console.rules.forecast.deciding import State, after_death, after_shutdown
 pytestmark = pytest.mark.spec("R8")
 IDS = (1, 2, 3, 4, 5)
 TP = TopicPartition("t", 0)
-CASES = 600
+CASES = 2_000
 
 
 @st.composite
