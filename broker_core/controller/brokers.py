@@ -119,14 +119,11 @@ class Brokers:
         others = [broker_id for broker_id in context.all_ids() if broker_id not in broker_ids]
         await self._changes.send_metadata(others, ())
         await self._changes.send_metadata(broker_ids, context.partitions())
-        replicas = context.replicas_on(broker_ids)
-        await self._changes.move_replicas([replica for replica in replicas if not self._is_deleted(replica)], ReplicaState.ONLINE)
+        replicas, deleted = context.replicas_on(broker_ids), context.topics_being_deleted()
+        await self._changes.move_replicas([replica for replica in replicas if replica.topic not in deleted], ReplicaState.ONLINE)
         await self._changes.bring_online()
         await self._reassignments.resume(lambda _, assignment: any(broker_id in assignment.target for broker_id in broker_ids))
         await self._deletions.resume_deletions_of([replica.topic for replica in replicas])
-
-    def _is_deleted(self, replica: Replica) -> bool:
-        return self._context.replica_state(replica) is ReplicaState.DELETION_SUCCESSFUL
 
     async def _failed(self, broker_ids: Sequence[int]) -> None:
         for broker_id in broker_ids:

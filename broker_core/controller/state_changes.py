@@ -145,7 +145,7 @@ class StateChanges:
             self.send(batch)
 
     async def tell_roles(self, replicas: Iterable[Replica]) -> None:
-        """Sends LeaderAndIsr as it stands to replicas that are ONLINE, and no metadata: brokers have just been told all of that."""
+        """Sends LeaderAndIsr as it stands, and no metadata: brokers have been told all of that."""
         async for part in self.in_turns(replica_slices(list(replicas))):
             batch = self.batch()
             for broker_id, tp, leadership in ((each.broker_id, each.tp, self._context.leadership.get(each.tp)) for each in part):
@@ -250,20 +250,19 @@ class StateChanges:
     async def _take_offline(self, replicas: Sequence[Replica], batch: BrokerRequestBatch) -> None:
         """Out of the ISR, the others told; broker by broker, so that of an ISR's members the last to go stays in it.
 
-        A topic whose deletion has begun has no ISR to mind any more: its states go with it, and all brokers have been told.
+        A topic that is being deleted has no ISR to mind any more: its states go with it, and all brokers have been told.
         """
+        deleted = self._context.topics_being_deleted()
         by_broker: dict[int, list[TopicPartition]] = {}
         for replica in replicas:
-            if replica.topic in self._context.deletion_started:
-                continue
-            by_broker.setdefault(replica.broker_id, []).append(replica.tp)
+            if replica.topic not in deleted:
+                by_broker.setdefault(replica.broker_id, []).append(replica.tp)
         for broker_id, partitions in sorted(by_broker.items()):
             led = [tp for tp in partitions if tp in self._context.leadership]
             for tp in await self._leave_isr(broker_id, led):
-                if not self._context.is_being_deleted(tp.topic):
-                    assignment = self._context.assignment(tp)
-                    others = [other for other in assignment.replicas if other != broker_id]
-                    batch.leader_and_isr(others, tp, self._context.leadership[tp], assignment)
+                assignment = self._context.assignment(tp)
+                others = [other for other in assignment.replicas if other != broker_id]
+                batch.leader_and_isr(others, tp, self._context.leadership[tp], assignment)
             batch.update_metadata(self._context.all_ids(), partitions)
 
     async def _leave_isr(self, broker_id: int, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:

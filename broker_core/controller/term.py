@@ -249,15 +249,20 @@ class Term:
         await self._znodes.store.delete_all([f"{path}/{name}" for name in names])
 
     async def _start_replicas(self, restarted: Sequence[int]) -> list[Replica]:
-        """Returns those that are online. Of the others those that restarted leave the ISRs before those that are gone: the last to leave
-        stays in, and these may still have what the former lost."""
+        """Returns those that are online, without those of topics being deleted: these are told of their roles when their turn to be deleted
+        comes. Of the others those that restarted leave the ISRs before those that are gone: the last to leave stays in, and these may still
+        have what the former lost."""
         context = self.context
+        deleted = context.topics_being_deleted()
         online: list[Replica] = []
         offline: list[Replica] = []
+        untold: list[Replica] = []
         async for part in self.changes.in_turns(slices([tp for tp in context.partitions() if tp not in context.uncreated])):
             for replica in context.replicas_of(part):
-                (online if context.is_online(replica.broker_id, replica.tp) else offline).append(replica)
+                there = untold if replica.topic in deleted else online
+                (there if context.is_online(replica.broker_id, replica.tp) else offline).append(replica)
         context.replica_states.update(dict.fromkeys(online, ReplicaState.ONLINE))
+        context.replica_states.update(dict.fromkeys(untold, ReplicaState.OFFLINE))
         # A broker may die with the old controller: its replicas of topics to delete must not count as deletable.
         context.replica_states.update(dict.fromkeys(offline, ReplicaState.DELETION_INELIGIBLE))
         await self.changes.move_replicas([replica for replica in offline if replica.broker_id in restarted], ReplicaState.OFFLINE)

@@ -1,6 +1,8 @@
 """Carries out topic deletions (the decisions are `topic_deletion`'s).
 
-A large topic is stopped and its znodes are removed slice by slice, as the brokers have room (`backlog`).
+A large topic is stopped and its znodes are removed slice by slice, as the brokers have room (`backlog`). Brokers that come, and all of
+them when a controller takes office, are told of its replicas slice by slice as well: the topics that are served do not wait behind
+thousands of partitions that go.
 """
 
 from __future__ import annotations
@@ -60,7 +62,8 @@ class TopicDeletionManager:
 
     def mark_ineligible(self, topics: Iterable[str], reason: str) -> None:
         """Marks queued topics as not to be deleted for now."""
-        halted = [topic for topic in topics if topic in self._context.queued_for_deletion]
+        waiting = self._context.ineligible_for_deletion
+        halted = [topic for topic in topics if topic in self._context.queued_for_deletion and topic not in waiting]
         self._context.ineligible_for_deletion.update(halted)
         if halted:
             log.info("Deletion of topics %s halted: %s", halted, reason)
@@ -159,6 +162,8 @@ class TopicDeletionManager:
         dead, alive = topic_deletion.split_replicas(self._context, partitions)
         await self._changes.move_replicas(self._among(dead, _SERVING), ReplicaState.OFFLINE)
         await self._changes.move_replicas(self._among(dead, _STOPPED), ReplicaState.DELETION_INELIGIBLE)
+        # Who may have come back since is told of its replicas first, as of all others: one in a failed folder is not taken for deleted.
+        await self._changes.tell_roles(self._among(alive, (ReplicaState.OFFLINE,)))
         await self._changes.move_replicas(alive, ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED)
         self.mark_ineligible(sorted({replica.topic for replica in dead}), "a replica's broker is down")
         return bool(self._to_stop)

@@ -143,7 +143,7 @@ async def test_a_broker_that_starts_is_told_of_topics_as_a_whole(world: SlowWorl
 
 
 async def test_a_new_controller_tells_first_what_clients_wait_for(world: SlowWorld) -> None:
-    """New leaders before roles that are as they were, and a topic of one before those of many and of those that go."""
+    """New leaders before roles that are as they were, and a topic of one before those of many. Of one that goes no roles are told."""
     await world.create_topic("a-going", *[IDS] * MANY)
     await world.create_topic("b-led-by-others", *[(1, 2)] * MANY, topic_id=8)
     await world.create_topic("c-large", *[IDS] * MANY, topic_id=9)
@@ -157,9 +157,32 @@ async def test_a_new_controller_tells_first_what_clients_wait_for(world: SlowWor
     await until_quiet(world)
     told = [list(request.partitions) for request in world.told[1].requests if request.api_key == LEADER_AND_ISR_KEY]
     topics = list(dict.fromkeys(tp.topic for partitions in told for tp in partitions))
-    assert topics == ["z-small", "c-large", "b-led-by-others", "a-going"]
+    assert topics == ["z-small", "c-large", "b-led-by-others"]
     metadata = [tp.topic for request in world.told[1].requests if request.api_key == UPDATE_METADATA_KEY for tp in request.partitions]
     assert list(dict.fromkeys(metadata)) == ["z-small", "b-led-by-others", "c-large", "a-going"]
+
+
+@pytest.mark.parametrize("dies", [2, 0])
+async def test_what_is_served_does_not_wait_behind_what_goes(world: SlowWorld, dies: int, caplog: pytest.LogCaptureFixture) -> None:
+    """A broker comes back, or another controller begins: of a topic whose deletion is under way no more is told than there is room for."""
+    await world.create_topic("going", *[IDS] * 4 * MANY)
+    await world.create_topic("served", IDS, topic_id=8)
+    await until_quiet(world)
+    world.slow = True
+    await world.delete_topic("going")
+    await world.die(dies)
+    await until_quiet(world)
+    if dies == 2:
+        await world.start(2)
+    assert world.active.snapshot().requests_waiting[2] <= 3 * ROOM < 4 * MANY / SLICE, "metadata, what is served, and one step of what goes"
+    world.go_on()
+    await until_quiet(world)
+    assert TopicPartition("served", 0) in world.told[2].replicas
+    if dies == 0:
+        await world.start(0)
+        await until_quiet(world)
+    assert not await world.exists(layout.topic_path("going"))
+    assert caplog.text.count("['going'] halted") <= 1, "told once, not with every step"
 
 
 def test_topics_are_not_cut_in_two(monkeypatch: pytest.MonkeyPatch) -> None:

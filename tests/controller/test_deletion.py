@@ -123,6 +123,20 @@ async def test_a_broker_that_cannot_delete_halts_the_deletion(world: World) -> N
     assert await gone(world)
 
 
+async def test_a_replica_in_a_failed_folder_is_not_taken_for_deleted(world: World) -> None:
+    """Whether the broker that comes back has it is known only when it has been told of its role (as Kafka's brokers, too)."""
+    await world.start(0, 1, 2)
+    await world.create_topic("t", (1, 2))
+    await world.die(2)
+    await world.delete_topic("t")
+    await world.start(2, storage_errors=[T0])
+    assert await world.exists(layout.topic_path("t"))
+    assert world.active.snapshot().topics_ineligible_to_delete == 1
+    await world.die(2)
+    await world.start(2)
+    assert await gone(world)
+
+
 @pytest.mark.spec("Z3")
 async def test_a_new_controller_goes_on_with_the_deletion(world: World) -> None:
     """The order stands in the store; the new controller takes it up, and finishes when the replica's broker is back."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 from uuid import UUID
@@ -144,6 +144,7 @@ class ToldBroker:
         self.metadata: dict[TopicPartition, dict[str, Any]] = {}
         self.live_brokers: list[int] = []
         self.storage_errors: set[TopicPartition] = set()
+        self.found_failed: set[TopicPartition] = set()
         self.stop_error = 0
 
     def handle(self, request: ControlRequest) -> Any:
@@ -167,6 +168,7 @@ class ToldBroker:
             for part in topic["partition_states"]:
                 tp = TopicPartition(topic["topic_name"], part["partition_index"])
                 code = 56 if tp in self.storage_errors else 0
+                (self.found_failed.add if code else self.found_failed.discard)(tp)
                 if code == 0 and part["leader_epoch"] > self.replicas.get(tp, {"leader_epoch": -1})["leader_epoch"]:
                     self.replicas[tp] = dict(part)
                 rows.append(SimpleNamespace(partition_index=tp.partition, error_code=code))
@@ -176,9 +178,10 @@ class ToldBroker:
     def _stop(self, request: ControlRequest) -> Any:
         rows = []
         for tp, part in request.partitions.items():
-            if part["delete_partition"] and self.stop_error == 0:
+            code = self.stop_error or (56 if tp in self.found_failed else 0)
+            if part["delete_partition"] and code == 0:
                 self.replicas.pop(tp, None)
-            rows.append(SimpleNamespace(topic_name=tp.topic, partition_index=tp.partition, error_code=self.stop_error))
+            rows.append(SimpleNamespace(topic_name=tp.topic, partition_index=tp.partition, error_code=code))
         return SimpleNamespace(error_code=0, partition_errors=rows)
 
     def of_kind(self, api_key: int) -> list[ControlRequest]:
@@ -250,13 +253,14 @@ class World:
     def hang_up(self, info: BrokerInfo) -> None:
         self.hung_up.append(info)
 
-    async def start(self, *broker_ids: int, racks: Mapping[int, str] | None = None) -> None:
+    async def start(self, *broker_ids: int, racks: Mapping[int, str] | None = None, storage_errors: Iterable[TopicPartition] = ()) -> None:
         """Starts brokers one after the other, so the first one is the controller; each is settled before the next."""
         if not self.operator.session_id:
             await self.operator.connect(1_000)
         for broker_id in broker_ids:
             disk = self.brokers[broker_id].disk if broker_id in self.brokers else FolderDisk()
             self.told[broker_id] = ToldBroker(broker_id)
+            self.told[broker_id].storage_errors.update(storage_errors)
             self.brokers[broker_id] = Broker(self, broker_id, disk, (racks or {}).get(broker_id))
             await self.brokers[broker_id].start()
             await self.settle()
