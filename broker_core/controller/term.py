@@ -132,13 +132,14 @@ class Term:
         for broker_id in context.all_ids():
             self.channels.open(context.brokers[broker_id])
         await self.changes.send_metadata(context.all_ids(), context.partitions())
-        online = await self._start_replicas(restarted)
+        online, untold = await self._start_replicas(restarted)
         await self._start_partitions()
         await self.changes.tell_roles(online)  # what has just changed is told already: it does not wait behind what has not
         await self.topics.create(list(context.uncreated))
         resumed = await self.reassignments.from_znode(self.watches.to(ReassignmentRequested()))
         await self.reassignments.resume(lambda tp, _: tp not in resumed)
         await self._deletions.resume_deletions()
+        self._deletions.end_roles(untold)
         await self.elections.from_znode(self.watches.to(ElectionRequested()))
         if restarted:
             log.info("Brokers restarted between two controllers: %s", restarted)
@@ -248,10 +249,10 @@ class Term:
         names = await self._znodes.store.children(path, self.watches.to(event))
         await self._znodes.store.delete_all([f"{path}/{name}" for name in names])
 
-    async def _start_replicas(self, restarted: Sequence[int]) -> list[Replica]:
-        """Returns those that are online, without those of topics being deleted: these are told of their roles when their turn to be deleted
-        comes. Of the others those that restarted leave the ISRs before those that are gone: the last to leave stays in, and these may still
-        have what the former lost."""
+    async def _start_replicas(self, restarted: Sequence[int]) -> tuple[list[Replica], list[Replica]]:
+        """Returns those that are online, and apart from them those of topics being deleted, which are told of their roles when their turn
+        comes. Of those that are not online the restarted leave the ISRs before those that are gone: the last to leave stays in, and these
+        may still have what the former lost."""
         context = self.context
         deleted = context.topics_being_deleted()
         online: list[Replica] = []
@@ -267,7 +268,7 @@ class Term:
         context.replica_states.update(dict.fromkeys(offline, ReplicaState.DELETION_INELIGIBLE))
         await self.changes.move_replicas([replica for replica in offline if replica.broker_id in restarted], ReplicaState.OFFLINE)
         await self.changes.move_replicas([replica for replica in offline if replica.broker_id not in restarted], ReplicaState.OFFLINE)
-        return online
+        return online, untold
 
     async def _start_partitions(self) -> None:
         context = self.context

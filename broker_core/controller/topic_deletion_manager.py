@@ -2,7 +2,8 @@
 
 A large topic is stopped and its znodes are removed slice by slice, as the brokers have room (`backlog`). Brokers that come, and all of
 them when a controller takes office, are told of its replicas slice by slice as well: the topics that are served do not wait behind
-thousands of partitions that go.
+thousands of partitions that go. Where a deletion has to wait, the roles end before the logs go: a follower would ask a leader that
+was started anew, and was told of no role, again and again.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from broker_core.model import TopicPartition
 log = logging.getLogger(__name__)
 
 _SERVING = (ReplicaState.NEW, ReplicaState.ONLINE)
-_STOP, _REMOVE = "stop deleted topics", "remove deleted topics"
+_ENDING = (*_SERVING, ReplicaState.OFFLINE)
+_REST, _STOP, _REMOVE = "end the roles of deleted topics", "stop deleted topics", "remove deleted topics"
 _STOPPED = (ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED)
 
 
@@ -46,6 +48,7 @@ class TopicDeletionManager:
         self._backlog = backlog
         self._enabled = enabled
         self._forget = forget
+        self._to_rest: list[Replica] = []
         self._to_stop: dict[str, list[TopicPartition]] = {}
         self._to_remove: dict[str, list[str]] = {}
 
@@ -60,13 +63,20 @@ class TopicDeletionManager:
         self._context.queued_for_deletion.update(known)
         self.mark_ineligible([topic for topic in known if self._context.is_reassigning(topic)], "a partition is being reassigned")
 
-    def mark_ineligible(self, topics: Iterable[str], reason: str) -> None:
-        """Marks queued topics as not to be deleted for now."""
+    def mark_ineligible(self, topics: Iterable[str], reason: str) -> list[str]:
+        """Marks queued topics as not to be deleted for now; those that were not before."""
         waiting = self._context.ineligible_for_deletion
         halted = [topic for topic in topics if topic in self._context.queued_for_deletion and topic not in waiting]
         self._context.ineligible_for_deletion.update(halted)
         if halted:
             log.info("Deletion of topics %s halted: %s", halted, reason)
+        return halted
+
+    def end_roles(self, replicas: Iterable[Replica]) -> None:
+        """They are neither led nor followed any more, though their logs have to wait."""
+        self._to_rest += replicas
+        if self._to_rest:
+            self._backlog.add(_REST, self._end_some_roles)
 
     async def resume_deletions_of(self, topics: Iterable[str]) -> None:
         """Something that stood in the way of these topics' deletion is gone; a reassignment that still runs is not."""
@@ -83,7 +93,7 @@ class TopicDeletionManager:
         if failed:
             await self._changes.move_replicas(self._among(failed, _SERVING), ReplicaState.OFFLINE)
             await self._changes.move_replicas(self._among(failed, _STOPPED), ReplicaState.DELETION_INELIGIBLE)
-            self.mark_ineligible(sorted({replica.topic for replica in failed}), "replicas could not be deleted")
+            self._halt({replica.topic for replica in failed}, "replicas could not be deleted")
             await self.resume_deletions()
 
     async def complete_replica_deletion(self, replicas: Sequence[Replica]) -> None:
@@ -165,5 +175,15 @@ class TopicDeletionManager:
         # Who may have come back since is told of its replicas first, as of all others: one in a failed folder is not taken for deleted.
         await self._changes.tell_roles(self._among(alive, (ReplicaState.OFFLINE,)))
         await self._changes.move_replicas(alive, ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED)
-        self.mark_ineligible(sorted({replica.topic for replica in dead}), "a replica's broker is down")
+        self._halt({replica.topic for replica in dead}, "a replica's broker is down")
         return bool(self._to_stop)
+
+    def _halt(self, topics: Iterable[str], reason: str) -> None:
+        halted = self.mark_ineligible(sorted(topics), reason)
+        self.end_roles(self._among([replica for topic in halted for replica in self._context.replicas_of_topic(topic)], _SERVING))
+
+    async def _end_some_roles(self) -> bool:
+        part, deleted = self._to_rest[: work.PARTITIONS_PER_SLICE], self._context.topics_being_deleted()
+        del self._to_rest[: work.PARTITIONS_PER_SLICE]
+        await self._changes.move_replicas([each for each in self._among(part, _ENDING) if each.topic in deleted], ReplicaState.OFFLINE)
+        return bool(self._to_rest)

@@ -185,6 +185,26 @@ async def test_what_is_served_does_not_wait_behind_what_goes(world: SlowWorld, d
     assert caplog.text.count("['going'] halted") <= 1, "told once, not with every step"
 
 
+async def test_a_deletion_that_has_to_wait_leaves_no_role_behind(world: SlowWorld) -> None:
+    """Under a controller that begins while a broker is away: whoever followed it would ask it again and again when it is back."""
+    await world.create_topic("going", *[IDS] * MANY)
+    await until_quiet(world)
+    world.slow = True
+    await world.delete_topic("going")
+    await world.die(0)
+    world.go_on()
+    world.told[2].requests.clear()
+    await until_quiet(world)
+    ended = Counter(tp for request in world.told[2].of_kind(STOP_REPLICA_KEY) for tp in request.partitions)
+    assert set(ended.values()) == {1}
+    assert len(ended) == MANY
+    assert len(world.told[2].replicas) > 0, "their logs are there still"
+    await world.start(0)
+    await until_quiet(world)
+    assert not await world.exists(layout.topic_path("going"))
+    assert all(not world.told[broker_id].replicas for broker_id in IDS)
+
+
 def test_topics_are_not_cut_in_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "PARTITIONS_PER_SLICE", SLICE)
     partitions = [
