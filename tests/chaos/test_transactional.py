@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 
 import pytest
 
+from tests.chaos import transactional
 from tests.chaos.transactional import WRITTEN, TransactionalWriter, transaction_violations
 
 Placed = dict[int, dict[int, int]]
@@ -44,3 +46,32 @@ def test_each_wrong_is_told(writer: TransactionalWriter) -> None:
     assert any("out of order" in each for each in told(writer, placed(3, 1), read=placed(3)))
     assert any("records that were read are not there: [(0, 4)]" in each for each in told(writer, placed(1, 3), read=placed(4)))
     assert told(writer, placed(1, 3), offset=1) == ["t: the group's offset is 1, the last transaction 3"]
+
+
+def test_a_library_that_does_not_come_back_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    within, leave = threading.Event(), threading.Event()
+
+    class Stuck:
+        def __init__(self, bootstrap: str, transactional_id: str) -> None: ...
+
+        def begin(self) -> None: ...
+
+        def write(self, topic: str, value: bytes, offset: int) -> None:
+            within.set()
+            leave.wait()
+
+        def end(self, *, commit: bool) -> bool:
+            return commit
+
+        def close(self) -> None: ...
+
+    monkeypatch.setitem(transactional.LIBRARIES, "stuck", Stuck)
+    monkeypatch.setattr(transactional, "STUCK_SECONDS", 0.01)
+    writer = TransactionalWriter("127.0.0.1:1", "t", "stuck")
+    writer.start()
+    try:
+        assert within.wait(10)
+        writer.finish()
+        assert (writer.unknown, writer.said["still in a call"]) == ({1}, 1)
+    finally:
+        leave.set()

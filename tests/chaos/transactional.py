@@ -29,6 +29,9 @@ ABORTED_EVERY = 4
 PAUSE_SECONDS = 0.2
 PATIENCE_SECONDS = 120.0
 READ_SECONDS = 300.0
+STUCK_SECONDS = 2 * PATIENCE_SECONDS
+"""librdkafka 2.16 may stay in `send_offsets_to_transaction` for as long as no broker comes or goes, whatever time-out it is given
+(confluentinc/librdkafka#5456, #5511)."""
 SHOWN = 5
 
 
@@ -207,14 +210,18 @@ class TransactionalWriter:
         self._bootstrap = bootstrap
         self._number = 0
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"transactions of {topic}")
+        self._thread = threading.Thread(target=self._run, name=f"transactions of {topic}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def finish(self) -> None:
+        """A library that does not come back is left behind, with its last transaction's end unknown."""
         self._stop.set()
-        self._thread.join()
+        self._thread.join(STUCK_SECONDS)
+        if self._thread.is_alive():
+            self.said["still in a call"] += 1
+            self.unknown.add(self._number)
 
     def _run(self) -> None:
         while not self._stop.is_set():
