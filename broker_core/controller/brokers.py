@@ -76,7 +76,7 @@ class Brokers:
 
     async def log_dirs_failed(self, broker_ids: Sequence[int]) -> None:
         """Asks the brokers about all their replicas again; their answers tell which are offline."""
-        await self._changes.move_replicas(self._context.replicas_on(broker_ids), ReplicaState.ONLINE)
+        await self._tell_served(self._context.replicas_on(broker_ids))
 
     async def shut_down(self, broker_id: int, broker_epoch: int) -> list[TopicPartition]:
         """Takes leadership and ISR membership away from a broker that wants to stop; what it still leads."""
@@ -119,11 +119,16 @@ class Brokers:
         others = [broker_id for broker_id in context.all_ids() if broker_id not in broker_ids]
         await self._changes.send_metadata(others, ())
         await self._changes.send_metadata(broker_ids, context.partitions())
-        replicas, deleted = context.replicas_on(broker_ids), context.topics_being_deleted()
-        await self._changes.move_replicas([replica for replica in replicas if replica.topic not in deleted], ReplicaState.ONLINE)
+        replicas = context.replicas_on(broker_ids)
+        await self._tell_served(replicas)
         await self._changes.bring_online()
         await self._reassignments.resume(lambda _, assignment: any(broker_id in assignment.target for broker_id in broker_ids))
         await self._deletions.resume_deletions_of([replica.topic for replica in replicas])
+
+    async def _tell_served(self, replicas: Sequence[Replica]) -> None:
+        """Their roles, but for topics being deleted: those are told when their turn to be deleted comes."""
+        deleted = self._context.topics_being_deleted()
+        await self._changes.move_replicas([replica for replica in replicas if replica.topic not in deleted], ReplicaState.ONLINE)
 
     async def _failed(self, broker_ids: Sequence[int]) -> None:
         for broker_id in broker_ids:

@@ -199,6 +199,10 @@ async def test_a_deletion_that_has_to_wait_leaves_no_role_behind(world: SlowWorl
     assert set(ended.values()) == {1}
     assert len(ended) == MANY
     assert len(world.told[2].replicas) > 0, "their logs are there still"
+    world.told[2].requests.clear()
+    await world.operator.create(f"{layout.LOG_DIR_EVENTS}/log_dir_event_", b'{"version":1,"broker":2,"event":1}', sequence=True)
+    await until_quiet(world)
+    assert world.told[2].of_kind(LEADER_AND_ISR_KEY) == [], "nor does a folder that fails bring them back"
     await world.start(0)
     await until_quiet(world)
     assert not await world.exists(layout.topic_path("going"))
