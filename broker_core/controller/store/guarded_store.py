@@ -2,7 +2,8 @@
 
 A write is `multi[check(/controller_epoch, version at the election), operations]`; when the check fails another controller
 has been elected and `ControllerMoved` ends the term. A lost reply is retried within the session, so a write may meet its
-own effect: callers treat `BadVersion` and `NodeExists` as "read again". An expired session ends the term as well.
+own effect: callers read again on `BadVersion` and `NodeExists`, and what is there as they wanted it counts as written. An expired
+session ends the term as well.
 """
 
 from __future__ import annotations

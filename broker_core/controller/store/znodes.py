@@ -121,7 +121,10 @@ class Znodes:
     async def write_states(
         self, states: Mapping[TopicPartition, LeaderAndIsr], controller_epoch: int
     ) -> tuple[dict[TopicPartition, LeaderAndIsr], list[TopicPartition]]:
-        """(what was written, with its new versions; partitions whose state changed meanwhile and must be read again)."""
+        """(what was written, with its new versions; partitions whose state changed meanwhile and must be read again).
+
+        Our own write, its reply lost, counts: read again it would look as if nothing were left to do, and the leader would never be told.
+        """
         written: dict[TopicPartition, LeaderAndIsr] = {}
         conflicts: list[TopicPartition] = []
         remaining = list(states)
@@ -130,11 +133,23 @@ class Znodes:
             try:
                 results = await self.store.write([_state_write(tp, states[tp], controller_epoch) for tp in chunk])
             except CHANGED_MEANWHILE as error:
-                conflicts.append(remaining.pop(error.index))
+                ours = await self._present_already({tp: states[tp] for tp in chunk}, controller_epoch)
+                if chunk[error.index] not in ours:
+                    conflicts.append(remaining.pop(error.index))
+                written.update(ours)
+                remaining = [tp for tp in remaining if tp not in ours]
                 continue
             written.update({tp: _with_version(states[tp], stat) for tp, stat in zip(chunk, results, strict=True)})
             remaining = remaining[len(chunk) :]
         return written, conflicts
+
+    async def _present_already(
+        self, states: Mapping[TopicPartition, LeaderAndIsr], controller_epoch: int
+    ) -> dict[TopicPartition, LeaderAndIsr]:
+        """Those that the store has as they were to be written, one version on."""
+        found = await self.states(list(states))
+        wanted = {tp: Leadership(replace(state, zk_version=state.zk_version + 1), controller_epoch) for tp, state in states.items()}
+        return {tp: leadership.state for tp, leadership in found.items() if leadership == wanted[tp]}
 
     async def create_states(
         self, states: Mapping[TopicPartition, LeaderAndIsr], controller_epoch: int
