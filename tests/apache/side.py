@@ -133,9 +133,9 @@ class Side:
         assert answer.topics[0].error_code == ErrorCode.NONE, answer
         self.until_led(topic, partitions)
 
-    def until(self, find: Callable[[], T], holds: Callable[[T], bool]) -> T:
+    def until(self, find: Callable[[], T], holds: Callable[[T], bool], within_seconds: float = ANSWER_SECONDS) -> T:
         """The first finding that holds, or the last one when none does in time."""
-        deadline = time.monotonic() + ANSWER_SECONDS
+        deadline = time.monotonic() + within_seconds
         while not holds(found := find()) and time.monotonic() < deadline:
             time.sleep(0.02)
         return found

@@ -21,6 +21,8 @@ FOR_THE_MOMENT = {
     ErrorCode.NOT_COORDINATOR,
     ErrorCode.CONCURRENT_TRANSACTIONS,
 }
+NEVER_ENDS_SECONDS = 3.0
+"""How long both sides are watched where neither ends a transaction."""
 
 
 class Writer:
@@ -87,10 +89,10 @@ class Writer:
         who = {"transactional_id": self.id, "producer_id": self.producer_id, "producer_epoch": self.epoch, "committed": commit}
         return self.side.plain(self.ask(ApiKey.END_TXN, version, who | more))
 
-    def ended(self, *, commit: bool = True) -> Any:
-        """Ended and complete."""
+    def ended(self, *, commit: bool = True, within_seconds: float = ANSWER_SECONDS) -> Any:
+        """Ended and complete, if it becomes so."""
         answer = self.end(commit=commit)
-        self.side.until(self.state, lambda state: state.startswith("Complete"))
+        self.side.until(self.state, lambda state: state.startswith("Complete"), within_seconds)
         return answer
 
     def state(self) -> str:
@@ -266,10 +268,17 @@ def offsets(commit: bool) -> Script:
         writer = writers(side)
         steps = [writer.init(), writer.commit_offset(3), writer.add_offsets(), writer.commit_offset(5), writer.committed()]
         steps += [writer.commit_offset(6, generation_id=4, member_id="nobody"), writer.commit_offset(7, generation_id=4)]
-        steps += [writer.commit_offset(8, group_instance_id="nobody"), writer.commit_offset(9, producer_epoch=7)]
+        steps += [writer.commit_offset(8, group_instance_id="nobody")]
         return [*steps, writer.ended(commit=commit), writer.committed(), writer.described()]
 
     return script
+
+
+def offsets_of_a_later_epoch(side: Side) -> Any:
+    """They are taken, and the markers of the coordinator's epoch never are: the transaction does not end."""
+    writer = writers(side)
+    steps = [writer.init(), writer.add_offsets(), writer.commit_offset(5), writer.commit_offset(9, producer_epoch=7)]
+    return [*steps, writer.ended(within_seconds=NEVER_ENDS_SECONDS), writer.committed(), writer.described()]
 
 
 def markers(side: Side) -> Any:
@@ -319,6 +328,7 @@ CASES = [
     Case("timeouts", timeouts),
     Case("offsets committed", offsets(True)),
     Case("offsets aborted", offsets(False)),
+    Case("offsets of a later epoch", offsets_of_a_later_epoch),
     Case("markers", markers),
     Case("listed", listed),
 ]
