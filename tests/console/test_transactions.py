@@ -131,6 +131,8 @@ def test_what_nobody_tells_is_said_to_be_unknown(people: dict[str, Client], toke
     assert "broker 1, which leads 1 partition of __transaction_state, did not tell" in said
     assert "nobody leads 1 partition of" in said
     assert "Nothing is in progress" not in said
+    rows = text_of(people["viewer"].get("/transactions?state=any"))
+    assert "as those coordinators that answered told just now" in rows
     kafka.listings = dict.fromkeys((1, 2, 3), from_code(14, "broker does not list its transactions"))
     answer = people["viewer"].get("/transactions")
     assert answer.status_code == 503 and "COORDINATOR_LOAD_IN_PROGRESS" in text_of(answer)
