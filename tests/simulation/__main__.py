@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=20, help="how many seeds, one after the other")
     parser.add_argument("--faults", type=int, default=FAULTS, help="faults per run")
     parser.add_argument("--suspicions", type=int, default=0, help="wrong suspicions of a death per run")
+    parser.add_argument("--lost-replies", type=int, default=0, help="replies of the store that are lost besides, per run")
     parser.add_argument("--sessions-only", action="store_true", help="nobody acts on a death before the session ends")
     parser.add_argument("--ahead", type=int, default=1, help="requests that a producer has on its way at a time (5 at most)")
     parser.add_argument("--writers", type=int, default=0, help="producers that write in transactions, two by two with one id")
@@ -44,6 +45,7 @@ def main() -> int:
             seed,
             faults=options.faults,
             suspicions=options.suspicions,
+            lost_replies=options.lost_replies,
             early=not options.sessions_only,
             ahead=options.ahead,
             writers=options.writers,

@@ -30,6 +30,7 @@ from tests.simulation.checks import Watch, final_violations, running
 from tests.simulation.committed_reader import CommittedReader
 from tests.simulation.control_faults import ControlFaults
 from tests.simulation.faults import DISK_KINDS, KINDS, SCENARIOS, Faults
+from tests.simulation.lost_replies import LostReplies
 from tests.simulation.members import Group
 from tests.simulation.moves import Operator, assigned, is_moving
 from tests.simulation.suspicions import WrongSuspicions
@@ -118,12 +119,14 @@ class EventCounter(logging.Handler):
 @dataclass(frozen=True)
 class Terms:
     """What a run is besides its seed. Brokers act on deaths before sessions end if `early`; `suspicions` times they are wrong.
-    Producers have `ahead` requests on their way at a time, and `writers` others write in transactions. `planted` names a flaw of them.
+    `lost_replies` of the store come besides. Producers have `ahead` requests on their way at a time, and `writers` others write in
+    transactions. `planted` names a flaw of them.
     `protocol` is `inter.broker.protocol.version`: before 2.7-IV2 leaders write ISRs into the store, since then the controller does."""
 
     faults: int = FAULTS
     flaws: Flaws = NO_FLAWS
     suspicions: int = 0
+    lost_replies: int = 0
     early: bool = True
     ahead: int = 1
     writers: int = 0
@@ -181,6 +184,7 @@ def _run(outcome: Outcome, terms: Terms) -> Outcome:
         altered = AlterationFaults(cluster, outcome.seed, FAULT_EVERY_MS * faults)
         wrong = WrongSuspicions(cluster, outcome.seed, terms.suspicions, FAULT_EVERY_MS * faults, lambda: not trouble.is_power_out())
         trouble.is_misled = wrong.is_under_way
+        unheard = LostReplies(cluster, outcome.seed, terms.lost_replies, FAULT_EVERY_MS * faults)
         for number in range(faults):
             world.at(FAULT_EVERY_MS * number + world.random.uniform(0, FAULT_EVERY_MS), trouble.strike)
         world.run_for(FAULT_EVERY_MS * faults + TROUBLE_ENDS_MS)
@@ -198,6 +202,7 @@ def _run(outcome: Outcome, terms: Terms) -> Outcome:
         outcome.faults.update(held_back.counts)
         outcome.faults.update(altered.counts)
         outcome.faults.update(wrong.counts)
+        outcome.faults.update(unheard.counts)
         if terms.writers:
             _judge_transactions(outcome, cluster, written, terms.writers)
         _judge(outcome, cluster, history, watch, recovered)

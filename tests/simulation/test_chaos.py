@@ -6,7 +6,7 @@ import pytest
 
 from broker_core.errors import ErrorCode
 from broker_core.replication.flaws import Flaws
-from tests.simulation import control_faults
+from tests.simulation import control_faults, lost_replies
 from tests.simulation.chaos import run
 from tests.support.broker_cluster import BrokerCluster
 
@@ -77,3 +77,11 @@ def test_a_leader_and_controller_that_loses_power_and_is_back_at_once_loses_noth
         cluster.world.run_for(20_000)
         cluster.until(lambda: len(cluster.isr(controller, "t", partition)) == 3)
         assert cluster.consume("t", partition) == values
+
+
+@pytest.mark.spec("B12")
+def test_many_lost_replies_of_the_store_keep_every_invariant() -> None:
+    """What a write whose reply was lost has changed is told as if it had been heard; `--lost-replies 30` tries more seeds."""
+    outcome = run(600_014, lost_replies=30)
+    assert outcome.violations == []
+    assert outcome.faults[lost_replies.KIND] > 20
