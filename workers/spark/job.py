@@ -45,8 +45,8 @@ MOST_WINDOWS, MOST_ROWS = 50_000, 200
 MINUTE_S, LONG_S, DAY_S = 60, 600, 24 * 3600
 """Windows of the last day, of the week, and of a partition."""
 MOST_NOTES = 1_000
-OLD = ("samples", "checkpoint")
-"""What was there before the store was."""
+OLD = ("samples", "checkpoint", "scratch")
+"""What was there before the store was, and what a driver that was killed left."""
 
 
 class Run:

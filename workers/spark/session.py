@@ -18,8 +18,12 @@ sooner without them."""
 
 
 def settings(master: str, scratch: Path) -> dict[str, str]:
-    """All of the session's settings; `master` is `local[1]` or the URL of any Spark cluster, whose executors come back to this host."""
+    """All of the session's settings; `master` is `local[1]` or the URL of any Spark cluster, whose executors come back to this host.
+
+    Java's temporary folder is in `scratch` too: a session leaves folders in there that nobody deletes.
+    """
     host = driver_host(master)
+    java = [f'"-Djava.io.tmpdir={scratch}"', *([SERIAL] if master.startswith("local") else [])]
     return {
         "spark.master": master,
         "spark.app.name": "highwater-analytics",
@@ -29,7 +33,7 @@ def settings(master: str, scratch: Path) -> dict[str, str]:
         "spark.driver.host": host,
         "spark.driver.bindAddress": host,
         "spark.driver.memory": "512m",
-        **({"spark.driver.extraJavaOptions": SERIAL} if master.startswith("local") else {}),
+        "spark.driver.extraJavaOptions": " ".join(java),
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.streaming.metricsEnabled": "false",
@@ -45,6 +49,7 @@ def settings(master: str, scratch: Path) -> dict[str, str]:
 def build(master: str, scratch: Path) -> SparkSession:
     """A session; `JarsMissing` when the Kafka source's jars are not there."""
     logging.getLogger("py4j").setLevel(logging.ERROR)
+    scratch.mkdir(parents=True, exist_ok=True)  # Java does not make its temporary folder
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = driver_host(master)
     builder = SparkSession.builder
