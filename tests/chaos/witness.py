@@ -31,13 +31,15 @@ class Witness:
         self._names = (*PROGRAMS, *(f"broker-{broker_id}" for broker_id in BROKER_IDS))
         self._pids: dict[str, int | None] = {}
         self._expected: set[str] = set()
+        self._turn = threading.Lock()
+        """Held for a look at a process: what is seen of it is not judged by what is expected later."""
         self._silent: tuple[str, float] | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="witness")
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
-        self._pids = self._present()
+        self._pids = {name: self._system.named(name).pid() for name in self._names}
         self._thread.start()
         try:
             yield
@@ -48,13 +50,15 @@ class Witness:
     @contextlib.contextmanager
     def expects(self, *names: str) -> Iterator[None]:
         """These may end and come back meanwhile."""
-        self._expected |= set(names)
+        with self._turn:
+            self._expected |= set(names)
         try:
             yield
         finally:
-            for name in names:
-                self._pids[name] = self._system.named(name).pid()
-            self._expected -= set(names)
+            with self._turn:
+                for name in names:
+                    self._pids[name] = self._system.named(name).pid()
+                self._expected -= set(names)
 
     @contextlib.contextmanager
     def silent(self, name: str) -> Iterator[None]:
@@ -65,21 +69,20 @@ class Witness:
         finally:
             self._silent = None
 
-    def _present(self) -> dict[str, int | None]:
-        return {name: self._system.named(name).pid() for name in self._names}
-
     def _run(self) -> None:
         while not self._stop.wait(LOOK_SECONDS):
-            self._look_at_processes()
+            self.look_at_processes()
             self._look_at_the_page()
 
-    def _look_at_processes(self) -> None:
-        for name, pid in self._present().items():
-            if name in self._expected:
-                continue
-            if pid != self._pids[name]:
-                self.lost.append(f"{name} (pid {self._pids[name]}) ended and nobody had killed it; now: pid {pid}")
-                self._pids[name] = pid
+    def look_at_processes(self) -> None:
+        for name in self._names:
+            with self._turn:
+                if name in self._expected:
+                    continue
+                pid, before = self._system.named(name).pid(), self._pids.get(name)
+                if pid != before:
+                    self.lost.append(f"{name} (pid {before}) ended and nobody had killed it; now: pid {pid}")
+                    self._pids[name] = pid
 
     def _look_at_the_page(self) -> None:
         before = self._silent
