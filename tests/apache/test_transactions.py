@@ -274,11 +274,15 @@ def offsets(commit: bool) -> Script:
     return script
 
 
-def offsets_of_a_later_epoch(side: Side) -> Any:
+def offsets_of_a_later_epoch(commit: bool) -> Script:
     """They are taken, and the markers of the coordinator's epoch never are: the transaction does not end."""
-    writer = writers(side)
-    steps = [writer.init(), writer.add_offsets(), writer.commit_offset(5), writer.commit_offset(9, producer_epoch=7)]
-    return [*steps, writer.ended(within_seconds=NEVER_ENDS_SECONDS), writer.committed(), writer.described()]
+
+    def script(side: Side) -> Any:
+        writer = writers(side)
+        steps = [writer.init(), writer.add_offsets(), writer.commit_offset(5), writer.commit_offset(9, producer_epoch=7)]
+        return [*steps, writer.ended(commit=commit, within_seconds=NEVER_ENDS_SECONDS), writer.committed(), writer.described()]
+
+    return script
 
 
 def markers(side: Side) -> Any:
@@ -328,7 +332,8 @@ CASES = [
     Case("timeouts", timeouts),
     Case("offsets committed", offsets(True)),
     Case("offsets aborted", offsets(False)),
-    Case("offsets of a later epoch", offsets_of_a_later_epoch),
+    Case("offsets of a later epoch committed", offsets_of_a_later_epoch(True)),
+    Case("offsets of a later epoch aborted", offsets_of_a_later_epoch(False)),
     Case("markers", markers),
     Case("listed", listed),
 ]

@@ -79,7 +79,7 @@ class Witness:
             with self._turn:
                 if name in self._expected:
                     continue
-                pid, before = self._system.named(name).pid(), self._pids.get(name)
+                pid, before = self._system.named(name).pid(), self._pids[name]
                 if pid != before:
                     self.lost.append(f"{name} (pid {before}) ended and nobody had killed it; now: pid {pid}")
                     self._pids[name] = pid

@@ -28,10 +28,12 @@ Event = Callable[[World], Awaitable[object]]
 @asynccontextmanager
 async def cluster() -> AsyncIterator[World]:
     world = World(**{"auto.leader.rebalance.enable": "false"})
-    await world.start(CONTROLLER, 0, 1, 2)
-    await world.create_topic("t", (0, 1, 2), (0, 1, 2))
-    yield world
-    await world.close()
+    try:
+        await world.start(CONTROLLER, 0, 1, 2)
+        await world.create_topic("t", (0, 1, 2), (0, 1, 2))
+        yield world
+    finally:
+        await world.close()
 
 
 async def answered(world: World, asked: Coroutine[Any, Any, T]) -> T:
