@@ -8,7 +8,7 @@ from tests.apache.side import batch
 from tests.kafka_tools.sides import Clusters, Side
 
 SLOW, QUICK = 1000, 50_000_000
-BATCHES, BATCH_BYTES = 24, 200_000
+BATCHES, BATCH_BYTES = 60, 200_000
 
 
 def moves(side: Side, name: str, **replicas: list[int]) -> str:

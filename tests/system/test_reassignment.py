@@ -15,6 +15,9 @@ from tests.system.conftest import MakeTopic
 
 RECORDS = 4_000
 RECORD_BYTES = 1_000
+UNENDING_BYTES = 10_000
+"""Of each record of a move that shall not end: whatever the rate, a MiB of each partition comes whenever the window of the rate has
+passed (11 s), so these take some two minutes."""
 SECONDS = 60.0
 TRIES = 3
 
@@ -27,9 +30,9 @@ def assigned(rest: Rest, topic: str) -> list[list[int]]:
     return [p["assignment"] for p in rest.partitions(topic)]
 
 
-def filled(system: ConsoleSystem, make_topic: MakeTopic, replicas: list[list[int]]) -> str:
+def filled(system: ConsoleSystem, make_topic: MakeTopic, replicas: list[list[int]], record_bytes: int = RECORD_BYTES) -> str:
     topic = make_topic("moved", replicas)
-    produce(system, topic, [b"r" * RECORD_BYTES] * RECORDS, **{"sticky.partitioning.linger.ms": 0})
+    produce(system, topic, [b"r" * record_bytes] * RECORDS, **{"sticky.partitioning.linger.ms": 0})
     return topic
 
 
@@ -147,8 +150,7 @@ def throttles(system: ConsoleSystem, topic: str) -> dict[str, str]:
 def test_a_throttle_holds_while_records_are_copied_and_a_cancel_takes_it_away(
     system: ConsoleSystem, rest: Rest, make_topic: MakeTopic, places: tuple[list[int], list[int]], bystander: int
 ) -> None:
-    """4 MB at 20 kB/s (a fetch may run ahead by a MiB of each partition) do not end while the worker is killed and comes back."""
-    topic = filled(system, make_topic, [places[0]] * 3)
+    topic = filled(system, make_topic, [places[0]] * 3, UNENDING_BYTES)
     job = rest.start("reassignment", assignments=assignments(topic, 3, places[1]), throttle=SLOW)
     eventually(lambda: under_way(rest, topic), SECONDS, "a move under way")
     senders = ",".join(f"{p}:{b}" for p in range(3) for b in places[0])

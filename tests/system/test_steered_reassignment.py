@@ -19,7 +19,18 @@ from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.rest import LOCAL, Rest
 from tests.system.conftest import MakeTopic
-from tests.system.test_reassignment import QUICK, RECORDS, SECONDS, SLOW, assigned, assignments, filled, throttles, under_way
+from tests.system.test_reassignment import (
+    QUICK,
+    RECORDS,
+    SECONDS,
+    SLOW,
+    UNENDING_BYTES,
+    assigned,
+    assignments,
+    filled,
+    throttles,
+    under_way,
+)
 
 STEPS = ("start", "throttle", "submit", "watch", "release")
 MOVED = {"partitions": 3, "moved": 3}
@@ -70,7 +81,7 @@ def test_it_is_taken_back(
     system: ConsoleSystem, rest: Rest, make_topic: MakeTopic, places: tuple[list[int], list[int]], dies_in: tuple[str, str]
 ) -> None:
     """The first dies with moves under way that do not end at this rate; the second, where it does, in undoing them."""
-    topic = filled(system, make_topic, [places[0]] * 3)
+    topic = filled(system, make_topic, [places[0]] * 3, UNENDING_BYTES)
     job = rest.start("reassignment", assignments=assignments(topic, 3, places[1]), throttle={"floor": SLOW, "ceiling": SLOW + 1_000})
     assert work(system, job, dies_in[0]) == -signal.SIGKILL
     eventually(lambda: under_way(rest, topic), SECONDS, "moves under way")
