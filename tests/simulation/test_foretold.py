@@ -1,4 +1,4 @@
-"""What the console foretells of a broker's death comes about: hundreds of kills of whole brokers, graded partition by partition.
+"""What the console foretells of a broker's death comes about: two hundred kills of whole brokers, graded partition by partition.
 
 `python -m tests.simulation.foretold --seeds 1-40 --kills 250` does ten thousand.
 """
@@ -14,7 +14,7 @@ from console.rules.forecast.deciding import State
 from tests.simulation import foretold
 
 pytestmark = pytest.mark.spec("R8", "Z4")
-KILLS = 75
+KILLS = 50
 BY_LEADERS = ("changed the ISR since", "came in before the election", "came into the ISR before it was gone")
 
 

@@ -19,8 +19,8 @@ def test_transactions_under_faults_are_whole() -> None:
 
 
 def test_a_flaw_put_in_on_purpose_would_be_noticed() -> None:
-    """One of those in `planted.py`; `python -m tests.simulation.find_flaw FLAW` finds the seeds of all."""
-    assert run(2, writers=WRITERS, planted="aborted offsets count").violations
+    """One of those in `planted.py`; `python -m tests.simulation.find_flaw FLAW FAULTS` finds the seeds of all."""
+    assert run(12, faults=2, writers=WRITERS, planted="aborted offsets count").violations
 
 
 def test_a_flaw_is_there_for_as_long_as_it_is_asked_for() -> None:
