@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+os.environ["CELERY_SKIP_CHECKS"] = "true"  # they import all pages and all of REST, as those of `console/management/program.py` do
 
 import django
 

@@ -9,18 +9,18 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from console import env
 from console.actions.schedules import first_schedules
+from console.management.program import Program
 from console.models import Cluster
 from console.roles import ROLES
 
 ADMIN_NAME = "admin"
 
 
-class Command(BaseCommand):
+class Command(Program):
     help = "Prepares the database; prints the first admin's password, once."
 
     def handle(self, *args: Any, **options: Any) -> None:

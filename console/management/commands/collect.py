@@ -12,7 +12,6 @@ from typing import Any
 import redis
 from channels.db import database_sync_to_async
 from django.conf import settings
-from django.core.management.base import BaseCommand
 from django.db import DatabaseError
 
 from console.clock import now_ms
@@ -22,6 +21,7 @@ from console.collector.supervisor import LOOK_S, Supervisor
 from console.gateway.connection import Connection, connection_of
 from console.gateway.sealing import SecretsUnreadable
 from console.live.owner.owner import GC_THRESHOLD
+from console.management.program import Program
 from console.models import Cluster
 from console.snapshot.connect import async_client
 from console.snapshot.keys import COLLECTOR
@@ -29,7 +29,7 @@ from console.snapshot.keys import COLLECTOR
 log = logging.getLogger("console.collect")
 
 
-class Command(BaseCommand):
+class Command(Program):
     help = "Collects the live state of all registered clusters that have no state feed of ours."
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -6,15 +6,16 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from console.api.probes import LIVE_OLD_MS
+from console.management.program import Program
 from console.snapshot.read import SnapshotUnavailable, beats
 
 WHAT = {"live": "the snapshot", "collector": "the collector", "history": "the recorder"}
 
 
-class Command(BaseCommand):
+class Command(Program):
     help = "Whether the live snapshot is kept."
 
     def add_arguments(self, parser: CommandParser) -> None:

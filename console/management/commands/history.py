@@ -9,9 +9,10 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from console.live.history.service import History, only_one
+from console.management.program import Program
 from console.models import Cluster
 from console.snapshot.connect import async_client
 
@@ -20,7 +21,7 @@ MB = 1_000_000
 HOUR_MS = 3_600_000
 
 
-class Command(BaseCommand):
+class Command(Program):
     help = "Keeps the live state of the last day, for pages that look back."
 
     def handle(self, *args: Any, **options: Any) -> None:

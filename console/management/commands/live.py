@@ -13,7 +13,7 @@ from typing import Any
 import redis
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from broker_core.outside.record_times import RecordTimes
 from broker_core.outside.state_feed import batches
@@ -32,13 +32,14 @@ from console.live.owner.publisher import Publisher
 from console.live.sampling.sampler import Sampler
 from console.live.sampling.samples import SAMPLES_CONFIG, SAMPLES_PARTITIONS, SAMPLES_TOPIC
 from console.live.sampling.spool import Spool, folder_of
+from console.management.program import Program
 from console.models import Cluster
 from console.snapshot.connect import async_client
 
 log = logging.getLogger("console.live")
 
 
-class Command(BaseCommand):
+class Command(Program):
     help = "Merges feeds, ZooKeeper and processes of one cluster into the live snapshot."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from console.api import api
 from console.api.described import ROOT
+from console.management.program import Program
 
 
-class Command(BaseCommand):
+class Command(Program):
     help = "Prints the OpenAPI description of REST."
-    requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.stdout.write(json.dumps(api.get_openapi_schema(path_prefix=ROOT), indent=1))

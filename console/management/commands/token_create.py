@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import DatabaseError, connection
 
 from console.actions.tokens import create_token
 from console.errors import Conflict, Invalid
+from console.management.program import Program
 from console.models import ApiToken, AuditEntry
 from console.roles import ADMIN, ROLES, Actor
 
 
-class Command(BaseCommand):
+class Command(Program):
     help = "Makes an API token and prints it, once."
 
     def add_arguments(self, parser: CommandParser) -> None:
