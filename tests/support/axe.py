@@ -1,4 +1,4 @@
-"""What axe-core finds wrong with a page: WCAG 2.1 A and AA, as the page stands; of the dark theme what is its own, the contrast."""
+"""What axe-core finds wrong with a page: WCAG 2.1 A and AA, as the page stands; of a second theme what is its own, the contrast."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 AXE = Path(__file__).resolve().parent.parent / "browser" / "vendor" / "axe" / "axe.min.js"
-THEMES = {"light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "dark": ["color-contrast"]}
-"""With what axe-core is to look for."""
+ALL, CONTRAST = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], ["color-contrast"]
 RUN = """async ([theme, runOnly]) => {
   document.documentElement.dataset.theme = theme;
   const found = await axe.run(document, { runOnly, resultTypes: ["violations"] });
@@ -26,10 +25,11 @@ def _source() -> str:
     return AXE.read_text(encoding="utf-8")
 
 
-def violations(page: Page) -> list[str]:
-    """Of both themes; the page keeps its own afterwards."""
+def violations(page: Page, *themes: str) -> list[str]:
+    """In these themes, both where none is named; the page keeps its own afterwards."""
     before = page.evaluate("document.documentElement.dataset.theme ?? null")
     page.evaluate(_source())
-    found = [one for theme in THEMES.items() for one in page.evaluate(RUN, list(theme))]
+    asked = zip(themes or ("light", "dark"), (ALL, CONTRAST), strict=False)
+    found = [one for theme, rules in asked for one in page.evaluate(RUN, [theme, rules])]
     page.evaluate(THEMED, before)
     return found
