@@ -1,9 +1,9 @@
-"""`make test`: all tests but those of `make conformance`, in three runs side by side, since those that wait for servers leave most of a
+"""`make test`: all tests but those of `make conformance`, in four runs side by side, since those that wait for servers leave most of a
 processor idle.
 
-The first two have the folders whose tests start brokers, browsers or Spark; the third has all the others and yields the processor to them.
-The first tells as it goes, the others are told when all have ended; the last lines are the failures and the counts of all three, since only
-the end of a long output is kept in many places. The exit status is that of the worst.
+The first two have the folders whose tests start brokers and browsers; the third what computes longest, the fourth all the others, and
+both yield the processor to the first two. The first tells as it goes, the others are told when all have ended; the last lines are the
+failures and the counts of all, since only the end of a long output is kept in many places. The exit status is that of the worst.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
-SERVERS = ("apache", "chaos", "cli", "clients", "collector", "local", "outages", "reader", "spark", "workers")
+SERVERS = ("apache", "chaos", "cli", "clients", "collector", "local", "outages", "reader", "workers")
 PAGES = ("browser", "system")
+COMPUTING = ("console", "spark")
 LONG = ("frameworks", "kafka_tools")
 """Programs on the JVM that take minutes each: `make conformance` runs them, before clients' own suites."""
 NICE = 10
@@ -29,12 +31,14 @@ SUMMARY = b"short test summary info"
 
 
 def main() -> int:
-    with tempfile.TemporaryFile() as servers, tempfile.TemporaryFile() as pages, tempfile.TemporaryFile() as others:
-        kept = (servers, pages, others)
+    with ExitStack() as stack:
+        kept = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(4)]
+        servers, pages, computing, others = kept
         runs = [
             _start(_only(SERVERS), subprocess.PIPE),
             _start([*_only(PAGES), "-o", "cache_dir=.pytest_cache/pages"], pages),
-            _start([*_without(SERVERS + PAGES + LONG), "-o", "cache_dir=.pytest_cache/others"], others, niced=True),
+            _start([*_only(COMPUTING), "-o", "cache_dir=.pytest_cache/computing"], computing, niced=True),
+            _start([*_without(SERVERS + PAGES + COMPUTING + LONG), "-o", "cache_dir=.pytest_cache/others"], others, niced=True),
         ]
         try:
             telling = threading.Thread(target=_tell, args=(runs[0], servers), daemon=True)
@@ -45,7 +49,7 @@ def main() -> int:
             for run in runs:
                 run.terminate()
                 run.wait()
-        for output in (pages, others):
+        for output in kept[1:]:
             output.seek(0)
             shutil.copyfileobj(output, sys.stdout.buffer)
         for output in kept:
