@@ -49,16 +49,30 @@ def test_an_unclean_election_says_what_is_lost(state: ClusterState) -> None:
     state.take(1200)
     state.set_partition("orders", 0, 2, 7, [2])
     state.apply_batch(batch(2, [claim("orders", 0, 2, ALL, leader=2, isr=[2], end=90, leader_epoch=7)], 1300), 1300)
-    told = [e for e in events(state, 1300) if (e.topic, e.partition, e.new) == ("orders", 0, 2)]
+    said = events(state, 1300)
+    told = [e for e in said if (e.topic, e.partition, e.new) == ("orders", 0, 2)]
     assert [(e.kind, e.level) for e in told] == [("unclean_election", "bad")]
     assert told[0].sentence == (
         "broker 2 leads orders-0 in epoch 7 by an unclean election: it was not in sync, 1 was. "
         "Acknowledged records that it did not have are lost: at least 10 records, as last seen."
     )
+    assert not [e.sentence for e in said if "it reached the HW" in e.sentence]
     assert state.values["orders", 0].unclean == UncleanElection(7, (1,))
     state.set_partition("orders", 0, 2, 8, [2, 1])
     state.take(1400)
     assert state.values["orders", 0].unclean is None, "another epoch, another election"
+
+
+def test_what_the_leader_tells_before_the_store_is_read_hides_nothing(state: ClusterState) -> None:
+    state.take(1200)
+    state.apply_batch(batch(2, [claim("orders", 0, 2, ALL, leader=2, isr=[2], end=90, leader_epoch=7)], 1300), 1300)
+    assert "leader_moved" in [e.kind for e in events(state, 1300) if (e.topic, e.partition, e.new) == ("orders", 0, 2)]
+    state.set_partition("orders", 0, 2, 7, [2])
+    told = [e for e in events(state, 4000) if (e.topic, e.partition, e.new) == ("orders", 0, 2)]
+    assert [(e.kind, e.level) for e in told] == [("unclean_election", "bad")]
+    assert "Acknowledged records that it did not have are lost: at least 10 records" in told[0].sentence
+    state.set_partition("orders", 0, 2, 7, [1, 2])
+    assert not [e for e in events(state, 7000) if e.kind == "unclean_election"], "once"
 
 
 def test_whoever_was_in_sync_is_elected_clean(state: ClusterState) -> None:

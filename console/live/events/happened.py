@@ -66,14 +66,17 @@ def partition_events(before: Partition | None, after: Partition, alive: Collecti
 
 def _leader_events(before: Partition, after: Partition, alive: Collection[int]) -> list[Happened]:
     old, new, at_ms = before.leader, after.leader, after.at_ms
-    if old == new:
+    unclean = after.unclean if after.unclean != before.unclean and new is not None else None
+    if old == new and not unclean:
         return []
     found = Happened("leader_moved", "bad", "", at_ms, new, after.topic, after.partition, old=old, new=new, epoch=after.leader_epoch)
     if new is None:
         text = f"{after.name} lost its leader, broker {old}: no reads, no writes until {_until(after, alive)}."
         return [replace(found, sentence=text, broker_id=old)]
-    if after.unclean and after.unclean.leader_epoch == after.leader_epoch and after.unclean != before.unclean:
-        return [replace(found, kind="unclean_election", sentence=_unclean(before, after, new, after.unclean.in_sync))]
+    if unclean and unclean.leader_epoch == after.leader_epoch:  # by the store, which may be read after the leader has told that it leads
+        return [replace(found, kind="unclean_election", sentence=_unclean(before, after, new, unclean.in_sync))]
+    if old == new:
+        return []
     if old is None:
         text = f"broker {new} leads {after.name} in epoch {after.leader_epoch}: it takes reads and writes again."
         return [replace(found, level="ok", sentence=text)]
@@ -124,7 +127,8 @@ def _isr_events(before: Partition, after: Partition) -> list[Happened]:
     moving = before.reassigning or after.reassigning or Reassigning((), ())
     stays = [b for b in left if b in after.assignment and b not in moving.removing]
     shrinks = [_shrink(after, b, led_anew=led_anew) for b in stays]
-    return shrinks + [_expand(after, b, new=b in moving.adding or b not in before.assignment) for b in joined]
+    elected = after.leader if led_anew else None
+    return shrinks + [_expand(after, b, new=b in moving.adding or b not in before.assignment, elected=b == elected) for b in joined]
 
 
 def _ids(ids: Sequence[int]) -> str:
@@ -146,12 +150,14 @@ def _shrink(after: Partition, broker: int, *, led_anew: bool) -> Happened:
     return Happened("isr_shrink", "bad" if low else "warn", text, after.at_ms, broker, after.topic, after.partition, cause=cause)
 
 
-def _expand(after: Partition, broker: int, *, new: bool) -> Happened:
+def _expand(after: Partition, broker: int, *, new: bool, elected: bool) -> Happened:
+    """Who is elected unclean is in the ISR without having caught up; whether that was so the store may not have said yet."""
     end = next((replica.log_end_offset for replica in after.replicas if replica.broker_id == broker), None)
     place = after.name if end is None else f"{after.name} at {number(end)}"
     did, cause = ("joined", "its new copy is complete") if new else ("is back in", "")
-    text = f"broker {broker} {did} the ISR of {place}: {cause or 'it reached the HW'}. In sync: {_ids(after.isr)}."
-    return Happened("isr_expand", "ok", text, after.at_ms, broker, after.topic, after.partition, cause=cause)
+    why = f"it leads epoch {after.leader_epoch}" if elected else cause or "it reached the HW"
+    text = f"broker {broker} {did} the ISR of {place}: {why}. In sync: {_ids(after.isr)}."
+    return Happened("isr_expand", "notice" if elected else "ok", text, after.at_ms, broker, after.topic, after.partition, cause=cause)
 
 
 def _truncations(before: Partition, after: Partition) -> list[Happened]:
