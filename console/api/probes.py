@@ -10,9 +10,8 @@ from django.http import HttpRequest, JsonResponse
 from console.actions.tokens import recognize
 from console.address import address_of
 from console.clock import now_ms
+from console.snapshot.freshness import LIVE_OLD_MS
 from console.snapshot.read import SnapshotUnavailable, beats
-
-LIVE_OLD_MS = 10_000
 
 
 def healthz(request: HttpRequest) -> JsonResponse:

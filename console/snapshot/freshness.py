@@ -20,6 +20,8 @@ from console.rules.pieces import part, said
 from console.rules.verdict import unanswered
 from console.rules.words import counted, duration
 
+LIVE_OLD_MS = 10_000
+"""Whoever keeps a snapshot and has said nothing for so long does not live."""
 STALE_MS = 3_000
 LOST_MS = 10_000
 STALE_INTERVALS = 3

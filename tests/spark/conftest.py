@@ -7,15 +7,13 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.jvm import SHORT_LIVED
+from tests.support.jvm import short_lived
 from workers.spark.session import build
 
 
 @pytest.fixture(scope="package")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in SHORT_LIVED.items():
-            environment.setenv(name, value)
+    with short_lived():
         session = build("local[1]", tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()

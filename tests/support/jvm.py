@@ -2,4 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
 SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
+
+
+@contextmanager
+def short_lived() -> Iterator[None]:
+    """What is started meanwhile."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in SHORT_LIVED.items():
+            environment.setenv(name, value)
+        yield

@@ -13,7 +13,7 @@ from broker_core.cli import tokens
 from tests.support import clients
 from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
-from tests.support.jvm import SHORT_LIVED
+from tests.support.jvm import short_lived
 from tests.support.rest import LOCAL, Rest
 from tests.support.shared import running
 
@@ -23,9 +23,7 @@ ROLES = ("viewer", "operator", "admin")
 
 @pytest.fixture(scope="package")
 def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleSystem]:
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in SHORT_LIVED.items():
-            environment.setenv(name, value)
+    with short_lived():
         yield from running(ConsoleSystem(tmp_path_factory.mktemp("whole") / "data", QUICK))
 
 

@@ -20,6 +20,7 @@ from tests.support.cluster import eventually
 from tests.support.console_system import ConsoleSystem
 from tests.support.rest import Rest, Visitor
 from tests.system.conftest import MakeTopic
+from workers.spark.store.layout import last_committed
 
 RUN_S = 300.0
 SECONDS = 120.0
@@ -123,8 +124,9 @@ def test_a_driver_that_stays_comes_back_when_it_is_killed(system: ConsoleSystem,
     mode(system, "continuous")
     try:
         eventually(driver.alive, SECONDS, "a driver by itself")
-        pid = driver.pid()
-        eventually(lambda: "A Spark driver runs since" in page(system), what="the page says so")
+        pid, batch = driver.pid(), last_batch(system)
+        eventually(lambda: last_batch(system) > batch, RUN_S, "samples that it has taken")
+        assert "A Spark driver runs since" in page(system)
         system.kill_program("worker")
         assert pid is not None
         os.killpg(os.getpgid(pid), signal.SIGKILL)
@@ -135,3 +137,7 @@ def test_a_driver_that_stays_comes_back_when_it_is_killed(system: ConsoleSystem,
     finally:
         mode(system, "interval")
     eventually(lambda: not driver.alive(), SECONDS, "the driver's end")
+
+
+def last_batch(system: ConsoleSystem) -> int:
+    return last_committed(system.layout.folder("console") / "analytics" / "store" / "checkpoint")

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from broker_core.contract import feed
 from broker_core.contract.groups import Group
-from broker_core.contract.partitions import Partition, Reassigning
+from broker_core.contract.partitions import Partition, Reassigning, UncleanElection
 from broker_core.contract.sentences import Event, Level
 from broker_core.contract.stored import Registration
 from console.live.merging.partition import FOLDER_OFFLINE
@@ -66,17 +66,15 @@ def partition_events(before: Partition | None, after: Partition, alive: Collecti
 
 def _leader_events(before: Partition, after: Partition, alive: Collection[int]) -> list[Happened]:
     old, new, at_ms = before.leader, after.leader, after.at_ms
-    unclean = after.unclean if after.unclean != before.unclean and new is not None else None
+    unclean = _newly_unclean(before, after)
     if old == new and not unclean:
         return []
     found = Happened("leader_moved", "bad", "", at_ms, new, after.topic, after.partition, old=old, new=new, epoch=after.leader_epoch)
     if new is None:
         text = f"{after.name} lost its leader, broker {old}: no reads, no writes until {_until(after, alive)}."
         return [replace(found, sentence=text, broker_id=old)]
-    if unclean and unclean.leader_epoch == after.leader_epoch:  # by the store, which may be read after the leader has told that it leads
+    if unclean:
         return [replace(found, kind="unclean_election", sentence=_unclean(before, after, new, unclean.in_sync))]
-    if old == new:
-        return []
     if old is None:
         text = f"broker {new} leads {after.name} in epoch {after.leader_epoch}: it takes reads and writes again."
         return [replace(found, level="ok", sentence=text)]
@@ -90,6 +88,13 @@ def _leader_events(before: Partition, after: Partition, alive: Collection[int]) 
         else "elected from the ISR"
     )
     return [moved(found, cause)]
+
+
+def _newly_unclean(before: Partition, after: Partition) -> UncleanElection | None:
+    """How the present epoch began, by the store, which may be read after the leader has told that it leads."""
+    found = after.unclean
+    is_new = found is not None and found != before.unclean and found.leader_epoch == after.leader_epoch
+    return found if is_new and after.leader is not None else None
 
 
 def _until(value: Partition, alive: Collection[int]) -> str:

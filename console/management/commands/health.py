@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from console.api.probes import LIVE_OLD_MS
 from console.management.program import Program
+from console.snapshot.freshness import LIVE_OLD_MS
 from console.snapshot.read import SnapshotUnavailable, beats
 
 WHAT = {"live": "the snapshot", "collector": "the collector", "history": "the recorder"}
