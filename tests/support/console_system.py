@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 from broker_core.cli import system
+from broker_core.local.layout import BROKER_IDS
 from broker_core.local.process import LocalProcess
-from tests.support.cluster import TestCluster
+from console.live.sampling.samples import SAMPLES_PARTITIONS, SAMPLES_TOPIC
+from tests.support.cluster import TestCluster, eventually
+from tests.support.metadata import metadata_of
 
 
 class ConsoleSystem(TestCluster):
@@ -19,11 +22,19 @@ class ConsoleSystem(TestCluster):
         return self.layout.console_url.rstrip("/")
 
     def up(self) -> None:
+        """Done once the topic that `live` makes by itself, 10 s after its start, is whole too: else it comes in the middle of a test, and
+        brokers lead and host what that has not reckoned with."""
         self.password = _password(system.start_side(self.layout, _quiet))
         super().up()
         for program in system.programs(self.layout, demo=False):
             system.start_program(self.layout, program)
         system.wait_console(self.layout)
+        eventually(self._samples_are_whole, 120, f"a whole {SAMPLES_TOPIC}")
+
+    def _samples_are_whole(self) -> bool:
+        answer = metadata_of(self.layout.port_of(BROKER_IDS[0]), [SAMPLES_TOPIC])
+        found = answer.topics[0].partitions if answer else ()
+        return len(found) == SAMPLES_PARTITIONS and all(sorted(p.isr_nodes) == sorted(BROKER_IDS) for p in found)
 
     def down(self) -> None:
         try:
