@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from confluent_kafka.admin import AdminClient
+
 from broker_core.cli import system
 from broker_core.local.layout import BROKER_IDS
 from broker_core.local.process import LocalProcess
-from console.live.sampling.samples import SAMPLES_PARTITIONS, SAMPLES_TOPIC
+from console.live.sampling.samples import SAMPLES_TOPIC
+from tests.support import clients
 from tests.support.cluster import TestCluster, eventually
-from tests.support.metadata import metadata_of
 
 
 class ConsoleSystem(TestCluster):
@@ -29,12 +31,8 @@ class ConsoleSystem(TestCluster):
         for program in system.programs(self.layout, demo=False):
             system.start_program(self.layout, program)
         system.wait_console(self.layout)
-        eventually(self._samples_are_whole, 120, f"a whole {SAMPLES_TOPIC}")
-
-    def _samples_are_whole(self) -> bool:
-        answer = metadata_of(self.layout.port_of(BROKER_IDS[0]), [SAMPLES_TOPIC])
-        found = answer.topics[0].partitions if answer else ()
-        return len(found) == SAMPLES_PARTITIONS and all(sorted(p.isr_nodes) == sorted(BROKER_IDS) for p in found)
+        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
+        eventually(lambda: clients.whole(admin, SAMPLES_TOPIC, len(BROKER_IDS)), 120, f"a whole {SAMPLES_TOPIC}")
 
     def down(self) -> None:
         try:
